@@ -1,0 +1,33 @@
+//! The backend protocol, version 1: what harness and backend say to each other.
+//!
+//! Requests and results are JSON. Unknown members are errors on both sides, so
+//! that a misspelt rule can never be a rule that silently does nothing.
+
+mod capabilities;
+mod path;
+mod policy;
+mod request;
+mod result;
+
+pub use capabilities::{Capabilities, ClaimLevel};
+pub use path::WirePath;
+pub use policy::{
+    EnvBase, EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy,
+};
+pub use request::{Command, Run, RunRequest, Stdin};
+pub use result::{Blocked, ErrorKind, RunError, RunResult, Stage};
+
+/// The protocol version this crate speaks.
+pub const PROTOCOL: u32 = 1;
+
+/// Process exit codes of a native `run` that are not the command's own.
+pub mod exit {
+    /// The command was ended because its time was up (result: `exit_code` null).
+    pub const TIMEOUT: i32 = 124;
+    /// The backend declined the policy; nothing was started.
+    pub const REFUSED: i32 = 126;
+    /// The program could not be spawned.
+    pub const NOT_FOUND: i32 = 127;
+    /// Added to a signal number when the command died of that signal.
+    pub const SIGNAL_BASE: i32 = 128;
+}

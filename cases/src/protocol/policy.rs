@@ -1,0 +1,249 @@
+//! The neutral policy: what a sandbox is asked to enforce.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::WirePath;
+
+/// One whole policy, every member present. Paths are absolute.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// The workspace: writable in `workspace_write`, read-only in `read_only`.
+    pub workspace: WirePath,
+    /// How much may be written.
+    #[serde(default)]
+    pub mode: Mode,
+    /// What may be read.
+    #[serde(default)]
+    pub readable: Readable,
+    /// Further writable roots, besides the workspace.
+    #[serde(default)]
+    pub writable: Vec<WirePath>,
+    /// Files and folders that can be neither read nor written; opening one fails with an error.
+    #[serde(default)]
+    pub deny_read: Vec<WirePath>,
+    /// Files and folders that cannot be written although a root above them can.
+    #[serde(default)]
+    pub deny_write: Vec<WirePath>,
+    /// Whether names that steer tools (`.git`, agent and editor configuration) are protected.
+    #[serde(default)]
+    pub protect: Protect,
+    /// Explicit grants that re-open part of what `protect` closes (`git_metadata_write`, …).
+    #[serde(default)]
+    pub grants: Vec<String>,
+    /// Whether grants may be inferred from the command line.
+    #[serde(default = "yes")]
+    pub infer_grants: bool,
+    /// What `/tmp` and `$TMPDIR` are inside.
+    #[serde(default)]
+    pub tmp: TmpPolicy,
+    /// What the command can reach.
+    #[serde(default)]
+    pub network: Network,
+    /// Host unix sockets (paths, or `@name` for abstract ones) that may be connected to.
+    #[serde(default)]
+    pub unix_sockets: Vec<WirePath>,
+    /// The command's environment.
+    #[serde(default)]
+    pub env: EnvPolicy,
+    /// What to do where the policy cannot be enforced.
+    #[serde(default)]
+    pub on_unavailable: OnUnavailable,
+}
+
+impl Policy {
+    /// The default policy over `workspace`: workspace writable, no network, private temp folder.
+    pub fn new(workspace: impl Into<WirePath>) -> Self {
+        Self {
+            workspace: workspace.into(),
+            mode: Mode::default(),
+            readable: Readable::default(),
+            writable: Vec::new(),
+            deny_read: Vec::new(),
+            deny_write: Vec::new(),
+            protect: Protect::default(),
+            grants: Vec::new(),
+            infer_grants: true,
+            tmp: TmpPolicy::default(),
+            network: Network::default(),
+            unix_sockets: Vec::new(),
+            env: EnvPolicy::default(),
+            on_unavailable: OnUnavailable::default(),
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How much of the file system may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// No sandbox at all.
+    Unconfined,
+    /// Nothing but the temp folder is writable.
+    ReadOnly,
+    /// Workspace, `writable` roots and the temp folder are writable.
+    #[default]
+    WorkspaceWrite,
+}
+
+/// What may be read: everything not denied, or a list of roots only.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Readable {
+    /// Everything that `deny_read` does not name.
+    #[default]
+    All,
+    /// Only these roots, the workspace, the writable roots and what running programs needs.
+    Only(Vec<WirePath>),
+}
+
+impl Serialize for Readable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => "all".serialize(serializer),
+            Self::Only(roots) => roots.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Readable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Readable;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("\"all\" or a list of paths")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Readable, E> {
+                match word {
+                    "all" => Ok(Readable::All),
+                    other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
+                }
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Readable, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Readable::Only)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Readable {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Readable".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let roots = generator.subschema_for::<Vec<WirePath>>();
+        schemars::json_schema!({ "oneOf": [{ "const": "all" }, roots] })
+    }
+}
+
+/// Whether tool-steering names are protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Protect {
+    /// No name is special.
+    #[default]
+    None,
+    /// `.git` and the configuration of agents, editors and shells cannot be written.
+    Metadata,
+}
+
+/// What the temp folder is inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TmpPolicy {
+    /// A fresh, empty, writable folder that ends with the run.
+    #[default]
+    Private,
+    /// The host's temp folder, writable.
+    Host,
+    /// No writable temp folder.
+    None,
+}
+
+/// What the command can reach over the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Network {
+    /// Nothing.
+    None {},
+    /// Whatever the host can.
+    Host {},
+    /// One loopback port of the host.
+    Proxy {
+        /// The TCP port.
+        port: u16,
+    },
+    /// Named domains, through the backend's own proxy.
+    Domains {
+        /// Names that may be reached.
+        #[serde(default)]
+        allow: Vec<String>,
+        /// Names that may not, even where `allow` covers them.
+        #[serde(default)]
+        deny: Vec<String>,
+    },
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self::None {}
+    }
+}
+
+/// The command's environment: base, scrub, pass, then set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnvPolicy {
+    /// What the environment starts from.
+    #[serde(default)]
+    pub base: EnvBase,
+    /// Whether names that look like credentials are removed from the inherited part.
+    #[serde(default = "yes")]
+    pub scrub: bool,
+    /// Exact names that survive `scrub` (and, with base `clear`, are taken over).
+    #[serde(default)]
+    pub pass: Vec<String>,
+    /// Variables set last; they always win.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+}
+
+impl Default for EnvPolicy {
+    fn default() -> Self {
+        Self { base: EnvBase::Inherit, scrub: true, pass: Vec::new(), set: BTreeMap::new() }
+    }
+}
+
+/// What the environment starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvBase {
+    /// The launcher's environment.
+    #[default]
+    Inherit,
+    /// Nothing.
+    Clear,
+}
+
+/// What to do where the policy cannot be enforced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnUnavailable {
+    /// Start nothing and say why.
+    #[default]
+    Refuse,
+    /// Run without a sandbox and say so, loudly.
+    RunUnconfined,
+}

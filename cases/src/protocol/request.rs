@@ -1,0 +1,99 @@
+//! The request of `run`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Policy, WirePath};
+
+/// What `run --request FILE` reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// What to enforce.
+    pub policy: Policy,
+    /// What to run.
+    pub run: Run,
+}
+
+/// The command and how it is run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// What to execute.
+    pub command: Command,
+    /// What the user typed, where `command` is a rewritten form of it.
+    #[serde(default)]
+    pub original_command: Option<String>,
+    /// The command's working directory (absolute).
+    pub cwd: WirePath,
+    /// What the command reads from descriptor 0.
+    #[serde(default)]
+    pub stdin: Stdin,
+    /// Time after which the command is ended, in milliseconds from its spawn.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    /// Whether the streams are captured into the result instead of passed through.
+    #[serde(default)]
+    pub capture: bool,
+    /// Whether captured streams are also shown, redacted.
+    #[serde(default)]
+    pub debug: bool,
+    /// `auto`, or the name of one mechanism.
+    #[serde(default = "auto")]
+    pub mechanism: String,
+}
+
+impl Run {
+    /// A run of `command` in `cwd` with every other member at its default.
+    pub fn new(command: Command, cwd: impl Into<WirePath>) -> Self {
+        Self {
+            command,
+            original_command: None,
+            cwd: cwd.into(),
+            stdin: Stdin::default(),
+            timeout_ms: None,
+            capture: false,
+            debug: false,
+            mechanism: auto(),
+        }
+    }
+}
+
+fn auto() -> String {
+    "auto".to_owned()
+}
+
+/// What to execute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Program (looked up in PATH unless it has a slash) and arguments.
+    Argv(Vec<String>),
+    /// A line for `/bin/sh -c`.
+    Shell(String),
+}
+
+impl Command {
+    /// The argument vector that is executed, whichever way it was written.
+    pub fn to_argv(&self) -> Vec<String> {
+        match self {
+            Self::Argv(argv) => argv.clone(),
+            Self::Shell(line) => vec!["/bin/sh".to_owned(), "-c".to_owned(), line.clone()],
+        }
+    }
+}
+
+/// What the command reads from descriptor 0.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdin {
+    /// The launcher's own.
+    Inherit,
+    /// `/dev/null`.
+    #[default]
+    Null,
+    /// These bytes (base64), then end of file.
+    BytesB64(String),
+}

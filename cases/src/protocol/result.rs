@@ -1,0 +1,131 @@
+//! The result of `run`, written atomically to `--result FILE`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ClaimLevel, WirePath};
+
+/// What happened. A refusal (`started: false`) cannot be confused with any command's exit code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunResult {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// Whether the command was executed at all.
+    pub started: bool,
+    /// True only for a clean exit with code 0.
+    pub success: bool,
+    /// The command's exit code; null when it died of a signal or of a timeout, or never started.
+    pub exit_code: Option<i32>,
+    /// The signal the command died of.
+    #[serde(default)]
+    pub signal: Option<i32>,
+    /// Whether the command was ended because its time was up.
+    #[serde(default)]
+    pub timed_out: bool,
+    /// The signal to the backend that ended the run (`SIGTERM`, …).
+    #[serde(default)]
+    pub interrupted_by: Option<String>,
+    /// Milliseconds from spawn to return.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// The mechanism that enforced the policy.
+    #[serde(default)]
+    pub mechanism: String,
+    /// Capability → how far it was enforced in this run.
+    #[serde(default)]
+    pub enforced: BTreeMap<String, ClaimLevel>,
+    /// The structured explanation of a denial, if there is one.
+    #[serde(default)]
+    pub blocked: Option<Blocked>,
+    /// Lines added to the command's stderr.
+    #[serde(default)]
+    pub annotations: Vec<String>,
+    /// Why the run could not be done as asked.
+    #[serde(default)]
+    pub error: Option<RunError>,
+    /// Captured stdout as lossy text (`capture` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<String>,
+    /// Captured stderr as lossy text (`capture` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+    /// Captured stdout, base64 of the raw bytes (`capture` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout_b64: Option<String>,
+    /// Captured stderr, base64 of the raw bytes (`capture` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr_b64: Option<String>,
+    /// Whether captured output was cut at the cap (`capture` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<bool>,
+}
+
+/// A denial, explained.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Blocked {
+    /// When it was decided.
+    pub stage: Stage,
+    /// Which rule decided (`protected_metadata_write`, …).
+    pub rule: String,
+    /// What was attempted (`write`, `connect`, …), if known.
+    #[serde(default)]
+    pub operation: Option<String>,
+    /// On what, if known.
+    #[serde(default)]
+    pub path: Option<WirePath>,
+    /// One sentence for a person.
+    pub reason: String,
+    /// What to do about it.
+    #[serde(default)]
+    pub suggested_action: Option<String>,
+}
+
+/// When a denial was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Before anything was started.
+    Plan,
+    /// While the command ran.
+    Run,
+}
+
+/// Why a run could not be done as asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunError {
+    /// What kind of thing went wrong.
+    pub kind: ErrorKind,
+    /// One sentence, with what to do about it.
+    pub message: String,
+    /// The document at fault, if any.
+    #[serde(default)]
+    pub file: Option<WirePath>,
+    /// The line in it (from 1).
+    #[serde(default)]
+    pub line: Option<u64>,
+}
+
+/// Kinds of [`RunError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The request or a policy document is not well-formed.
+    InvalidRequest,
+    /// The policy cannot be enforced here, by this mechanism.
+    Unsupported,
+    /// The mechanism is missing or switched off on this host.
+    Unavailable,
+    /// The sandbox could not be set up.
+    Setup,
+    /// The program could not be spawned.
+    Spawn,
+    /// The command's stdin could not be written.
+    Stdin,
+    /// Waiting for the command failed.
+    Wait,
+}

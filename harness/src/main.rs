@@ -1,0 +1,2 @@
+//! boxproof.
+fn main() {}

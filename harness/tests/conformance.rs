@@ -1,0 +1,2 @@
+//! The corpus as tests.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The probe program.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The reference sandbox.
+fn main() {}
