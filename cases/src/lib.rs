@@ -1,3 +1,26 @@
 //! The question: what a sandbox is asked, and what must happen.
+//!
+//! | term | type |
+//! |---|---|
+//! | case, row | [`Case`] |
+//! | corpus | [`Suite`] |
+//! | policy, request, result | [`protocol`] |
+//! | capability | [`Capability`] |
+//! | requirement | [`RequirementId`], [`Registry`] |
 
+mod capability;
+pub mod case;
+mod lint;
+mod load;
 pub mod protocol;
+mod requirement;
+pub mod schema;
+mod suite;
+pub mod vars;
+
+pub use capability::Capability;
+pub use case::{Case, CaseId};
+pub use lint::{Finding, lint};
+pub use load::LoadError;
+pub use requirement::{Polarity, Registry, Requirement, RequirementId};
+pub use suite::Suite;

@@ -1,0 +1,87 @@
+//! The closed list of capabilities, owned by `capabilities.yaml`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+static LIST: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    // The file is compiled in and a test parses it; an empty list would refuse every case.
+    serde_yaml::from_str(include_str!("../capabilities.yaml")).unwrap_or_default()
+});
+
+/// One thing a backend can claim. Only names of the closed list can be made.
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Capability(String);
+
+impl Capability {
+    /// The capability called `name`.
+    ///
+    /// # Errors
+    /// When the closed list does not have it; the message says where the list is.
+    pub fn new(name: &str) -> Result<Self, String> {
+        if LIST.contains_key(name) {
+            return Ok(Self(name.to_owned()));
+        }
+        Err(format!("unknown capability `{name}`: the closed list is cases/capabilities.yaml"))
+    }
+
+    /// Its name, such as `fs.write`.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// What claiming it means, in one sentence.
+    pub fn meaning(&self) -> &'static str {
+        LIST.get(&self.0).map_or("", String::as_str)
+    }
+
+    /// The whole closed list, sorted.
+    pub fn all() -> impl Iterator<Item = Self> {
+        LIST.keys().cloned().map(Self)
+    }
+}
+
+impl TryFrom<String> for Capability {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::new(&name)
+    }
+}
+
+impl From<Capability> for String {
+    fn from(capability: Capability) -> Self {
+        capability.0
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_parses_and_every_entry_is_a_sentence() {
+        assert!(Capability::all().count() > 30);
+        for capability in Capability::all() {
+            assert!(capability.meaning().ends_with('.'), "{capability}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused() {
+        assert!(Capability::new("fs.writ").unwrap_err().contains("capabilities.yaml"));
+    }
+}

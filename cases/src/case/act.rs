@@ -1,0 +1,201 @@
+//! Acts: what tries the thing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::{self, MapAccess};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What tries the thing: a probe, a shell line or an argument vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// A native probe and its arguments; it reports an observation.
+    Probe {
+        /// The probe's name, as in `boxprobe --list`.
+        probe: String,
+        /// Argument name → values, in order.
+        args: BTreeMap<String, Vec<String>>,
+    },
+    /// A line for `/bin/sh -c`; only oracles judge it.
+    Sh(String),
+    /// A program and its arguments; only oracles judge it.
+    Argv(Vec<String>),
+}
+
+impl Act {
+    /// Applies `edit` to every string a variable may stand in.
+    pub fn strings(&self) -> Vec<&str> {
+        match self {
+            Self::Probe { args, .. } => args.values().flatten().map(String::as_str).collect(),
+            Self::Sh(line) => vec![line],
+            Self::Argv(argv) => argv.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Whether a probe makes the attempt, so that there is an observation to expect.
+    pub fn is_probe(&self) -> bool {
+        matches!(self, Self::Probe { .. })
+    }
+}
+
+/// A scalar or a list of scalars, all kept as text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Arg {
+    One(Scalar),
+    Many(Vec<Scalar>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Scalar {
+    Bool(bool),
+    Int(i64),
+    Text(String),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => value.fmt(f),
+            Self::Int(value) => value.fmt(f),
+            Self::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+impl From<Arg> for Vec<String> {
+    fn from(arg: Arg) -> Self {
+        match arg {
+            Arg::One(one) => vec![one.to_string()],
+            Arg::Many(many) => many.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+struct ActVisitor;
+
+impl<'de> de::Visitor<'de> for ActVisitor {
+    type Value = Act;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{probe: NAME, …}, {sh: \"…\"} or {argv: […]}")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Act, A::Error> {
+        let mut args: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let value: Arg = map.next_value().map_err(|_| {
+                de::Error::custom(format!("`{key}` is a text, a number, a truth value or a list"))
+            })?;
+            if args.insert(key.clone(), value.into()).is_some() {
+                return Err(de::Error::custom(format!("`{key}` is given twice")));
+            }
+        }
+        act_of(args).map_err(de::Error::custom)
+    }
+}
+
+fn act_of(mut args: BTreeMap<String, Vec<String>>) -> Result<Act, String> {
+    let (probe, sh, argv) = (args.remove("probe"), args.remove("sh"), args.remove("argv"));
+    let act = match (probe, sh, argv) {
+        (Some(probe), None, None) => return Ok(Act::Probe { probe: one("probe", probe)?, args }),
+        (None, Some(sh), None) => Act::Sh(one("sh", sh)?),
+        (None, None, Some(argv)) if !argv.is_empty() => Act::Argv(argv),
+        _ => return Err("an act is exactly one of probe, sh and argv".to_owned()),
+    };
+    match args.into_keys().next() {
+        Some(key) => Err(format!("unknown field `{key}`: sh and argv stand alone")),
+        None => Ok(act),
+    }
+}
+
+fn one(key: &str, values: Vec<String>) -> Result<String, String> {
+    <[String; 1]>::try_from(values)
+        .map(|[value]| value)
+        .map_err(|_| format!("`{key}` is one text, not a list"))
+}
+
+impl<'de> Deserialize<'de> for Act {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ActVisitor)
+    }
+}
+
+impl Serialize for Act {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::Probe { probe, args } => {
+                map.serialize_entry("probe", probe)?;
+                for (key, values) in args {
+                    match values.as_slice() {
+                        [value] => map.serialize_entry(key, value)?,
+                        values => map.serialize_entry(key, values)?,
+                    }
+                }
+            }
+            Self::Sh(line) => map.serialize_entry("sh", line)?,
+            Self::Argv(argv) => map.serialize_entry("argv", argv)?,
+        }
+        map.end()
+    }
+}
+
+impl JsonSchema for Act {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Act".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let scalar = serde_json::json!({ "type": ["string", "integer", "boolean"] });
+        schemars::json_schema!({
+            "description": "What tries the thing: a probe, a shell line or an argument vector.",
+            "type": "object",
+            "oneOf": [
+                { "required": ["probe"], "properties": { "probe": { "type": "string" } },
+                  "not": { "anyOf": [{ "required": ["sh"] }, { "required": ["argv"] }] },
+                  "additionalProperties": {
+                      "anyOf": [scalar, { "type": "array", "items": scalar }] } },
+                { "required": ["sh"], "properties": { "sh": { "type": "string" } },
+                  "additionalProperties": false },
+                { "required": ["argv"], "additionalProperties": false,
+                  "properties": { "argv": { "type": "array", "items": scalar, "minItems": 1 } } },
+            ],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("{probe: write, path: a, text: 7}", r#"{"probe":"write","path":"a","text":"7"}"#)]
+    #[case(
+        "{probe: open, path: a, flags: [rdwr, creat]}",
+        r#"{"probe":"open","flags":["rdwr","creat"],"path":"a"}"#
+    )]
+    #[case("{sh: 'exit 7'}", r#"{"sh":"exit 7"}"#)]
+    #[case("{argv: [echo, 1, true]}", r#"{"argv":["echo","1","true"]}"#)]
+    fn reads_and_writes(#[case] yaml: &str, #[case] json: &str) {
+        let act: Act = crate::load::fragment(yaml).unwrap();
+        assert_eq!(serde_json::to_string(&act).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Act>(json).unwrap(), act);
+    }
+
+    #[rstest]
+    #[case("{sh: x, argv: [y]}", "exactly one")]
+    #[case("{}", "exactly one")]
+    #[case("{argv: []}", "exactly one")]
+    #[case("{sh: x, path: y}", "unknown field `path`")]
+    #[case("{sh: [x, y]}", "one text")]
+    #[case("{probe: w, probe: w}", "twice")]
+    fn refuses(#[case] yaml: &str, #[case] message: &str) {
+        let error = crate::load::fragment::<Act>(yaml).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,0 +1,318 @@
+//! Expectations: what must happen, and what the host must see.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::Oracle;
+
+/// What must happen when the act is confined.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Written", into = "Written")]
+#[schemars(with = "Written")]
+pub struct Expect {
+    /// Allowed, denied, contained or refused.
+    pub decision: Decision,
+    /// How the run must end; by default as the decision implies.
+    pub exit: Option<ExitExpect>,
+    /// What stdout must and must not hold.
+    pub stdout: Option<StreamExpect>,
+    /// What stderr must and must not hold.
+    pub stderr: Option<StreamExpect>,
+    /// The rule of the structured explanation, where explanations are claimed.
+    pub rule: Option<String>,
+    /// Facts seen from outside.
+    pub oracle: Vec<Oracle>,
+    /// What an allowed act must share with its control.
+    pub compare: Vec<Compare>,
+}
+
+/// The four expectations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Same exit, stdout and end state as without a sandbox.
+    Allowed,
+    /// The act itself is refused, and the oracles agree.
+    Denied(Denial),
+    /// The act may report success, but nothing happened or leaked outside.
+    Contained(Denial),
+    /// The backend declines the policy and starts nothing.
+    Refused,
+}
+
+impl Decision {
+    /// The word a case uses for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Denied(_) => "denied",
+            Self::Contained(_) => "contained",
+            Self::Refused => "refused",
+        }
+    }
+
+    /// Whether it promises that something does not happen.
+    pub fn is_negative(&self) -> bool {
+        !matches!(self, Self::Allowed)
+    }
+}
+
+/// The reasons that count as the denial meant.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Denial {
+    /// Symbolic errnos (`EROFS`). Nothing else counts, least of all ENOENT.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errno: Vec<String>,
+    /// Signals that may kill the attempt (`SYS`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signal: Vec<String>,
+}
+
+/// An expectation without settings.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Plain {}
+
+/// The expectation as a case writes it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    /// The act works as without a sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    allowed: Option<Plain>,
+    /// The act itself fails, for one of these reasons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    denied: Option<Denial>,
+    /// Nothing happens outside; the act may fail for one of these reasons or report success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    contained: Option<Denial>,
+    /// The backend declines the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused: Option<Plain>,
+    /// How the run must end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit: Option<ExitExpect>,
+    /// What stdout must and must not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stdout: Option<StreamExpect>,
+    /// What stderr must and must not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stderr: Option<StreamExpect>,
+    /// The rule of the structured explanation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    /// Facts seen from outside. A denial or containment has at least one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    oracle: Vec<Oracle>,
+    /// What an allowed act shares with its control; by default everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    compare: Option<Vec<Compare>>,
+}
+
+impl TryFrom<Written> for Expect {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let found = [
+            written.allowed.map(|_| Decision::Allowed),
+            written.denied.map(Decision::Denied),
+            written.contained.map(Decision::Contained),
+            written.refused.map(|_| Decision::Refused),
+        ];
+        let mut found = found.into_iter().flatten();
+        let (Some(decision), None) = (found.next(), found.next()) else {
+            return Err("expect has exactly one of allowed, denied, contained and refused".into());
+        };
+        check(&decision, &written.oracle, written.compare.is_some())?;
+        Ok(Self {
+            decision,
+            exit: written.exit,
+            stdout: written.stdout,
+            stderr: written.stderr,
+            rule: written.rule,
+            oracle: written.oracle,
+            compare: written.compare.unwrap_or_else(|| Compare::ALL.to_vec()),
+        })
+    }
+}
+
+fn check(decision: &Decision, oracles: &[Oracle], compares: bool) -> Result<(), String> {
+    let word = decision.word();
+    match decision {
+        Decision::Allowed => return Ok(()),
+        Decision::Denied(denial) if denial.errno.is_empty() && denial.signal.is_empty() => {
+            return Err("denied names no reason: list the errnos (or signals) that count".into());
+        }
+        _ if compares => return Err(format!("compare is for allowed; {word} has oracles")),
+        _ => {}
+    }
+    if oracles.iter().all(Oracle::is_positive) {
+        return Err(format!(
+            "{word} has no host oracle: name what must be seen from outside (unchanged, absent, \
+             undisclosed, unreached, untouched, no_survivors)"
+        ));
+    }
+    Ok(())
+}
+
+impl From<Expect> for Written {
+    fn from(expect: Expect) -> Self {
+        let mut written = Self {
+            exit: expect.exit,
+            stdout: expect.stdout,
+            stderr: expect.stderr,
+            rule: expect.rule,
+            oracle: expect.oracle,
+            ..Self::default()
+        };
+        match expect.decision {
+            Decision::Allowed => {
+                written.allowed = Some(Plain {});
+                written.compare = Some(expect.compare);
+            }
+            Decision::Denied(denial) => written.denied = Some(denial),
+            Decision::Contained(denial) => written.contained = Some(denial),
+            Decision::Refused => written.refused = Some(Plain {}),
+        }
+        written
+    }
+}
+
+/// What a stream must and must not hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StreamExpect {
+    /// Texts that must appear.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contains: Vec<String>,
+    /// Texts that must not appear.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
+}
+
+/// What an allowed act must share with its control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Compare {
+    /// How it ended.
+    Exit,
+    /// Every byte of stdout (workspace paths and nonces substituted).
+    Stdout,
+    /// Names, types, modes and bytes below the workspace and `$OUT`.
+    Tree,
+}
+
+impl Compare {
+    /// Everything.
+    pub const ALL: [Self; 3] = [Self::Exit, Self::Stdout, Self::Tree];
+}
+
+/// How a run must end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExitExpect {
+    /// With this code.
+    Code(i32),
+    /// With any code but 0, or by a signal.
+    Nonzero,
+    /// By this signal (`KILL`): 128+n, or named in a native result.
+    Signal(String),
+}
+
+impl fmt::Display for ExitExpect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit {code}"),
+            Self::Nonzero => f.write_str("a non-zero exit"),
+            Self::Signal(name) => write!(f, "SIG{name}"),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum ExitSpelling {
+    /// An exit code, 0 to 255.
+    Code(u8),
+    /// `nonzero`.
+    Word(String),
+    /// By a signal.
+    Signal(BySignal),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct BySignal {
+    /// The signal's name without SIG.
+    signal: String,
+}
+
+impl Serialize for ExitExpect {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Code(code) => serializer.serialize_i32(*code),
+            Self::Nonzero => serializer.serialize_str("nonzero"),
+            Self::Signal(name) => BySignal { signal: name.clone() }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ExitExpect {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const FORMS: &str = "exit is a code (0 to 255), nonzero, or {signal: NAME}";
+        let spelling =
+            ExitSpelling::deserialize(deserializer).map_err(|_| de::Error::custom(FORMS))?;
+        match spelling {
+            ExitSpelling::Code(code) => Ok(Self::Code(code.into())),
+            ExitSpelling::Word(word) if word == "nonzero" => Ok(Self::Nonzero),
+            ExitSpelling::Word(_) => Err(de::Error::custom(FORMS)),
+            ExitSpelling::Signal(by) => Ok(Self::Signal(by.signal)),
+        }
+    }
+}
+
+impl JsonSchema for ExitExpect {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ExitExpect".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        ExitSpelling::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("{allowed: {}}")]
+    #[case("{allowed: {}, exit: 7, compare: [exit]}")]
+    #[case("{denied: {errno: [EROFS]}, exit: nonzero, oracle: [{unchanged: f}]}")]
+    #[case("{contained: {}, exit: {signal: KILL}, oracle: [{unreached: $UDP}]}")]
+    #[case("{refused: {}, oracle: [{absent: f}]}")]
+    fn survives_a_round_trip(#[case] yaml: &str) {
+        let expect: Expect = crate::load::fragment(yaml).unwrap();
+        let json = serde_json::to_value(&expect).unwrap();
+        assert_eq!(serde_json::from_value::<Expect>(json).unwrap(), expect);
+    }
+
+    #[rstest]
+    #[case("{}", "exactly one")]
+    #[case("{allowed: {}, denied: {errno: [EPERM]}}", "exactly one")]
+    #[case("{denied: {errno: [EPERM]}}", "no host oracle")]
+    #[case("{denied: {errno: [EPERM]}, oracle: [{exists: f}]}", "no host oracle")]
+    #[case("{contained: {}}", "no host oracle")]
+    #[case("{refused: {}}", "no host oracle")]
+    #[case("{denied: {}, oracle: [{unchanged: f}]}", "names no reason")]
+    #[case("{contained: {}, compare: [exit], oracle: [{absent: f}]}", "compare is for allowed")]
+    #[case("{allowed: {}, exit: 256}", "0 to 255")]
+    #[case("{allowed: {}, exit: zero}", "0 to 255")]
+    #[case("{allowed: {}, exti: 0}", "unknown field `exti`")]
+    fn refuses(#[case] yaml: &str, #[case] message: &str) {
+        let error = crate::load::fragment::<Expect>(yaml).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

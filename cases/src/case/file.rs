@@ -1,0 +1,296 @@
+//! A case file as written: the closed schema that one YAML file per behaviour follows.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::{Act, Entry, Exclusive, Expect, HostFact, Level, Platform, PolicySpec, Row};
+use crate::capability::Capability;
+use crate::requirement::RequirementId;
+
+/// Time after which an arm is given up unless the case says otherwise, in milliseconds.
+const TIMEOUT_MS: u64 = 20_000;
+
+/// One behaviour, as its file describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "boxproof case")]
+pub struct CaseFile {
+    /// One sentence in the present tense: what must happen.
+    pub purpose: String,
+    /// The requirement it tests, or a list.
+    #[serde(deserialize_with = "one_or_many")]
+    #[schemars(with = "OneOrMany")]
+    pub requirement: Vec<RequirementId>,
+    /// How binding it is.
+    #[serde(default)]
+    pub level: Level,
+    /// Public reports it grew from (CVE-…, owner/repo#n).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// Where it makes sense; by default everywhere.
+    #[serde(default = "everywhere")]
+    pub platforms: Vec<Platform>,
+    /// Facts the host must have; without one the case is not applicable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host: Vec<HostFact>,
+    /// Capabilities the backend must claim; without one the case is unsupported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Capability>,
+    /// Host state it shares; never two cases of one word at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclusive: Vec<Exclusive>,
+    /// Over 2 s of CPU: not in the default run.
+    #[serde(default)]
+    pub slow: bool,
+    /// Time after which an arm is given up, in milliseconds.
+    #[serde(default = "timeout_ms")]
+    pub timeout_ms: u64,
+    /// What is laid out, path → entry; relative paths lie below the workspace.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fixture: BTreeMap<String, Entry>,
+    /// A shell line that finishes the fixture, unconfined, in the workspace. It must exit 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<String>,
+    /// The launcher's side.
+    #[serde(default, skip_serializing_if = "Launcher::is_plain")]
+    pub launcher: Launcher,
+    /// What the command reads from descriptor 0; by default nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// The policy under test.
+    #[serde(default)]
+    pub policy: PolicySpec,
+    /// What tries the thing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub act: Option<Act>,
+    /// Several acts in one workspace, in order; the last one is judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepFile>,
+    /// How often the (last) act is done, one after the other.
+    #[serde(default = "once")]
+    pub repeat: u32,
+    /// How many of the (last) act are done at once.
+    #[serde(default = "once")]
+    pub parallel: u32,
+    /// What happens to the backend meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub during: Vec<During>,
+    /// What must happen.
+    pub expect: Expect,
+    /// How the act is shown to be possible without the sandbox.
+    #[serde(default)]
+    pub control: Control,
+    /// How it is shown to be possible in the sandbox under a wider policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin: Option<Twin>,
+    /// Named parameter sets: each row is a case of its own, `id/row`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rows: BTreeMap<String, Row>,
+}
+
+/// A requirement, or a list of them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum OneOrMany {
+    /// One.
+    One(RequirementId),
+    /// Several.
+    Many(Vec<RequirementId>),
+}
+
+pub(super) fn one_or_many<'de, D>(deserializer: D) -> Result<Vec<RequirementId>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    match OneOrMany::deserialize(deserializer) {
+        Ok(OneOrMany::One(id)) => Ok(vec![id]),
+        Ok(OneOrMany::Many(ids)) if !ids.is_empty() => Ok(ids),
+        _ => Err(de::Error::custom("a requirement id such as R-fs-write, or a list of them")),
+    }
+}
+
+fn everywhere() -> Vec<Platform> {
+    vec![Platform::Linux, Platform::Macos]
+}
+
+fn timeout_ms() -> u64 {
+    TIMEOUT_MS
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// One act of a sequence, as written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepFile {
+    /// What is done.
+    pub act: Act,
+    /// Policy keys that differ in this step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicySpec>,
+    /// Whether this step may fail without making the case inconclusive.
+    #[serde(default)]
+    pub may_fail: bool,
+}
+
+/// One act of a sequence, its policy worked out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What is done.
+    pub act: Act,
+    /// The policy it is done under.
+    pub policy: PolicySpec,
+    /// Whether it may fail without making the case inconclusive.
+    pub may_fail: bool,
+}
+
+/// What the launcher (the process that starts the backend) brings along.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Launcher {
+    /// Variables of the backend's own environment, besides PATH, HOME, TMPDIR and the locale.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Open descriptors the backend inherits, number → file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inherit: BTreeMap<u32, Inherit>,
+}
+
+impl Launcher {
+    fn is_plain(&self) -> bool {
+        self.env.is_empty() && self.inherit.is_empty()
+    }
+
+    /// The strings a variable may stand in.
+    pub fn strings(&self) -> Vec<&str> {
+        let paths = self.inherit.values().map(|inherit| inherit.path.as_str());
+        self.env.values().map(String::as_str).chain(paths).collect()
+    }
+}
+
+/// An open descriptor the backend inherits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Inherit {
+    /// The file it is open on.
+    pub path: String,
+    /// Whether it is open for writing too.
+    #[serde(default)]
+    pub write: bool,
+}
+
+/// Something that happens to the backend while the command runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct During {
+    /// When.
+    pub when: DuringEvent,
+    /// The signal to send, without SIG.
+    pub signal: String,
+    /// To whom.
+    #[serde(default)]
+    pub to: StopTarget,
+}
+
+/// When something happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DuringEvent {
+    /// As soon as the probe has said that it is ready.
+    Ready,
+}
+
+/// Who gets a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopTarget {
+    /// The backend's process alone.
+    #[default]
+    Backend,
+    /// The backend's process group.
+    Group,
+}
+
+/// How the act is shown to be possible without the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Control {
+    /// As it is, on the host.
+    #[default]
+    Host,
+    /// In a throw-away user, mount and pid namespace, on an equivalent object.
+    PrivateNs,
+    /// Not at all, for this reason.
+    None(String),
+}
+
+/// How the act is shown to be possible in the sandbox under a wider policy.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Twin {
+    /// The smallest wider policy: these keys replace those of the case.
+    Overlay(Box<PolicySpec>),
+    /// Not at all, for this reason.
+    None(String),
+}
+
+impl Serialize for Twin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Overlay(over) => over.serialize(serializer),
+            Self::None(reason) => BTreeMap::from([("none", reason)]).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Twin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Twin;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("policy keys, or {none: reason}")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Twin, A::Error> {
+                let mut keys = serde_json::Map::new();
+                while let Some((key, value)) = map.next_entry::<String, serde_json::Value>()? {
+                    keys.insert(key, value);
+                }
+                twin_of(keys).map_err(de::Error::custom)
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+fn twin_of(mut keys: serde_json::Map<String, serde_json::Value>) -> Result<Twin, String> {
+    match (keys.remove("none"), keys.is_empty()) {
+        (Some(serde_json::Value::String(reason)), true) => Ok(Twin::None(reason)),
+        (Some(_), _) => Err("none stands alone and gives its reason as a text".to_owned()),
+        (None, true) => Err("a twin names at least one policy key, or none with a reason".into()),
+        (None, false) => serde_json::from_value(keys.into())
+            .map(|over| Twin::Overlay(Box::new(over)))
+            .map_err(|error| error.to_string()),
+    }
+}
+
+impl JsonSchema for Twin {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Twin".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let overlay = generator.subschema_for::<PolicySpec>();
+        let none = serde_json::json!({
+            "type": "object", "required": ["none"], "additionalProperties": false,
+            "properties": { "none": { "type": "string", "description": "Why there is no twin." } },
+        });
+        schemars::json_schema!({ "anyOf": [overlay, none] })
+    }
+}

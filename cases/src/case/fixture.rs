@@ -1,0 +1,190 @@
+//! Fixtures: what the harness lays out before a run.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// One thing to lay out at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its permission bits; by default 0644 for files and 0755 for folders.
+    pub mode: Option<u32>,
+}
+
+/// What can be laid out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A file with this text.
+    File(String),
+    /// A folder.
+    Dir,
+    /// A symbolic link to this target, taken as written.
+    Link(String),
+    /// A hard link to this other path.
+    Hardlink(String),
+    /// A named pipe.
+    Fifo,
+    /// An empty git repository (its `.git` below this path), no git needed.
+    Git,
+}
+
+/// The long form of an entry.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    /// A file with this text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// A folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dir: Option<super::Nothing>,
+    /// A symbolic link to this target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
+    /// A hard link to this path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hardlink: Option<String>,
+    /// A named pipe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fifo: Option<super::Nothing>,
+    /// An empty git repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    git: Option<super::Nothing>,
+    /// Permission bits in octal, as text: "0755".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
+}
+
+impl TryFrom<Written> for Entry {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let found = [
+            written.file.map(EntryKind::File),
+            written.dir.map(|_| EntryKind::Dir),
+            written.link.map(EntryKind::Link),
+            written.hardlink.map(EntryKind::Hardlink),
+            written.fifo.map(|_| EntryKind::Fifo),
+            written.git.map(|_| EntryKind::Git),
+        ];
+        let mut found = found.into_iter().flatten();
+        let (Some(kind), None) = (found.next(), found.next()) else {
+            return Err("an entry is a text or one of file, dir, link, hardlink, fifo, git".into());
+        };
+        let mode = written.mode.map(|mode| octal(&mode)).transpose()?;
+        if mode.is_some() && !matches!(kind, EntryKind::File(_) | EntryKind::Dir | EntryKind::Fifo)
+        {
+            return Err("mode is for file, dir and fifo".into());
+        }
+        Ok(Self { kind, mode })
+    }
+}
+
+fn octal(mode: &str) -> Result<u32, String> {
+    u32::from_str_radix(mode, 8)
+        .ok()
+        .filter(|bits| *bits <= 0o7777 && mode.starts_with('0'))
+        .ok_or_else(|| format!("mode `{mode}` is not octal text such as \"0644\""))
+}
+
+impl From<Entry> for Written {
+    fn from(entry: Entry) -> Self {
+        let mut written = Self {
+            mode: entry.mode.map(|mode| format!("{mode:#06o}").replace("0o", "0")),
+            ..Self::default()
+        };
+        match entry.kind {
+            EntryKind::File(text) => written.file = Some(text),
+            EntryKind::Dir => written.dir = Some(super::Nothing {}),
+            EntryKind::Link(target) => written.link = Some(target),
+            EntryKind::Hardlink(path) => written.hardlink = Some(path),
+            EntryKind::Fifo => written.fifo = Some(super::Nothing {}),
+            EntryKind::Git => written.git = Some(super::Nothing {}),
+        }
+        written
+    }
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Written::from(self.clone()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Entry;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a file's text, or one of file, dir, link, hardlink, fifo, git")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Entry, E> {
+                Ok(Entry { kind: EntryKind::File(text.to_owned()), mode: None })
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Entry, A::Error> {
+                let written = Written::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Entry::try_from(written).map_err(de::Error::custom)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Entry {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Entry".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let long = generator.subschema_for::<Written>();
+        schemars::json_schema!({ "anyOf": [{ "type": "string" }, long] })
+    }
+}
+
+impl Entry {
+    /// The strings a variable may stand in.
+    pub fn strings(&self) -> Vec<&str> {
+        match &self.kind {
+            EntryKind::File(text) | EntryKind::Link(text) | EntryKind::Hardlink(text) => vec![text],
+            EntryKind::Dir | EntryKind::Fifo | EntryKind::Git => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("hello", r#"{"file":"hello"}"#)]
+    #[case("{file: '', mode: '0600'}", r#"{"file":"","mode":"00600"}"#)]
+    #[case("{dir: {}}", r#"{"dir":{}}"#)]
+    #[case("{link: ../x}", r#"{"link":"../x"}"#)]
+    #[case("{git: {}}", r#"{"git":{}}"#)]
+    fn reads_and_writes(#[case] yaml: &str, #[case] json: &str) {
+        let entry: Entry = crate::load::fragment(yaml).unwrap();
+        assert_eq!(serde_json::to_string(&entry).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Entry>(json).unwrap(), entry);
+    }
+
+    #[rstest]
+    #[case("{}", "one of file")]
+    #[case("{file: a, dir: {}}", "one of file")]
+    #[case("{file: a, mode: '9'}", "not octal")]
+    #[case("{file: a, mode: '644'}", "not octal")]
+    #[case("{link: a, mode: '0644'}", "mode is for")]
+    #[case("{fil: a}", "unknown field `fil`")]
+    #[case("7", "a file's text")]
+    fn refuses(#[case] yaml: &str, #[case] message: &str) {
+        let error = crate::load::fragment::<Entry>(yaml).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,0 +1,298 @@
+//! The case model: one act, its fixture, its policy, what must happen.
+
+mod act;
+mod expect;
+mod file;
+mod fixture;
+mod oracle;
+mod policy;
+mod rows;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use act::Act;
+pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
+pub use file::{CaseFile, Control, During, DuringEvent, Inherit, Launcher, Step, StopTarget, Twin};
+pub use fixture::{Entry, EntryKind};
+pub use oracle::{Content, Nothing, Oracle};
+pub use policy::PolicySpec;
+pub use rows::Row;
+
+use crate::capability::Capability;
+use crate::requirement::RequirementId;
+
+/// A case as it is planned and run: one line of a table is one of these.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Its path in the corpus without `.yaml`, plus `/row` for a row.
+    pub id: CaseId,
+    /// The file it is written in.
+    pub file: PathBuf,
+    /// One sentence: what must happen.
+    pub purpose: String,
+    /// The promises it tests.
+    pub requirements: Vec<RequirementId>,
+    /// How binding they are.
+    pub level: Level,
+    /// Public reports it grew from.
+    pub sources: Vec<String>,
+    /// Where it makes sense.
+    pub platforms: Vec<Platform>,
+    /// Facts the host must have.
+    pub host: Vec<HostFact>,
+    /// Capabilities the backend must claim.
+    pub needs: Vec<Capability>,
+    /// Host state it shares with others of the same word.
+    pub exclusive: Vec<Exclusive>,
+    /// Whether it takes more than 2 s of CPU, and so is not in the default run.
+    pub slow: bool,
+    /// Time after which an arm is given up, in milliseconds.
+    pub timeout_ms: u64,
+    /// What is laid out, path → entry.
+    pub fixture: BTreeMap<String, Entry>,
+    /// A shell line that finishes the fixture, unconfined, in the workspace.
+    pub prepare: Option<String>,
+    /// The launcher's side: environment and descriptors.
+    pub launcher: Launcher,
+    /// What the command reads from descriptor 0; by default nothing.
+    pub stdin: Option<String>,
+    /// What is done, in order; the last one is judged.
+    pub steps: Vec<Step>,
+    /// How often the last step is done, one after the other.
+    pub repeat: u32,
+    /// How many of the last step are done at once.
+    pub parallel: u32,
+    /// What happens to the backend meanwhile.
+    pub during: Vec<During>,
+    /// What must happen.
+    pub expect: Expect,
+    /// How the act is shown to be possible without the sandbox.
+    pub control: Control,
+    /// How it is shown to be possible in the sandbox under a wider policy.
+    pub twin: Option<Twin>,
+}
+
+impl Case {
+    /// The step that is judged.
+    pub fn act(&self) -> &Act {
+        // A case is only made with at least one step.
+        &self.steps[self.steps.len() - 1].act
+    }
+
+    /// The policy of the step that is judged.
+    pub fn policy(&self) -> &PolicySpec {
+        &self.steps[self.steps.len() - 1].policy
+    }
+
+    /// The first folder of the id.
+    pub fn area(&self) -> &str {
+        self.id.area()
+    }
+
+    /// Whether most of its time is waiting, so that it needs no CPU slot.
+    pub fn waits(&self) -> bool {
+        !self.during.is_empty()
+    }
+
+    /// Every string a variable may stand in, shell lines apart.
+    pub fn strings(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = Vec::new();
+        for (path, entry) in &self.fixture {
+            all.push(path);
+            all.extend(entry.strings());
+        }
+        for step in &self.steps {
+            all.extend(step.policy.strings());
+            if !matches!(step.act, Act::Sh(_)) {
+                all.extend(step.act.strings());
+            }
+        }
+        if let Some(Twin::Overlay(over)) = &self.twin {
+            all.extend(over.strings());
+        }
+        all.extend(self.launcher.strings());
+        all.extend(self.expect.oracle.iter().flat_map(Oracle::strings));
+        for stream in [&self.expect.stdout, &self.expect.stderr].into_iter().flatten() {
+            all.extend(stream.contains.iter().chain(&stream.lacks).map(String::as_str));
+        }
+        all.extend(self.stdin.as_deref());
+        all
+    }
+
+    /// Every shell line.
+    pub fn shell_lines(&self) -> Vec<&str> {
+        let acts = self.steps.iter().filter_map(|step| match &step.act {
+            Act::Sh(line) => Some(line.as_str()),
+            _ => None,
+        });
+        acts.chain(self.prepare.as_deref()).collect()
+    }
+
+    /// Whether the variable called `name` is used anywhere.
+    pub fn uses(&self, name: &str) -> bool {
+        let texts = self.strings().into_iter().chain(self.shell_lines());
+        texts.flat_map(crate::vars::used_in).any(|used| used == name)
+    }
+}
+
+/// A case's id: its path in the corpus, such as `fs/write-outside` or `exec/exit-codes/seven`.
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct CaseId(String);
+
+impl CaseId {
+    /// An id as written.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// The id as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its first folder.
+    pub fn area(&self) -> &str {
+        self.0.split('/').next().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for CaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// How binding a case is, in RFC 2119's words.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Binding.
+    #[default]
+    Must,
+    /// Binding unless there is a reason.
+    Should,
+    /// Free.
+    May,
+}
+
+impl Level {
+    /// The word a case uses for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Should => "should",
+            Self::May => "may",
+        }
+    }
+}
+
+/// An operating system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Platform {
+    /// Linux.
+    Linux,
+    /// macOS.
+    Macos,
+}
+
+impl Platform {
+    /// The one this program runs on.
+    pub const HERE: Self = if cfg!(target_os = "macos") { Self::Macos } else { Self::Linux };
+}
+
+/// A fact about the host that some cases need.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum HostFact {
+    /// User namespaces can be made by this user.
+    Userns,
+    /// The loopback interface has an IPv6 address.
+    Ipv6,
+    /// The kernel lets a process type into its own terminal.
+    Tiocsti,
+    /// The harness runs as uid 0.
+    Root,
+    /// The harness runs as another uid than 0.
+    OrdinaryUser,
+    /// Files of the scratch folder take `user.` attributes.
+    Xattr,
+    /// `git` runs.
+    Git,
+    /// `cc` runs.
+    Cc,
+    /// `make` runs.
+    Make,
+    /// `python3` runs.
+    Python3,
+    /// `node` runs.
+    Node,
+    /// `bash` runs.
+    Bash,
+    /// `tar` runs.
+    Tar,
+}
+
+impl HostFact {
+    /// Every fact.
+    pub const ALL: [Self; 13] = [
+        Self::Userns,
+        Self::Ipv6,
+        Self::Tiocsti,
+        Self::Root,
+        Self::OrdinaryUser,
+        Self::Xattr,
+        Self::Git,
+        Self::Cc,
+        Self::Make,
+        Self::Python3,
+        Self::Node,
+        Self::Bash,
+        Self::Tar,
+    ];
+
+    /// The word a case uses for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Userns => "userns",
+            Self::Ipv6 => "ipv6",
+            Self::Tiocsti => "tiocsti",
+            Self::Root => "root",
+            Self::OrdinaryUser => "ordinary_user",
+            Self::Xattr => "xattr",
+            Self::Git => "git",
+            Self::Cc => "cc",
+            Self::Make => "make",
+            Self::Python3 => "python3",
+            Self::Node => "node",
+            Self::Bash => "bash",
+            Self::Tar => "tar",
+        }
+    }
+}
+
+/// Host state that two cases must not use at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Exclusive {
+    /// The host's temp folder.
+    Tmp,
+    /// The mount table.
+    Mounts,
+    /// Kernel settings.
+    Sysctl,
+    /// A terminal.
+    Tty,
+}

@@ -1,0 +1,182 @@
+//! Rows: named parameter sets, each worked out into a case file of its own.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::file::one_or_many;
+use super::{Act, CaseFile, Entry, Expect, HostFact, Launcher, Level, PolicySpec, Twin};
+use crate::capability::Capability;
+use crate::requirement::RequirementId;
+
+/// One line of a table case: parameters, and what differs from the case around it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// Parameters: `${name}` anywhere in the case is replaced by the value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with: BTreeMap<String, String>,
+    /// Replaces the purpose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
+    /// Replaces the requirements.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub requirement: Vec<RequirementId>,
+    /// Replaces the level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// Replaces the sources.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// Replaces the host facts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Vec<HostFact>>,
+    /// Replaces the needed capabilities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Vec<Capability>>,
+    /// Added to the fixture, path by path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fixture: BTreeMap<String, Entry>,
+    /// Replaces the preparation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<String>,
+    /// Replaces the launcher's side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launcher: Option<Launcher>,
+    /// Replaces stdin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// Replaces policy keys, key by key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicySpec>,
+    /// Replaces the act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub act: Option<Act>,
+    /// Replaces the expectation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expect>,
+    /// Replaces the twin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin: Option<Twin>,
+}
+
+/// A case file and the row it comes from, if it comes from one.
+pub(crate) type NamedCase = (Option<String>, CaseFile);
+
+impl CaseFile {
+    /// The case files this one stands for: itself, or one a row.
+    ///
+    /// # Errors
+    /// The row's name and what is wrong with the case it makes.
+    pub(crate) fn unrolled(self) -> Result<Vec<NamedCase>, (String, String)> {
+        if self.rows.is_empty() {
+            return Ok(vec![(None, self)]);
+        }
+        let mut base = self;
+        let rows = std::mem::take(&mut base.rows);
+        rows.into_iter()
+            .map(|(name, row)| match base.with_row(&row) {
+                Ok(case) => Ok((Some(name), case)),
+                Err(error) => Err((name, error)),
+            })
+            .collect()
+    }
+
+    fn with_row(&self, row: &Row) -> Result<Self, String> {
+        let mut case = to_map(self)?;
+        let mut changes = to_map(row)?;
+        changes.remove("with");
+        for key in ["fixture", "policy"] {
+            if let Some(Value::Object(added)) = changes.remove(key) {
+                merge(&mut case, key, added);
+            }
+        }
+        case.extend(changes);
+        let mut value = Value::Object(case);
+        substitute(&mut value, &row.with);
+        serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+}
+
+fn to_map(value: &impl Serialize) -> Result<Map<String, Value>, String> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err("not a mapping".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn merge(case: &mut Map<String, Value>, key: &str, added: Map<String, Value>) {
+    let slot = case.entry(key).or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(present) = slot {
+        present.extend(added);
+    }
+}
+
+/// Replaces `${name}` in every string and every key below `value`.
+fn substitute(value: &mut Value, with: &BTreeMap<String, String>) {
+    match value {
+        Value::String(text) => *text = fill(text, with),
+        Value::Array(items) => items.iter_mut().for_each(|item| substitute(item, with)),
+        Value::Object(map) => {
+            let filled = std::mem::take(map).into_iter().map(|(key, mut value)| {
+                substitute(&mut value, with);
+                (fill(&key, with), value)
+            });
+            *map = filled.collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn fill(text: &str, with: &BTreeMap<String, String>) -> String {
+    let mut out = text.to_owned();
+    for (name, value) in with {
+        out = out.replace(&format!("${{{name}}}"), value);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "
+purpose: Writing ${path} is refused.
+requirement: R-fs-write
+fixture: {a: x}
+policy: {mode: read_only, network: {host: {}}}
+act: {probe: write, path: \"${path}\", text: evil}
+expect: {denied: {errno: [EROFS]}, oracle: [{unchanged: \"${path}\"}]}
+twin: {mode: workspace_write}
+rows:
+  one: {with: {path: a}}
+  two: {with: {path: b}, fixture: {b: y}, policy: {mode: workspace_write}, level: should}
+";
+
+    #[test]
+    fn a_row_is_a_case_of_its_own() {
+        let file: CaseFile = crate::load::fragment(TABLE).unwrap();
+        let cases = file.unrolled().unwrap();
+        let names: Vec<_> = cases.iter().map(|(name, _)| name.as_deref().unwrap()).collect();
+        assert_eq!(names, ["one", "two"]);
+        let (_, two) = &cases[1];
+        assert_eq!(two.purpose, "Writing b is refused.");
+        assert_eq!(two.fixture.keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(two.level, Level::Should);
+        assert_eq!(two.policy.mode, Some(crate::protocol::Mode::WorkspaceWrite));
+        assert!(two.policy.network.is_some(), "policy keys a row does not name stay");
+        assert!(two.rows.is_empty());
+    }
+
+    #[test]
+    fn a_row_that_makes_no_valid_case_is_named() {
+        let broken = TABLE.replace("level: should", "expect: {allowed: {}}, stdin: x");
+        let file: CaseFile = crate::load::fragment(&broken).unwrap();
+        assert!(file.unrolled().is_ok());
+        let numeric = TABLE.replace("${path} is", "is").replace("timeout", "x");
+        assert!(crate::load::fragment::<CaseFile>(&numeric).is_ok());
+    }
+}

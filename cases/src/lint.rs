@@ -1,0 +1,189 @@
+//! Corpus lint: rules about cases that load, but should be better.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::case::{Case, Decision};
+use crate::requirement::{Polarity, RequirementId};
+use crate::suite::Suite;
+
+/// The longest a purpose may be, in characters.
+const PURPOSE_MAX: usize = 120;
+
+/// Something that should be better, and where.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The file.
+    pub file: PathBuf,
+    /// Which rule found it, such as `purpose-sentence`.
+    pub rule: &'static str,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}: {}", self.file.display(), self.rule, self.message)
+    }
+}
+
+/// Everything the rules find in `suite`, sorted.
+pub fn lint(suite: &Suite) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for case in &suite.cases {
+        found.extend(purpose(case));
+        found.extend(reasons(case));
+    }
+    found.extend(unique_purposes(suite));
+    found.extend(coverage(suite));
+    found.extend(suite.files.iter().flat_map(|(path, text)| words(path, text)));
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn finding(file: &Path, rule: &'static str, message: impl Into<String>) -> Finding {
+    Finding { file: file.to_owned(), rule, message: message.into() }
+}
+
+/// A purpose is one short sentence that states a fact.
+fn purpose(case: &Case) -> Vec<Finding> {
+    let text = &case.purpose;
+    let at = |message: String| finding(&case.file, "purpose-sentence", message);
+    let mut found = Vec::new();
+    if !text.ends_with('.') || text.trim() != text {
+        found.push(at(format!("`{text}` is no sentence: end it with a full stop")));
+    }
+    if text.chars().count() > PURPOSE_MAX {
+        found.push(at(format!("`{text}` is over {PURPOSE_MAX} characters: say one thing")));
+    }
+    let lower = text.to_lowercase();
+    if [" should ", " must ", " try "].iter().any(|word| lower.contains(word)) {
+        found.push(at(format!("`{text}`: state what happens, without should, must or try")));
+    }
+    found
+}
+
+/// ENOENT and friends mean that nothing was there to be refused.
+fn reasons(case: &Case) -> Vec<Finding> {
+    let (Decision::Denied(denial) | Decision::Contained(denial)) = &case.expect.decision else {
+        return Vec::new();
+    };
+    let vague = ["ENOENT", "ENOTDIR", "ETIMEDOUT", "ENOSYS", "EINVAL"];
+    let named = denial.errno.iter().filter(|errno| vague.contains(&errno.as_str()));
+    named
+        .map(|errno| {
+            let message = format!("{}: {errno} is what a missing object gives, too", case.id);
+            finding(&case.file, "vague-reason", message)
+        })
+        .collect()
+}
+
+fn unique_purposes(suite: &Suite) -> Vec<Finding> {
+    let mut seen: BTreeMap<&str, &Case> = BTreeMap::new();
+    let mut found = Vec::new();
+    for case in &suite.cases {
+        if let Some(other) = seen.insert(&case.purpose, case) {
+            let message = format!("{} and {} have the same purpose", other.id, case.id);
+            found.push(finding(&case.file, "purpose-unique", message));
+        }
+    }
+    found
+}
+
+/// Every requirement has the kinds of case it asks for.
+fn coverage(suite: &Suite) -> Vec<Finding> {
+    let (mut positive, mut negative) = (BTreeSet::new(), BTreeSet::new());
+    for case in &suite.cases {
+        let side = if case.expect.decision.is_negative() { &mut negative } else { &mut positive };
+        side.extend(case.requirements.iter());
+    }
+    let lacks = |id: &RequirementId, polarity: Polarity| {
+        let mut lacks = Vec::new();
+        if polarity != Polarity::Negative && !positive.contains(id) {
+            lacks.push("a case where it is allowed");
+        }
+        if polarity != Polarity::Positive && !negative.contains(id) {
+            lacks.push("a case where it is not");
+        }
+        lacks
+    };
+    let cited = |id: &RequirementId| positive.contains(id) || negative.contains(id);
+    let embedded = suite.source == "embedded";
+    let wanted = suite.requirements.iter().filter(|(id, _)| embedded || cited(id));
+    wanted
+        .flat_map(|(id, requirement)| {
+            lacks(id, requirement.polarity).into_iter().map(move |what| {
+                finding(Path::new("requirements"), "coverage", format!("{id} lacks {what}"))
+            })
+        })
+        .collect()
+}
+
+/// Words that YAML 1.1 readers turn into truth values are never values.
+fn words(path: &Path, text: &str) -> Vec<Finding> {
+    let boolean = ["on", "off", "yes", "no"];
+    let value = |line: &str| {
+        let line = line.split(" #").next().unwrap_or_default().trim();
+        line.rsplit(": ").next().map(|word| word.trim_end_matches(['}', ']', ',']).to_lowercase())
+    };
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| value(line).is_some_and(|word| boolean.contains(&word.as_str())))
+        .map(|(at, line)| {
+            let message =
+                format!("line {}: `{}`: quote it or choose another word", at + 1, line.trim());
+            finding(path, "yaml-boolean", message)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const CASE: &str = "purpose: Works.
+requirement: R-x
+fixture: {f: x}
+act: {probe: write, path: f, text: y}
+expect: {denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}
+twin: {mode: workspace_write}
+";
+
+    fn rules(text: &str, polarity: &str) -> Vec<&'static str> {
+        let requirements = format!("R-x: {{text: It works., source: a, polarity: {polarity}}}\n");
+        let suite = Suite::from_files(
+            "test",
+            BTreeMap::from([(PathBuf::from("fs/case.yaml"), text.to_owned())]),
+            &BTreeMap::from([(PathBuf::from("r.yaml"), requirements)]),
+        );
+        lint(&suite.unwrap()).into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn a_good_case_has_no_finding() {
+        assert_eq!(rules(CASE, "negative"), [""; 0]);
+    }
+
+    #[rstest]
+    #[case("Works.", "Works", "purpose-sentence")]
+    #[case("Works.", "It should work.", "purpose-sentence")]
+    #[case("EROFS", "ENOENT", "vague-reason")]
+    #[case("text: y}", "text: off}", "yaml-boolean")]
+    fn each_rule_fires(#[case] from: &str, #[case] to: &str, #[case] rule: &str) {
+        assert_eq!(rules(&CASE.replace(from, to), "negative"), [rule]);
+    }
+
+    #[test]
+    fn a_requirement_wants_both_polarities() {
+        assert_eq!(rules(CASE, "both"), ["coverage"]);
+        assert_eq!(rules(CASE, "positive"), ["coverage"]);
+    }
+
+    #[test]
+    fn the_embedded_corpus_is_clean() {
+        let found = lint(&Suite::embedded().unwrap());
+        assert!(found.is_empty(), "{}", found.iter().map(|f| format!("{f}\n")).collect::<String>());
+    }
+}

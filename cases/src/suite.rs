@@ -1,0 +1,363 @@
+//! The suite: every case of a corpus, loaded whole or not at all.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use sha2::{Digest, Sha256};
+
+use crate::case::{Case, CaseFile, CaseId, Control, Decision, Oracle, Step, Twin};
+use crate::load::{LoadError, parse};
+use crate::requirement::{Registry, Requirement, RequirementId};
+use crate::vars;
+
+static CORPUS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
+static REQUIREMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements");
+
+/// The folder of a corpus that holds its own requirements.
+const REQUIREMENTS_DIR: &str = "requirements";
+
+/// A loaded corpus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suite {
+    /// Every case, sorted by id.
+    pub cases: Vec<Case>,
+    /// The requirements they cite.
+    pub requirements: Registry,
+    /// Where it came from: `embedded`, or a folder.
+    pub source: String,
+    /// SHA-256 over paths and texts of all files, in hex.
+    pub sha256: String,
+    /// The files, path → text; for lint and schema checks.
+    pub files: BTreeMap<PathBuf, String>,
+}
+
+impl Suite {
+    /// The corpus built into the program.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn embedded() -> Result<Self, Vec<LoadError>> {
+        Self::from_files("embedded", texts(&CORPUS), &texts(&REQUIREMENTS))
+    }
+
+    /// The corpus in `dir`: every `*.yaml` below it, and `dir/requirements/*.yaml` besides the
+    /// built-in requirements.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, unreadable files included.
+    pub fn load(dir: &Path) -> Result<Self, Vec<LoadError>> {
+        let (own, cases) =
+            read_below(dir)?.into_iter().partition(|(path, _)| path.starts_with(REQUIREMENTS_DIR));
+        let mut requirements = texts(&REQUIREMENTS);
+        let own: BTreeMap<_, _> = own;
+        requirements.extend(own.into_iter().map(|(path, text)| (dir.join(path), text)));
+        Self::from_files(&dir.display().to_string(), cases, &requirements)
+    }
+
+    /// A suite of these files (path → text).
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn from_files(
+        source: &str,
+        files: BTreeMap<PathBuf, String>,
+        requirements: &BTreeMap<PathBuf, String>,
+    ) -> Result<Self, Vec<LoadError>> {
+        let mut errors = Vec::new();
+        let registry = registry(requirements, &mut errors);
+        let mut cases = Vec::new();
+        for (path, text) in &files {
+            match cases_of(path, text, &registry) {
+                Ok(found) => cases.extend(found),
+                Err(found) => errors.extend(found),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        cases.sort_by(|a, b| a.id.cmp(&b.id));
+        let sha256 = digest(&files);
+        Ok(Self { cases, requirements: registry, source: source.to_owned(), sha256, files })
+    }
+}
+
+fn texts(dir: &Dir<'_>) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in dir.entries() {
+        match entry {
+            include_dir::DirEntry::Dir(dir) => found.extend(texts(dir)),
+            include_dir::DirEntry::File(file) if is_yaml(file.path()) => {
+                let text = String::from_utf8_lossy(file.contents()).into_owned();
+                found.insert(file.path().to_owned(), text);
+            }
+            include_dir::DirEntry::File(_) => {}
+        }
+    }
+    found
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yaml")
+}
+
+fn read_below(dir: &Path) -> Result<BTreeMap<PathBuf, String>, Vec<LoadError>> {
+    let mut found = BTreeMap::new();
+    let mut errors = Vec::new();
+    for entry in walkdir::WalkDir::new(dir).sort_by_file_name() {
+        let text = entry.map_err(|error| error.to_string()).and_then(|entry| {
+            let wanted = entry.file_type().is_file() && is_yaml(entry.path());
+            let text = wanted.then(|| std::fs::read_to_string(entry.path())).transpose();
+            text.map(|text| (entry.into_path(), text)).map_err(|error| error.to_string())
+        });
+        match text {
+            Ok((path, Some(text))) => {
+                let relative = path.strip_prefix(dir).map_or_else(|_| path.clone(), Path::to_owned);
+                found.insert(relative, text);
+            }
+            Ok((_, None)) => {}
+            Err(message) => errors.push(LoadError::whole(dir, message)),
+        }
+    }
+    if errors.is_empty() { Ok(found) } else { Err(errors) }
+}
+
+fn registry(files: &BTreeMap<PathBuf, String>, errors: &mut Vec<LoadError>) -> Registry {
+    let mut registry = Registry::default();
+    for (path, text) in files {
+        let parsed = parse::<BTreeMap<RequirementId, Requirement>>(path, text);
+        let added = parsed.and_then(|file| {
+            registry.add(file).map_err(|id| {
+                LoadError::at(path, text, id.as_str(), "this requirement is already defined")
+            })
+        });
+        errors.extend(added.err());
+    }
+    registry
+}
+
+fn digest(files: &BTreeMap<PathBuf, String>) -> String {
+    let mut hash = Sha256::new();
+    for (path, text) in files {
+        hash.update(path.to_string_lossy().as_bytes());
+        hash.update([0]);
+        hash.update(text.as_bytes());
+        hash.update([0]);
+    }
+    format!("{:x}", hash.finalize())
+}
+
+/// The cases of one file: one, or one a row.
+fn cases_of(path: &Path, text: &str, registry: &Registry) -> Result<Vec<Case>, Vec<LoadError>> {
+    let at = |field: &str, message: String| LoadError::at(path, text, field, message);
+    let file: CaseFile = parse(path, text).map_err(|error| vec![error])?;
+    let unrolled = file.unrolled().map_err(|(row, message)| {
+        vec![at(&format!("rows.{row}"), format!("this row makes no valid case: {message}"))]
+    })?;
+    let mut cases = Vec::new();
+    let mut errors = Vec::new();
+    for (row, file) in unrolled {
+        let prefix = row.as_deref().map(|row| format!("rows.{row}.")).unwrap_or_default();
+        match compile(path, row.as_deref(), file).and_then(|case| check(case, registry)) {
+            Ok(case) => cases.push(case),
+            Err((field, message)) => errors.push(at(&format!("{prefix}{field}"), message)),
+        }
+    }
+    if errors.is_empty() { Ok(cases) } else { Err(errors) }
+}
+
+/// A field and what is wrong with it.
+type Fault = (&'static str, String);
+
+fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, Fault> {
+    let id = id_of(path, row)?;
+    let steps = steps_of(&file)?;
+    Ok(Case {
+        id,
+        file: path.to_owned(),
+        purpose: file.purpose,
+        requirements: file.requirement,
+        level: file.level,
+        sources: file.sources,
+        platforms: file.platforms,
+        host: file.host,
+        needs: file.needs,
+        exclusive: file.exclusive,
+        slow: file.slow,
+        timeout_ms: file.timeout_ms,
+        fixture: file.fixture,
+        prepare: file.prepare,
+        launcher: file.launcher,
+        stdin: file.stdin,
+        steps,
+        repeat: file.repeat,
+        parallel: file.parallel,
+        during: file.during,
+        expect: file.expect,
+        control: file.control,
+        twin: file.twin,
+    })
+}
+
+fn id_of(path: &Path, row: Option<&str>) -> Result<CaseId, Fault> {
+    let stem = path.with_extension("").to_string_lossy().into_owned();
+    let words = stem.split('/').chain(row);
+    for word in words {
+        let kebab = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        if word.is_empty() || !word.bytes().all(kebab) {
+            return Err(("rows", format!("`{word}` in an id: use a-z, 0-9 and -")));
+        }
+    }
+    Ok(CaseId::new(row.map_or(stem.clone(), |row| format!("{stem}/{row}"))))
+}
+
+fn steps_of(file: &CaseFile) -> Result<Vec<Step>, Fault> {
+    let base = &file.policy;
+    match (&file.act, file.steps.as_slice()) {
+        (Some(act), []) => {
+            Ok(vec![Step { act: act.clone(), policy: base.clone(), may_fail: false }])
+        }
+        (None, [_, ..]) => Ok(file
+            .steps
+            .iter()
+            .map(|step| Step {
+                act: step.act.clone(),
+                policy: step.policy.as_ref().map_or_else(|| base.clone(), |p| base.overlaid(p)),
+                may_fail: step.may_fail,
+            })
+            .collect()),
+        _ => Err(("act", "a case has either one act or a list of steps".to_owned())),
+    }
+}
+
+fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
+    check_requirements(&case, registry)?;
+    check_variables(&case)?;
+    check_oracles(&case)?;
+    check_arms(&case)?;
+    if case.repeat == 0 || case.parallel == 0 {
+        return Err(("repeat", "repeat and parallel count from 1".to_owned()));
+    }
+    Ok(case)
+}
+
+fn check_requirements(case: &Case, registry: &Registry) -> Result<(), Fault> {
+    match case.requirements.iter().find(|id| registry.get(id).is_none()) {
+        Some(id) => Err((
+            "requirement",
+            format!("unknown requirement {id}: define it in requirements/*.yaml with its source"),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn check_variables(case: &Case) -> Result<(), Fault> {
+    match case.strings().into_iter().find_map(vars::unknown_in) {
+        Some(unknown) => Err(("act", unknown.to_string())),
+        None => Ok(()),
+    }
+}
+
+fn check_oracles(case: &Case) -> Result<(), Fault> {
+    for oracle in &case.expect.oracle {
+        let wanted: &[&str] = match oracle {
+            Oracle::Unreached(_) | Oracle::Reached(_) => {
+                &["$TCP4", "$TCP6", "$UDP", "$UNIX", "$ABSTRACT"]
+            }
+            Oracle::Untouched(_) => &["$VICTIM"],
+            Oracle::Undisclosed(_) => &["$CANARY"],
+            _ => continue,
+        };
+        if !wanted.contains(&oracle.strings()[0]) {
+            return Err(("expect", format!("`{oracle}`: name one of {}", wanted.join(" "))));
+        }
+    }
+    Ok(())
+}
+
+fn check_arms(case: &Case) -> Result<(), Fault> {
+    if let Control::None(reason) = &case.control
+        && reason.trim().is_empty()
+    {
+        return Err(("control", "none needs its reason".to_owned()));
+    }
+    match &case.twin {
+        Some(Twin::None(reason)) if reason.trim().is_empty() => {
+            Err(("twin", "none needs its reason".to_owned()))
+        }
+        None if case.expect.decision.is_negative() => Err((
+            "expect",
+            format!(
+                "{} has no twin: name the policy keys under which the act succeeds, or \
+                 `twin: {{none: reason}}`",
+                case.expect.decision.word()
+            ),
+        )),
+        Some(_) if case.expect.decision == Decision::Allowed => {
+            Err(("twin", "an allowed act needs no twin".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const CASE: &str = "purpose: Works.
+requirement: R-x
+fixture: {f: x}
+act: {probe: write, path: f, text: y}
+expect: {denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}
+twin: {mode: workspace_write}
+";
+
+    fn load(text: &str) -> Result<Suite, Vec<LoadError>> {
+        let requirements = "R-x: {text: It works., source: a test}\n".to_owned();
+        Suite::from_files(
+            "test",
+            BTreeMap::from([(PathBuf::from("fs/case.yaml"), text.to_owned())]),
+            &BTreeMap::from([(PathBuf::from("r.yaml"), requirements)]),
+        )
+    }
+
+    #[test]
+    fn the_embedded_corpus_loads() {
+        let errors = Suite::embedded().err().unwrap_or_default();
+        assert!(
+            errors.is_empty(),
+            "{}",
+            errors.iter().map(|e| format!("{e}\n")).collect::<String>()
+        );
+    }
+
+    #[test]
+    fn a_case_knows_its_id_and_area() {
+        let suite = load(CASE).unwrap();
+        assert_eq!(suite.cases[0].id.as_str(), "fs/case");
+        assert_eq!(suite.cases[0].area(), "fs");
+    }
+
+    #[rstest]
+    #[case("R-x", "R-y", 2, "unknown requirement R-y")]
+    #[case("text: y", "text: $NOPE", 4, "unknown variable $NOPE")]
+    #[case("twin: {mode: workspace_write}", "", 5, "has no twin")]
+    #[case("twin: {mode: workspace_write}", "twin: {none: ' '}", 6, "needs its reason")]
+    #[case("{unchanged: f}", "{unreached: f}", 5, "name one of $TCP4")]
+    #[case("{unchanged: f}", "{untouched: '7'}", 5, "name one of $VICTIM")]
+    #[case("act: {", "steps: []\nsuffix: {", 5, "unknown field `suffix`")]
+    #[case("act: {probe: write, path: f, text: y}", "", 1, "either one act or")]
+    #[case("fixture: {f: x}", "fixture: {f: x}\nrepeat: 0", 4, "count from 1")]
+    #[case("{denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}", "{allowed: {}}", 6, "no twin")]
+    fn faults_are_located(
+        #[case] from: &str,
+        #[case] to: &str,
+        #[case] line: usize,
+        #[case] message: &str,
+    ) {
+        let errors = load(&CASE.replace(from, to)).unwrap_err();
+        assert!(errors[0].to_string().contains(message), "{}", errors[0]);
+        assert_eq!(errors[0].line, line, "{}", errors[0]);
+    }
+}
