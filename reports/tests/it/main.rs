@@ -1,0 +1,12 @@
+//! Tests of the public interface; one module a part of the crate.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod exit;
+mod golden;
+mod markdown;
+mod merge;
+mod record;
+mod sample;
+mod schema;
+mod summary;
