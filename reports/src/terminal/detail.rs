@@ -55,15 +55,14 @@ impl Page<'_> {
         let row = finding.row;
         let backend = clean(&self.matrix.columns[finding.column].label);
         let verdict = self.paint.verdict(row.verdict.word(), row.verdict);
-        let reason = match row.reason.as_str() {
-            "" => String::new(),
-            reason => format!(" ({})", clean(reason)),
-        };
-        let mark = mark(row);
-        vec![
-            format!("  {}", self.paint.heading(&clean(&row.id))),
-            format!("    {backend}: {verdict}{mark}{reason}"),
-        ]
+        let mut lines = vec![
+            format!("{:1$}{2}", "", INDENT / 2, self.paint.heading(&clean(&row.id))),
+            format!("{:INDENT$}{backend}: {verdict}{}", "", mark(row)),
+        ];
+        if !row.reason.is_empty() {
+            lines.extend(self.indented(&format!("reason: {}", row.reason)));
+        }
+        lines
     }
 
     fn indented(&self, text: &str) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod claims;
 mod exit;
 mod golden;
 mod markdown;
@@ -10,3 +11,4 @@ mod record;
 mod sample;
 mod schema;
 mod summary;
+mod terminal;
