@@ -1,0 +1,173 @@
+//! The first line of a run record: what was run, where, against what ([`Header`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Provenance of a run; known before the first case starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// Version of the record format; see [`super::FORMAT`].
+    pub format: u32,
+    /// Version of the harness.
+    pub harness: String,
+    /// Which corpus was asked.
+    pub corpus: CorpusInfo,
+    /// When the run started, RFC 3339 in UTC.
+    pub started: String,
+    /// Host facts by name. `os`, `distro`, `kernel` and `arch` name the host in reports.
+    pub host: BTreeMap<String, serde_json::Value>,
+    /// As whom the acts ran.
+    pub user: User,
+    /// The sandboxes under test, in the order they were named.
+    pub backends: Vec<BackendInfo>,
+    /// Which cases were asked for.
+    pub selection: Selection,
+}
+
+/// Which corpus was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CorpusInfo {
+    /// The corpus version.
+    pub version: String,
+    /// SHA-256 over the corpus files, lower-case hex.
+    pub sha256: String,
+    /// Where it came from: `built-in`, or the folder it was read from.
+    pub source: String,
+}
+
+/// As whom the acts ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    /// Root or not.
+    pub kind: UserKind,
+    /// The user id.
+    pub uid: u32,
+}
+
+/// Root or not: known failures and claims may differ between the two.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum UserKind {
+    /// User id 0.
+    Root,
+    /// Any other user.
+    Ordinary,
+}
+
+impl UserKind {
+    /// The word for this kind in records and reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Ordinary => "ordinary",
+        }
+    }
+}
+
+/// One sandbox under test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackendInfo {
+    /// Its name; unique in a run.
+    pub name: String,
+    /// The version it reports; empty when it is missing.
+    pub version: String,
+    /// SHA-256 of the program, lower-case hex; empty when it is missing.
+    pub sha256: String,
+    /// The program, as resolved.
+    pub program: String,
+    /// The mechanism in use on this host; empty when the backend has but one.
+    pub mechanism: String,
+    /// Capability → level (`none`, `partial`, `enforced`).
+    pub claims: BTreeMap<String, String>,
+    /// Set when the backend is not installed: how to install it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+/// Which cases were asked for. The id count and hash are of the whole selection, before it was
+/// cut into shards, so that merged shards can be proven complete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Selection {
+    /// The filters given; all must match.
+    pub filters: Vec<String>,
+    /// Whether slow cases were asked for too.
+    pub all: bool,
+    /// Whether failures below level `must` count.
+    pub strict: bool,
+    /// How many ids the whole selection has.
+    pub ids: u64,
+    /// SHA-256 of the sorted ids, each followed by a newline, lower-case hex.
+    pub ids_sha256: String,
+    /// The part of the selection this run was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+}
+
+impl Selection {
+    /// A whole (unsharded) selection of `ids`, without filters.
+    #[must_use]
+    pub fn of<'a>(ids: impl IntoIterator<Item = &'a str>) -> Self {
+        let ids: BTreeSet<&str> = ids.into_iter().collect();
+        Self {
+            filters: Vec::new(),
+            all: false,
+            strict: false,
+            ids: ids.len() as u64,
+            ids_sha256: ids_sha256(&ids),
+            shard: None,
+        }
+    }
+
+    /// Whether `ids` are exactly the ids of the whole selection.
+    #[must_use]
+    pub fn is_exactly(&self, ids: &BTreeSet<&str>) -> bool {
+        self.ids == ids.len() as u64 && self.ids_sha256 == ids_sha256(ids)
+    }
+}
+
+/// One part of a selection.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(deny_unknown_fields)]
+pub struct Shard {
+    /// Which part, from 1.
+    pub index: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+fn ids_sha256(ids: &BTreeSet<&str>) -> String {
+    let mut hash = Sha256::new();
+    for id in ids {
+        hash.update(id.as_bytes());
+        hash.update(b"\n");
+    }
+    format!("{:x}", hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selection_knows_its_ids_whatever_their_order() {
+        let selection = Selection::of(["net/b", "fs/a", "fs/a"]);
+        assert_eq!(selection.ids, 2);
+        assert_eq!(selection, Selection::of(["fs/a", "net/b"]));
+        assert!(selection.is_exactly(&BTreeSet::from(["fs/a", "net/b"])));
+        assert!(!selection.is_exactly(&BTreeSet::from(["fs/a"])));
+        assert!(!selection.is_exactly(&BTreeSet::from(["fs/a", "net/c"])));
+    }
+}

@@ -1,0 +1,26 @@
+//! The run record: NDJSON, one object a line, field `type`: one `header`, then a `case` a row,
+//! then one `footer`. Main type: [`Run`].
+
+mod footer;
+mod header;
+mod row;
+
+pub use footer::Footer;
+pub use header::{BackendInfo, CorpusInfo, Header, Selection, Shard, User, UserKind};
+pub use row::{
+    ArmName, ArmRow, CaseRow, ExitRow, Known, Level, OracleRow, STREAM_LIMIT, StreamText, TwinState,
+};
+
+/// The record format this crate writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+
+/// One finished run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// What was run, where, against what.
+    pub header: Header,
+    /// One row a case and backend, in the order of the record.
+    pub rows: Vec<CaseRow>,
+    /// What proves the record whole.
+    pub footer: Footer,
+}

@@ -1,0 +1,229 @@
+//! One case against one backend: what was concluded and what was seen ([`CaseRow`]).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::{Outcome, Verdict};
+
+/// The most bytes of a stream a record keeps.
+pub const STREAM_LIMIT: usize = 2048;
+
+/// One case against one backend.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseRow {
+    /// The case id, or `case-id/row-name`.
+    pub id: String,
+    /// The backend's name, as in the header.
+    pub backend: String,
+    /// What the judge concluded.
+    pub verdict: Verdict,
+    /// Why, as a short stable code (`wrong-errno`, `control-failed`); empty for a plain pass.
+    pub reason: String,
+    /// Why, as one sentence for people; empty for a plain pass.
+    pub message: String,
+    /// The verdict set against the known failures.
+    pub outcome: Outcome,
+    /// The known failure that matched, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<Known>,
+    /// How binding the case is.
+    pub level: Level,
+    /// The area of the corpus it belongs to.
+    pub area: String,
+    /// The requirements it cites.
+    pub requirements: Vec<String>,
+    /// The capabilities it needs.
+    pub needs: Vec<String>,
+    /// What the twin showed.
+    pub twin: TwinState,
+    /// Wall time of all arms together, milliseconds.
+    pub duration_ms: f64,
+    /// What the case shows, one sentence.
+    pub purpose: String,
+    /// Every execution of the act, in the order they ran; empty when nothing ran.
+    pub arms: Vec<ArmRow>,
+    /// The command that runs this one case again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reproduce: Option<String>,
+}
+
+/// A known failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// Why it is known to fail.
+    pub reason: String,
+    /// Where it is reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
+/// How binding a case is.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// A promise.
+    Must,
+    /// Good practice.
+    Should,
+    /// Welcome.
+    May,
+}
+
+impl Level {
+    /// Every level, most binding first.
+    pub const ALL: [Self; 3] = [Self::Must, Self::Should, Self::May];
+
+    /// The word for this level in records and reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Should => "should",
+            Self::May => "may",
+        }
+    }
+}
+
+/// What the twin showed: whether the backend can do the act when it is granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TwinState {
+    /// The act succeeded under the wider policy.
+    Shown,
+    /// The case has no twin, for a stated reason.
+    None,
+    /// The backend cannot express the wider policy.
+    Inexpressible,
+    /// The case expects no denial.
+    NotNeeded,
+}
+
+/// One execution of the act.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArmRow {
+    /// Which execution.
+    pub arm: ArmName,
+    /// How it ended; absent when it never started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<ExitRow>,
+    /// What it wrote to stdout.
+    pub stdout: StreamText,
+    /// What it wrote to stderr.
+    pub stderr: StreamText,
+    /// What the probe says it saw; absent when there was no record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observation: Option<serde_json::Value>,
+    /// What the harness saw from outside.
+    pub oracles: Vec<OracleRow>,
+    /// Wall time, milliseconds.
+    pub duration_ms: f64,
+}
+
+/// Which execution of the act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ArmName {
+    /// Without a sandbox.
+    Control,
+    /// In the sandbox, policy one grant wider.
+    Twin,
+    /// In the sandbox, policy under test.
+    Confined,
+}
+
+impl ArmName {
+    /// The word for this arm in records and reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Control => "control",
+            Self::Twin => "twin",
+            Self::Confined => "confined",
+        }
+    }
+}
+
+/// How an arm ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ExitRow {
+    /// It exited with this code.
+    Code(i32),
+    /// It died of this signal.
+    Signal(i32),
+    /// The harness ended it because its time was up.
+    Timeout,
+    /// The backend declined the policy; nothing was started.
+    Refused,
+}
+
+/// A bounded piece of a stream, as text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StreamText {
+    /// The first bytes of the stream, undecodable ones replaced.
+    pub text: String,
+    /// Whether there was more.
+    pub truncated: bool,
+}
+
+impl StreamText {
+    /// The head of `bytes`: at most [`STREAM_LIMIT`] bytes of text, cut between characters.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        let head = &bytes[..bytes.len().min(STREAM_LIMIT)];
+        let mut text = String::from_utf8_lossy(head).into_owned();
+        let end = char_boundary_at_most(&text, STREAM_LIMIT);
+        let truncated = end < text.len() || head.len() < bytes.len();
+        text.truncate(end);
+        Self { text, truncated }
+    }
+}
+
+fn char_boundary_at_most(text: &str, limit: usize) -> usize {
+    (0..=limit.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
+}
+
+/// One fact the harness saw from outside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OracleRow {
+    /// What was looked at (`unchanged .git/config`).
+    pub oracle: String,
+    /// Whether it is as the case says.
+    pub holds: bool,
+    /// What was seen.
+    pub saw: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_cut_between_characters_and_say_so() {
+        let short = StreamText::from_bytes(b"hello");
+        assert_eq!(short, StreamText { text: "hello".into(), truncated: false });
+        let exact = StreamText::from_bytes(&[b'x'; STREAM_LIMIT]);
+        assert_eq!((exact.text.len(), exact.truncated), (STREAM_LIMIT, false));
+        let long = StreamText::from_bytes("é".repeat(STREAM_LIMIT).as_bytes());
+        assert_eq!((long.text.len(), long.truncated), (STREAM_LIMIT, true));
+        let odd = StreamText::from_bytes(&[0xff; STREAM_LIMIT]);
+        assert!(odd.truncated && odd.text.len() <= STREAM_LIMIT);
+        assert_eq!(odd.text.trim_matches('\u{fffd}'), "");
+    }
+
+    #[test]
+    fn exits_read_as_code_signal_timeout_refused() {
+        let json = |exit| serde_json::to_string(&exit).unwrap();
+        assert_eq!(json(ExitRow::Code(7)), r#"{"code":7}"#);
+        assert_eq!(json(ExitRow::Signal(9)), r#"{"signal":9}"#);
+        assert_eq!(json(ExitRow::Timeout), r#""timeout""#);
+        assert_eq!(json(ExitRow::Refused), r#""refused""#);
+    }
+}

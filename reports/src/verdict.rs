@@ -1,0 +1,159 @@
+//! What the judge concludes from one case ([`Verdict`]), and that conclusion set against the
+//! backend's known failures ([`Outcome`]).
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was learnt about one backend from one case. The order is the order of every report.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Control could, twin could (if any), confined did exactly what is expected, oracles agree.
+    Pass,
+    /// A denied or contained effect happened.
+    UnderBlock,
+    /// An allowed act, or the twin, was refused.
+    OverBlock,
+    /// The decision was right, but exit code, streams, annotation, rule or timing were not.
+    Contract,
+    /// Something outlived the run or crossed into it.
+    Leak,
+    /// Nothing was learnt.
+    Inconclusive,
+    /// The backend does not claim a capability the case needs.
+    Unsupported,
+    /// The host lacks a fact the case needs.
+    NotApplicable,
+    /// Left out on purpose.
+    Skipped,
+    /// The backend could not be set up, or the harness is at fault.
+    Error,
+}
+
+impl Verdict {
+    /// Every verdict, in report order.
+    pub const ALL: [Self; 10] = [
+        Self::Pass,
+        Self::UnderBlock,
+        Self::OverBlock,
+        Self::Contract,
+        Self::Leak,
+        Self::Inconclusive,
+        Self::Unsupported,
+        Self::NotApplicable,
+        Self::Skipped,
+        Self::Error,
+    ];
+
+    /// The word for this verdict in records and reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::UnderBlock => "under-block",
+            Self::OverBlock => "over-block",
+            Self::Contract => "contract",
+            Self::Leak => "leak",
+            Self::Inconclusive => "inconclusive",
+            Self::Unsupported => "unsupported",
+            Self::NotApplicable => "not-applicable",
+            Self::Skipped => "skipped",
+            Self::Error => "error",
+        }
+    }
+
+    /// Whether the backend was seen to break its promise.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::UnderBlock | Self::OverBlock | Self::Contract | Self::Leak)
+    }
+
+    /// Whether anything was learnt about the backend: a pass or a failure.
+    #[must_use]
+    pub fn is_judged(self) -> bool {
+        self == Self::Pass || self.is_failure()
+    }
+
+    /// Whether the run failed to learn what it set out to learn.
+    #[must_use]
+    pub fn is_unlearnt(self) -> bool {
+        matches!(self, Self::Inconclusive | Self::Error)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// A verdict set against the known failures of its backend.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Nothing to act on.
+    Expected,
+    /// Not what is promised, and not what is known either.
+    Unexpected,
+    /// A known failure that failed as known.
+    Xfail,
+    /// A known failure that passed: the list of known failures is out of date.
+    Xpass,
+}
+
+impl Outcome {
+    /// The word for this outcome in records and reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Expected => "expected",
+            Self::Unexpected => "unexpected",
+            Self::Xfail => "xfail",
+            Self::Xpass => "xpass",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_the_serialized_form_and_all_is_complete() {
+        for verdict in Verdict::ALL {
+            assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.word());
+        }
+        let words = "pass under-block over-block contract leak inconclusive unsupported \
+                     not-applicable skipped error";
+        assert_eq!(Verdict::ALL.map(Verdict::word).join(" "), words);
+        assert!(Verdict::ALL.is_sorted());
+        for outcome in [Outcome::Expected, Outcome::Unexpected, Outcome::Xfail, Outcome::Xpass] {
+            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.word());
+        }
+    }
+
+    #[test]
+    fn failures_and_judged_are_the_documented_sets() {
+        let words = |keep: fn(Verdict) -> bool| -> Vec<&str> {
+            Verdict::ALL.into_iter().filter(|v| keep(*v)).map(Verdict::word).collect()
+        };
+        assert_eq!(words(Verdict::is_failure), ["under-block", "over-block", "contract", "leak"]);
+        assert_eq!(
+            words(Verdict::is_judged),
+            ["pass", "under-block", "over-block", "contract", "leak"]
+        );
+        assert_eq!(words(Verdict::is_unlearnt), ["inconclusive", "error"]);
+    }
+}
