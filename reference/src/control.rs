@@ -2,14 +2,20 @@
 //!
 //! One message is one packet of six bytes: tag, detail, little-endian number.
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
+use nix::cmsg_space;
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, SockFlag, SockType, recv, send, socketpair};
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recv, recvmsg, send,
+    sendmsg, socketpair,
+};
+
+use crate::sys;
 
 /// Bytes in one message.
-pub(crate) const PACKET: usize = 6;
+const PACKET: usize = 6;
 
 /// What the inner stage was doing when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +31,7 @@ pub(crate) enum Failed {
 /// What the inner stage tells the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The inner stage runs; the packet's credentials say which process it is.
+    /// The inner stage runs; a descriptor of its process comes with the packet.
     Hello,
     /// The command was executed.
     Started,
@@ -128,6 +134,42 @@ pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
             .ok_or_else(|| io::Error::other("the supervisor sent an unknown order")),
         Err(errno) => Err(errno.into()),
     }
+}
+
+/// Sends [`Report::Hello`] with `process`, a descriptor of the sender: unlike a number it cannot
+/// come to mean another process.
+pub(crate) fn hello(socket: impl AsFd, process: &OwnedFd) -> io::Result<()> {
+    let packet = Report::Hello.encode();
+    let rights = [process.as_raw_fd()];
+    let parts = [ControlMessage::ScmRights(&rights)];
+    let socket = socket.as_fd().as_raw_fd();
+    sendmsg::<()>(socket, &[IoSlice::new(&packet)], &parts, MsgFlags::MSG_NOSIGNAL, None)?;
+    Ok(())
+}
+
+/// The next report with the descriptor that came with it; `None` once nobody can send any more.
+pub(crate) fn next_report(socket: impl AsFd) -> io::Result<Option<(Report, Option<OwnedFd>)>> {
+    let mut packet = [0; PACKET];
+    let mut buffers = [IoSliceMut::new(&mut packet)];
+    let mut space = cmsg_space!(RawFd);
+    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+    let received = recvmsg::<()>(socket.as_fd().as_raw_fd(), &mut buffers, Some(&mut space), flags);
+    let message = match received {
+        Err(Errno::ECONNRESET) => return Ok(None),
+        other => other?,
+    };
+    let length = message.bytes;
+    let sent = message.cmsgs()?.find_map(|part| match part {
+        ControlMessageOwned::ScmRights(fds) => fds.first().copied(),
+        _ => None,
+    });
+    let sent = sent.map(sys::adopt).transpose()?;
+    if length == 0 {
+        return Ok(None);
+    }
+    let report = Report::decode(&packet[..length])
+        .ok_or_else(|| io::Error::other("the inner stage sent an unknown report"))?;
+    Ok(Some((report, sent)))
 }
 
 #[cfg(test)]

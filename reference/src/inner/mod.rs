@@ -57,7 +57,7 @@ fn stage(args: &[OsString]) -> io::Result<()> {
     };
     sys::seal_descriptors()?;
     let children = prepare(launch.hold)?;
-    control::post(&control, Report::Hello.encode())?;
+    control::hello(&control, &sys::pidfd_open(Pid::this())?)?;
     let Some(command) = start(&launch, streams, &control)? else { return Ok(()) };
     let ended = watch(command, &children, &control)?;
     if let Some(report) = ended {

@@ -6,23 +6,19 @@ mod streams;
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, UnixCredentials, recvmsg, setsockopt, sockopt,
-};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::unistd::Pid;
 
-use crate::control::{self, Failed, Order, PACKET, Report};
+use crate::control::{self, Failed, Order, Report};
 use crate::launch::Hold;
 use crate::mechanism::Helper;
 use crate::sys;
@@ -69,7 +65,6 @@ pub(crate) fn supervise(
 ) -> io::Result<Outcome> {
     let begun = Instant::now();
     sys::default_action(Signal::SIGCHLD)?;
-    setsockopt(&control, sockopt::PassCred, &true)?;
     let mask: SigSet = ENDING.into_iter().collect();
     mask.thread_block()?;
     let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
@@ -237,15 +232,12 @@ impl Supervisor {
     /// Takes in one report, or learns that there will be no more.
     fn hear(&mut self) -> io::Result<()> {
         let Some(control) = &self.control else { return Ok(()) };
-        let Some((report, sender)) = receive(control.as_fd())? else {
+        let Some((report, process)) = control::next_report(control)? else {
             self.control = None;
             return Ok(());
         };
         match report {
-            Report::Hello => {
-                let known = sender.map(sys::pidfd_open).transpose()?;
-                self.inner = known;
-            }
+            Report::Hello => self.inner = process,
             Report::Started => self.seen.started = true,
             Report::Failed(what, errno) => self.seen.failed = Some((what, errno)),
             Report::Exited(_) | Report::Signalled(_) => self.seen.ended = Some(report),
@@ -266,32 +258,4 @@ impl Supervisor {
         }
         Ok(status)
     }
-}
-
-/// The next report with its sender's process number as we see it; `None` at the end.
-fn receive(control: BorrowedFd<'_>) -> io::Result<Option<(Report, Option<Pid>)>> {
-    let mut packet = [0; PACKET];
-    let mut buffers = [io::IoSliceMut::new(&mut packet)];
-    let mut space = cmsg_space!(UnixCredentials);
-    let received = recvmsg::<()>(
-        control.as_raw_fd(),
-        &mut buffers,
-        Some(&mut space),
-        MsgFlags::MSG_CMSG_CLOEXEC,
-    );
-    let message = match received {
-        Err(Errno::ECONNRESET) => return Ok(None),
-        other => other?,
-    };
-    let length = message.bytes;
-    let sender = message.cmsgs()?.find_map(|part| match part {
-        ControlMessageOwned::ScmCredentials(who) => Some(Pid::from_raw(who.pid())),
-        _ => None,
-    });
-    if length == 0 {
-        return Ok(None);
-    }
-    let report = Report::decode(&packet[..length])
-        .ok_or_else(|| io::Error::other("the inner stage sent an unknown report"))?;
-    Ok(Some((report, sender)))
 }
