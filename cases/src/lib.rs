@@ -11,7 +11,7 @@
 mod capability;
 pub mod case;
 mod lint;
-mod load;
+pub mod load;
 pub mod protocol;
 mod requirement;
 pub mod schema;

@@ -54,7 +54,7 @@ impl LoadError {
 ///
 /// # Errors
 /// The first thing that does not fit, located.
-pub(crate) fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, LoadError> {
+pub fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, LoadError> {
     let mut track = serde_path_to_error::Track::new();
     let yaml = serde_yaml::Deserializer::from_str(text);
     let tracked = serde_path_to_error::Deserializer::new(yaml, &mut track);

@@ -1,0 +1,108 @@
+//! What a template can ask for: the policy, the command, and what is where on this host.
+
+use std::path::Path;
+
+use boxproof_cases::protocol::{Policy, Protect, Readable, RunRequest, WirePath};
+use minijinja::{Environment, Value, context};
+
+use super::{LaunchContext, LaunchError, environment};
+
+/// Names that steer tools: what `protect: metadata` protects where they exist.
+const PROTECTED: &[&str] = &[
+    ".git",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".cursor",
+    ".agents",
+    ".vscode",
+    ".idea",
+    ".mcp.json",
+    ".bashrc",
+    ".bash_profile",
+    ".zshrc",
+    ".profile",
+    ".gitconfig",
+];
+
+/// The grant that takes [`GIT`] out of the protected names.
+const GIT_GRANT: &str = "git_metadata_write";
+const GIT: &str = ".git";
+
+/// What [`of`] defines; a template that asks for more is refused when it is read.
+pub(super) const VARIABLES: &[&str] = &[
+    "policy",
+    "protected",
+    "command",
+    "cwd",
+    "timeout_ms",
+    "env",
+    "path",
+    "program",
+    "home",
+    "state",
+    "uid",
+];
+
+/// The variables of one request.
+///
+/// # Errors
+/// A path that is not UTF-8: templates are text.
+pub(super) fn of(
+    program: &Path,
+    request: &RunRequest,
+    ctx: &LaunchContext<'_>,
+) -> Result<Value, LaunchError> {
+    let policy = &request.policy;
+    let paths = paths(policy).chain([request.run.cwd.as_path(), ctx.state, ctx.home, program]);
+    if let Some(path) = paths.into_iter().find(|path| path.to_str().is_none()) {
+        let reason = format!("{} is not UTF-8, and an argument template is text", path.display());
+        return Err(LaunchError::Inexpressible(reason));
+    }
+    Ok(context! {
+        policy => Value::from_serialize(policy),
+        protected => protected(policy),
+        command => request.run.command.to_argv(),
+        cwd => request.run.cwd.as_path().to_str(),
+        timeout_ms => request.run.timeout_ms,
+        env => environment::of(&policy.env, ctx.base_env),
+        path => ctx.base_env.get("PATH").map_or("", String::as_str),
+        program => program.to_str(),
+        home => ctx.home.to_str(),
+        state => ctx.state.to_str(),
+        uid => ctx.uid,
+    })
+}
+
+fn paths(policy: &Policy) -> impl Iterator<Item = &Path> {
+    let readable: &[WirePath] = match &policy.readable {
+        Readable::All => &[],
+        Readable::Only(roots) => roots,
+    };
+    let lists = [readable, &policy.writable, &policy.deny_read, &policy.deny_write];
+    let lists = lists.into_iter().flatten().chain(&policy.unix_sockets);
+    lists.chain([&policy.workspace]).map(WirePath::as_path)
+}
+
+/// The protected names that exist directly below the workspace, as paths; none unless the policy
+/// protects them. A link counts as existing whether or not it leads anywhere.
+fn protected(policy: &Policy) -> Vec<String> {
+    if policy.protect == Protect::None {
+        return Vec::new();
+    }
+    let git_is_granted = policy.grants.iter().any(|grant| grant == GIT_GRANT);
+    let names = PROTECTED.iter().filter(|name| !(git_is_granted && **name == GIT));
+    let paths = names.map(|name| policy.workspace.as_path().join(name));
+    let present = paths.filter(|path| path.symlink_metadata().is_ok());
+    present.filter_map(|path| path.into_os_string().into_string().ok()).collect()
+}
+
+/// The functions a template can call; links are followed.
+pub(super) fn add_functions(env: &mut Environment<'_>) {
+    env.add_function("exists", |path: &str| Path::new(path).exists());
+    env.add_function("is_dir", |path: &str| Path::new(path).is_dir());
+    env.add_function("is_file", |path: &str| Path::new(path).is_file());
+    env.add_function("dirname", |path: &str| {
+        Path::new(path).parent().and_then(Path::to_str).unwrap_or("/").to_owned()
+    });
+}

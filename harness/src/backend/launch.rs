@@ -1,0 +1,176 @@
+//! From a request to the process to start: [`Launch`].
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::RunRequest;
+
+use super::{Backend, Exits, Kind, Manifest, Noise, Stop, context, template};
+
+/// What the harness brings to a launch.
+#[derive(Debug, Clone, Copy)]
+pub struct LaunchContext<'a> {
+    /// A fresh folder for this run's configuration and state; outside workspace and temp folder.
+    pub state: &'a Path,
+    /// The command's home.
+    pub home: &'a Path,
+    /// The uid the backend runs as.
+    pub uid: u32,
+    /// The launcher's environment.
+    pub base_env: &'a BTreeMap<String, String>,
+    /// Where a native request is written.
+    pub request_file: &'a Path,
+    /// Where a native result is expected.
+    pub result_file: &'a Path,
+}
+
+/// How a run starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launch {
+    /// As this process.
+    Spawn(Box<Spawn>),
+    /// Not at all: the backend refuses every policy.
+    Refuse {
+        /// What it says.
+        message: String,
+    },
+}
+
+/// The process to start, and how to read what it does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Spawn {
+    /// Program and arguments.
+    pub argv: Vec<OsString>,
+    /// The whole environment of the backend's process.
+    pub env: BTreeMap<String, String>,
+    /// Its working directory.
+    pub cwd: PathBuf,
+    /// Files to write before the start; folders are made as needed.
+    pub files: Vec<(PathBuf, Vec<u8>)>,
+    /// Where a native backend writes its result.
+    pub result: Option<PathBuf>,
+    /// Commands to run before, in order; each must exit 0.
+    pub set_up: Vec<Vec<OsString>>,
+    /// Commands to run after, in order, whatever happened.
+    pub tear_down: Vec<Vec<OsString>>,
+    /// Which endings are the backend's own.
+    pub exits: Exits,
+    /// Lines that are the backend's own.
+    pub noise: Noise,
+    /// How it is ended when its time is up.
+    pub stop: Stop,
+    /// Globs of paths it may leave behind, below `$WS`, `$HOME` or `$TMPDIR`.
+    pub residue: Vec<String>,
+}
+
+/// Why a run cannot be started as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// The backend has no way to say this policy; the reason. Nothing is learnt about it.
+    #[error("this policy cannot be said to the backend: {0}")]
+    Inexpressible(String),
+    /// The manifest is at fault.
+    #[error("the manifest of the backend is at fault: {0}")]
+    Manifest(String),
+}
+
+impl Backend {
+    /// The process that runs `request`.
+    ///
+    /// # Errors
+    /// When the backend cannot express the policy, or its manifest is broken.
+    pub fn launch(
+        &self,
+        request: &RunRequest,
+        ctx: &LaunchContext<'_>,
+    ) -> Result<Launch, LaunchError> {
+        let spawn = match &self.kind {
+            Kind::Argv(manifest) => self.by_manifest(manifest, request, ctx)?,
+            Kind::Native { program, prefix, mechanism } => {
+                native(program, prefix, mechanism, request, ctx)?
+            }
+            Kind::Bare => Spawn {
+                argv: request.run.command.to_argv().into_iter().map(Into::into).collect(),
+                ..plain(request, ctx)
+            },
+            Kind::Refuse => {
+                return Ok(Launch::Refuse {
+                    message: format!("{}: refused, as always", self.name),
+                });
+            }
+        };
+        Ok(Launch::Spawn(Box::new(spawn)))
+    }
+
+    fn by_manifest(
+        &self,
+        manifest: &Manifest,
+        request: &RunRequest,
+        ctx: &LaunchContext<'_>,
+    ) -> Result<Spawn, LaunchError> {
+        let program = self.program.as_deref().unwrap_or(Path::new(&manifest.program));
+        let scene = context::of(program, request, ctx)?;
+        for rule in &manifest.inexpressible {
+            if template::holds(&rule.when, &scene)? {
+                return Err(LaunchError::Inexpressible(rule.reason.clone()));
+            }
+        }
+        let mut spawn = plain(request, ctx);
+        spawn.argv = vec![program.into()];
+        spawn.argv.extend(template::argv(&manifest.argv, &scene)?);
+        for (name, value) in &manifest.env {
+            spawn.env.insert(name.clone(), template::text(value, &scene)?);
+        }
+        for file in &manifest.files {
+            let content = template::text(&file.content, &scene)?;
+            spawn.files.push((template::text(&file.path, &scene)?.into(), content.into_bytes()));
+        }
+        spawn.set_up = steps(&manifest.set_up, &scene)?;
+        spawn.tear_down = steps(&manifest.tear_down, &scene)?;
+        Ok(Spawn {
+            exits: manifest.exits.clone(),
+            noise: manifest.noise.clone(),
+            stop: manifest.stop.clone(),
+            residue: manifest.residue.clone(),
+            ..spawn
+        })
+    }
+}
+
+fn steps(
+    templates: &[String],
+    scene: &minijinja::Value,
+) -> Result<Vec<Vec<OsString>>, LaunchError> {
+    templates.iter().map(|step| template::argv(step, scene)).collect()
+}
+
+/// What every process has: the launcher's environment and the command's working directory.
+fn plain(request: &RunRequest, ctx: &LaunchContext<'_>) -> Spawn {
+    Spawn { env: ctx.base_env.clone(), cwd: request.run.cwd.0.clone(), ..Spawn::default() }
+}
+
+fn native(
+    program: &Path,
+    prefix: &[String],
+    mechanism: &str,
+    request: &RunRequest,
+    ctx: &LaunchContext<'_>,
+) -> Result<Spawn, LaunchError> {
+    let mut request = request.clone();
+    if request.run.mechanism == "auto" {
+        mechanism.clone_into(&mut request.run.mechanism);
+    }
+    let text = serde_json::to_vec(&request)
+        .map_err(|error| LaunchError::Manifest(format!("the request is no JSON: {error}")))?;
+    let mut argv: Vec<OsString> = vec![program.into()];
+    argv.extend(prefix.iter().map(Into::into));
+    argv.extend(["run".into(), "--request".into(), ctx.request_file.into()]);
+    argv.extend(["--result".into(), ctx.result_file.into()]);
+    Ok(Spawn {
+        argv,
+        files: vec![(ctx.request_file.to_owned(), text)],
+        result: Some(ctx.result_file.to_owned()),
+        ..plain(&request, ctx)
+    })
+}

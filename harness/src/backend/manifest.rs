@@ -1,0 +1,270 @@
+//! A manifest: a backend's conformance statement, as its file says it. The type is [`Manifest`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+use boxproof_cases::Capability;
+use boxproof_cases::case::Platform;
+use boxproof_cases::load::{LoadError, parse};
+use boxproof_cases::protocol::ClaimLevel;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::{Exits, Noise, Stop, template};
+
+/// One backend, as its file describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "boxproof manifest")]
+pub struct Manifest {
+    /// The backend's name in every report.
+    pub name: String,
+    /// What it is, in one sentence.
+    pub summary: String,
+    /// Where it is at home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub homepage: Option<String>,
+    /// How it is started.
+    #[serde(default)]
+    pub kind: ManifestKind,
+    /// The program: a name to look up in PATH, or a path.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program: String,
+    /// The program's arguments that make it print its version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub version: Vec<String>,
+    /// Where it runs; by default everywhere.
+    #[serde(default = "everywhere")]
+    pub platforms: Vec<Platform>,
+    /// Package manager → what to install with it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub install: BTreeMap<String, String>,
+    /// What it claims: `all`, or capability → level. What is absent is not claimed.
+    #[serde(default, skip_serializing_if = "Claims::is_empty")]
+    pub claims: Claims,
+    /// Capabilities that it does not claim but is asked for all the same, because its users rely
+    /// on them. Reports show them as asked, not claimed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub asked: BTreeSet<Capability>,
+    /// Known limits, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
+    /// Kind `argv`: the template of the program's arguments, one a line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub argv: String,
+    /// Kind `native`: the program's arguments before the verb.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prefix: Vec<String>,
+    /// Files that are written before the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ConfigFile>,
+    /// Name → template: variables of the backend's own environment, besides the launcher's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Commands before the start, each a template of its program and arguments, one a line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_up: Vec<String>,
+    /// Commands after the end, each a template of its program and arguments, one a line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tear_down: Vec<String>,
+    /// Policies it has no way to say. The first rule that holds gives the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inexpressible: Vec<Rule>,
+    /// Which endings are its own and not the command's.
+    #[serde(default)]
+    pub exits: Exits,
+    /// Lines of its own between those of the command.
+    #[serde(default)]
+    pub noise: Noise,
+    /// How it is ended when its time is up.
+    #[serde(default)]
+    pub stop: Stop,
+    /// Globs of paths it may leave behind, each below `$WS`, `$HOME` or `$TMPDIR`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub residue: Vec<String>,
+}
+
+fn everywhere() -> Vec<Platform> {
+    vec![Platform::Linux, Platform::Macos]
+}
+
+/// How a backend is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ManifestKind {
+    /// By the argument vector that `argv` renders.
+    #[default]
+    Argv,
+    /// By the verbs of the protocol; what it claims, it says itself.
+    Native,
+    /// Not at all: the command runs as it is.
+    Bare,
+    /// Not at all: every run is refused.
+    Refuse,
+}
+
+/// A configuration file: both members are templates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigFile {
+    /// Its path, absolute.
+    pub path: String,
+    /// What it holds.
+    pub content: String,
+}
+
+/// A policy that cannot be said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// An expression over the template's variables.
+    pub when: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// What a backend claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claims {
+    /// Everything, whole.
+    All,
+    /// These.
+    Each(BTreeMap<Capability, ClaimLevel>),
+}
+
+impl Claims {
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Each(each) if each.is_empty())
+    }
+
+    /// Capability → level.
+    pub fn levels(&self) -> BTreeMap<Capability, ClaimLevel> {
+        match self {
+            Self::All => Capability::all().map(|each| (each, ClaimLevel::Enforced)).collect(),
+            Self::Each(each) => each.clone(),
+        }
+    }
+}
+
+impl Default for Claims {
+    fn default() -> Self {
+        Self::Each(BTreeMap::new())
+    }
+}
+
+impl Serialize for Claims {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => "all".serialize(serializer),
+            Self::Each(each) => each.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Claims {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Claims;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`all`, or capability: enforced | partial | none")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Claims, E> {
+                match word {
+                    "all" => Ok(Claims::All),
+                    other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
+                }
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Claims, A::Error> {
+                Deserialize::deserialize(de::value::MapAccessDeserializer::new(map))
+                    .map(Claims::Each)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Claims {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Claims".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let each = generator.subschema_for::<BTreeMap<Capability, ClaimLevel>>();
+        schemars::json_schema!({ "oneOf": [{ "const": "all" }, each] })
+    }
+}
+
+/// The JSON Schema of a manifest; the checked-in copy is `backends/schema/manifest.schema.json`.
+pub fn schema() -> String {
+    format!("{:#}\n", schemars::schema_for!(Manifest).as_value())
+}
+
+impl Manifest {
+    /// Reads the manifest `text` of the file at `file`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, located.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, LoadError> {
+        let manifest: Self = parse(file, text)?;
+        match manifest.fault() {
+            Some((field, message)) => Err(LoadError::at(file, text, &field, message)),
+            None => Ok(manifest),
+        }
+    }
+
+    /// The first field that does not make sense, and why.
+    fn fault(&self) -> Option<(String, String)> {
+        let fault = |field: &str, message: &str| Some((field.to_owned(), message.to_owned()));
+        let runs = matches!(self.kind, ManifestKind::Argv | ManifestKind::Native);
+        let is_argv = self.kind == ManifestKind::Argv;
+        if self.name.is_empty() || !self.name.bytes().all(|b| b.is_ascii_graphic() && b != b'/') {
+            return fault("name", "a name is one word without a slash");
+        }
+        if runs == self.program.is_empty() {
+            return fault(
+                "program",
+                "kinds argv and native name a program, bare and refuse do not",
+            );
+        }
+        if is_argv == self.argv.is_empty() {
+            return fault("argv", "kind argv has an argv template, the others have none");
+        }
+        if self.kind != ManifestKind::Native && !self.prefix.is_empty() {
+            return fault("prefix", "only kind native has a verb for it to stand before");
+        }
+        if self.kind == ManifestKind::Native && !self.claims.is_empty() {
+            return fault("claims", "a native backend says itself what it claims: leave them out");
+        }
+        if let Some(glob) = self.residue.iter().find(|glob| !is_rooted(glob)) {
+            return fault("residue", &format!("`{glob}` starts with none of $WS/ $HOME/ $TMPDIR/"));
+        }
+        self.broken_template()
+    }
+
+    fn broken_template(&self) -> Option<(String, String)> {
+        let argvs = [("argv", std::slice::from_ref(&self.argv))].into_iter();
+        let argvs = argvs.chain([("set_up", &self.set_up[..]), ("tear_down", &self.tear_down[..])]);
+        let mut templates: Vec<(&str, &str)> = argvs
+            .flat_map(|(field, all)| all.iter().map(move |text| (field, text.as_str())))
+            .collect();
+        templates.extend(self.env.values().map(|text| ("env", text.as_str())));
+        for file in &self.files {
+            templates.extend([("files", file.path.as_str()), ("files", file.content.as_str())]);
+        }
+        let texts = templates.into_iter().map(|(field, text)| (field, template::check(text)));
+        let rules = self.inexpressible.iter();
+        let rules = rules.map(|rule| ("inexpressible", template::check_rule(&rule.when)));
+        texts
+            .chain(rules)
+            .find_map(|(field, checked)| checked.err().map(|message| (field.to_owned(), message)))
+    }
+}
+
+fn is_rooted(glob: &str) -> bool {
+    ["$WS/", "$HOME/", "$TMPDIR/"].iter().any(|root| glob.starts_with(root))
+}

@@ -1,0 +1,94 @@
+//! The sandbox under test: [`Backend`], what it claims, and how one run of it is started.
+
+mod context;
+mod environment;
+mod exits;
+mod launch;
+mod manifest;
+mod native;
+mod program;
+mod resolve;
+mod shipped;
+mod template;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use boxproof_cases::Capability;
+use boxproof_cases::protocol::ClaimLevel;
+
+pub use exits::{ExitRule, Exits, Noise, Special, Stop};
+pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
+pub use manifest::{Claims, ConfigFile, Manifest, ManifestKind, Rule, schema};
+pub use resolve::{BackendError, resolve};
+pub use shipped::names as shipped_names;
+
+use crate::known::Known;
+
+/// One sandbox under test, as found on this host.
+#[derive(Debug, Clone)]
+pub struct Backend {
+    /// The name in every report; unique in a run.
+    pub name: String,
+    /// The version it reports, such as `0.8.0`; none when it says none.
+    pub version: Option<String>,
+    /// SHA-256 of the program, lower-case hex.
+    pub sha256: Option<String>,
+    /// The program, as found.
+    pub program: Option<PathBuf>,
+    /// The mechanism in use on this host, where there is more than one.
+    pub mechanism: Option<String>,
+    /// Capability → level; what is absent is not claimed.
+    pub claims: BTreeMap<Capability, ClaimLevel>,
+    /// Not claimed, but asked all the same, because every user of the tool relies on it.
+    pub asked: BTreeSet<Capability>,
+    /// Known limits, one sentence each.
+    pub limits: Vec<String>,
+    /// How it is started.
+    pub kind: Kind,
+    /// Its known failures.
+    pub known: Known,
+    /// Set when it cannot be run here.
+    pub missing: Option<Missing>,
+}
+
+/// How a backend is started.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// By the argument vector its manifest renders.
+    Argv(Box<Manifest>),
+    /// By the verbs of the protocol.
+    Native {
+        /// The program.
+        program: PathBuf,
+        /// Arguments before the verb.
+        prefix: Vec<String>,
+        /// `auto`, or the mechanism that every request asks for.
+        mechanism: String,
+    },
+    /// Not at all: the command runs as it is.
+    Bare,
+    /// Not at all: every run is refused.
+    Refuse,
+}
+
+/// Why a backend cannot be run here, and what would help.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// What is missing, such as `bwrap is not installed`.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Backend {
+    /// How far it claims `capability`.
+    pub fn claim(&self, capability: &Capability) -> ClaimLevel {
+        self.claims.get(capability).copied().unwrap_or_default()
+    }
+
+    /// Whether cases that need `capability` are run: it is claimed, or asked all the same.
+    pub fn answers_for(&self, capability: &Capability) -> bool {
+        self.claim(capability) != ClaimLevel::None || self.asked.contains(capability)
+    }
+}

@@ -1,0 +1,88 @@
+//! Asking a native backend what it claims on this host.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use boxproof_cases::Capability;
+use boxproof_cases::protocol::{Capabilities, ClaimLevel, PROTOCOL};
+
+use crate::host::ask;
+
+/// How long a program may take to answer `capabilities`.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The mechanism that leaves the choice to the backend.
+pub(super) const AUTO: &str = "auto";
+
+/// What a native backend says about itself, its claims checked against the closed list.
+pub(super) struct Answer {
+    pub(super) said: Capabilities,
+    pub(super) claims: BTreeMap<Capability, ClaimLevel>,
+}
+
+/// Asks `program` for its capabilities, with `mechanism` unless that is [`AUTO`].
+///
+/// # Errors
+/// What is wrong with the answer, for a person.
+pub(super) fn capabilities(
+    program: &Path,
+    prefix: &[String],
+    mechanism: &str,
+    patience: Duration,
+) -> Result<Answer, String> {
+    let mut argv: Vec<OsString> = vec![program.into()];
+    argv.extend(prefix.iter().map(Into::into));
+    argv.push("capabilities".into());
+    if mechanism != AUTO {
+        argv.extend(["--mechanism".into(), mechanism.into()]);
+    }
+    let answer = ask::ask(&argv, patience).map_err(|error| error.to_string())?;
+    match answer.code {
+        Some(0) => read(&answer.stdout, mechanism),
+        Some(code) => Err(format!("it exited with {code}: {}", answer.first_line())),
+        None => Err(format!("it died of a signal: {}", answer.first_line())),
+    }
+}
+
+fn read(stdout: &[u8], mechanism: &str) -> Result<Answer, String> {
+    let said: Capabilities = serde_json::from_slice(stdout)
+        .map_err(|error| format!("its answer is no claim: {error}"))?;
+    if said.protocol != PROTOCOL {
+        return Err(format!("it speaks protocol {}, not {PROTOCOL}", said.protocol));
+    }
+    if mechanism != AUTO && said.mechanism != mechanism {
+        return Err(format!("asked for {mechanism}, it answered for {}", said.mechanism));
+    }
+    let claims = said.claims.iter().map(|(name, level)| Ok((Capability::new(name)?, *level)));
+    let claims = claims.collect::<Result<_, String>>()?;
+    Ok(Answer { said, claims })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const GOOD: &str = r#"{"protocol": 1, "name": "box", "version": "2", "mechanism": "ns",
+        "mechanisms": ["ns"], "claims": {"fs.write": "partial"}, "limits": []}"#;
+
+    #[test]
+    fn a_good_answer_is_taken() {
+        let answer = read(GOOD.as_bytes(), "ns").unwrap();
+        assert_eq!(answer.claims[&Capability::new("fs.write").unwrap()], ClaimLevel::Partial);
+        assert_eq!(answer.said.version, "2");
+    }
+
+    #[rstest]
+    #[case("\"protocol\": 1", "\"protocol\": 2", "speaks protocol 2")]
+    #[case("fs.write", "fs.wrote", "unknown capability `fs.wrote`")]
+    #[case("\"limits\"", "\"limit\"", "unknown field `limit`")]
+    #[case("\"ns\",\n", "\"jail\",\n", "answered for jail")]
+    #[case("{", "", "no claim")]
+    fn a_bad_answer_is_told(#[case] from: &str, #[case] to: &str, #[case] message: &str) {
+        let error = read(GOOD.replacen(from, to, 1).as_bytes(), "ns").err().unwrap();
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Finding a program and telling which one it is.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use crate::host::ask;
+
+/// How long a program may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The executable that `program` names: a path, or a name to look up in PATH.
+pub(super) fn find(program: &str) -> Option<PathBuf> {
+    let candidates: Vec<PathBuf> = if program.contains('/') {
+        vec![std::path::absolute(program).ok()?]
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path)
+            .filter(|dir| dir.is_absolute())
+            .map(|dir| dir.join(program))
+            .collect()
+    };
+    candidates.into_iter().find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// The version that `program` prints with `arguments`; none when it prints none.
+pub(super) fn version(program: &Path, arguments: &[String]) -> Option<String> {
+    if arguments.is_empty() {
+        return None;
+    }
+    let argv: Vec<OsString> =
+        std::iter::once(program.into()).chain(arguments.iter().map(Into::into)).collect();
+    let answer = ask::ask(&argv, PATIENCE).ok().filter(|answer| answer.code == Some(0))?;
+    version_in(&answer.first_line())
+}
+
+/// The first word that starts like a version number, or else the whole line.
+fn version_in(line: &str) -> Option<String> {
+    let number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let words = line.split_whitespace().map(|word| word.trim_start_matches('v'));
+    let line = (!line.is_empty()).then_some(line);
+    words.into_iter().find(number).or(line).map(str::to_owned)
+}
+
+/// SHA-256 of the file, lower-case hex.
+pub(super) fn sha256(file: &Path) -> Option<String> {
+    let mut file = std::fs::File::open(file).ok()?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer).ok()? {
+            0 => return Some(format!("{:x}", hash.finalize())),
+            read => hash.update(&buffer[..read]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("bubblewrap 0.8.0", Some("0.8.0"))]
+    #[case("tool version v1.2-rc1 (abc)", Some("1.2-rc1"))]
+    #[case("no number", Some("no number"))]
+    #[case("", None)]
+    fn a_version_is_the_first_number(#[case] line: &str, #[case] version: Option<&str>) {
+        assert_eq!(version_in(line).as_deref(), version);
+    }
+
+    #[test]
+    fn programs_are_found_and_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("tool");
+        std::fs::write(&file, "abc").unwrap();
+        assert_eq!(find(file.to_str().unwrap()), None, "it cannot be executed");
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+        assert_eq!(find(file.to_str().unwrap()), Some(file.clone()));
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256(&file).as_deref(), Some(abc));
+        assert!(find("sh").is_some_and(|sh| sh.is_absolute()));
+        assert_eq!(find(dir.path().to_str().unwrap()), None, "a folder is no program");
+    }
+}

@@ -1,0 +1,183 @@
+//! From what `--backend` was given to a [`Backend`].
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::case::Platform;
+use boxproof_cases::load::LoadError;
+
+use super::{Backend, Kind, Manifest, ManifestKind, Missing, native, program, shipped};
+use crate::known::Known;
+
+/// The name of the sandbox built into this very program.
+const REFERENCE: &str = "reference";
+
+/// Why there is no such backend.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// Neither a shipped manifest nor a program.
+    #[error(
+        "no backend `{spec}`: name one of {shipped}, a program that answers `capabilities`, or a \
+         manifest (FILE.yaml)"
+    )]
+    Unknown {
+        /// What was asked for.
+        spec: String,
+        /// What there is.
+        shipped: String,
+    },
+    /// A manifest or a list of known failures that cannot be used.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    /// A program that does not answer `capabilities` as it should.
+    #[error(
+        "backend `{name}`: `{program} capabilities` failed: {message}; see the protocol in cases/README.md"
+    )]
+    Native {
+        /// The backend's name.
+        name: String,
+        /// The program that was asked.
+        program: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// The backend that `spec` means; `me` is the running program, which is the reference, too. What
+/// is known but not installed is a backend that is [`Backend::missing`].
+///
+/// # Errors
+/// When there is no such backend, or it cannot be asked.
+pub fn resolve(spec: &str, me: &Path) -> Result<Backend, BackendError> {
+    let (name, mechanism) = spec.split_once(':').unwrap_or((spec, native::AUTO));
+    if name == REFERENCE {
+        let prefix = vec![REFERENCE.to_owned()];
+        return by_verbs(spec, me.to_owned(), prefix, mechanism, Known::default());
+    }
+    if spec.ends_with(".yaml") || spec.ends_with(".yml") {
+        return from_file(Path::new(spec));
+    }
+    if let Some(shipped) = shipped::find(spec) {
+        let manifest = Manifest::parse(&shipped.file, shipped.text)?;
+        let known = shipped.known.map(|(file, text)| Known::parse(&file, text, &manifest.name));
+        return from_manifest(manifest, known.transpose()?.unwrap_or_default());
+    }
+    match program::find(spec) {
+        Some(program) => {
+            let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            by_verbs(&name, program, Vec::new(), native::AUTO, Known::default())
+        }
+        None => Err(BackendError::Unknown { spec: spec.to_owned(), shipped: all_names() }),
+    }
+}
+
+fn all_names() -> String {
+    let shipped = shipped::names();
+    let names: BTreeSet<&str> = shipped.into_iter().chain([REFERENCE]).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn from_file(file: &Path) -> Result<Backend, BackendError> {
+    let read = |file: &Path| {
+        std::fs::read_to_string(file)
+            .map_err(|error| LoadError::whole(file, format!("cannot be read: {error}")))
+    };
+    let manifest = Manifest::parse(file, &read(file)?)?;
+    let beside: PathBuf = file.with_extension("known.yaml");
+    let known = if beside.exists() {
+        Known::parse(&beside, &read(&beside)?, &manifest.name)?
+    } else {
+        Known::default()
+    };
+    from_manifest(manifest, known)
+}
+
+fn from_manifest(manifest: Manifest, known: Known) -> Result<Backend, BackendError> {
+    let missing = |what: String, hint: String| Some(Missing { what, hint });
+    if !manifest.platforms.contains(&Platform::HERE) {
+        let what = format!("{} does not run on this platform", manifest.name);
+        let hint = "leave it out here".to_owned();
+        return Ok(found(manifest, known, None, missing(what, hint)));
+    }
+    if manifest.program.is_empty() {
+        return Ok(found(manifest, known, None, None));
+    }
+    let Some(program) = program::find(&manifest.program) else {
+        let what = format!("{} is not installed", manifest.program);
+        let hint = install_hint(&manifest);
+        return Ok(found(manifest, known, None, missing(what, hint)));
+    };
+    if manifest.kind == ManifestKind::Native {
+        return by_verbs(&manifest.name, program, manifest.prefix, native::AUTO, known);
+    }
+    Ok(found(manifest, known, Some(program), None))
+}
+
+fn install_hint(manifest: &Manifest) -> String {
+    let ways = manifest.install.iter().map(|(manager, what)| format!("{manager}: {what}"));
+    let ways: Vec<_> = ways.chain(manifest.homepage.clone()).collect();
+    match ways.is_empty() {
+        true => format!("put {} into PATH", manifest.program),
+        false => format!("install it ({})", ways.join(", ")),
+    }
+}
+
+fn found(
+    manifest: Manifest,
+    known: Known,
+    program: Option<PathBuf>,
+    missing: Option<Missing>,
+) -> Backend {
+    let version = program.as_deref().and_then(|file| program::version(file, &manifest.version));
+    Backend {
+        name: manifest.name.clone(),
+        version,
+        sha256: program.as_deref().and_then(program::sha256),
+        program,
+        mechanism: None,
+        claims: manifest.claims.levels(),
+        asked: manifest.asked.clone(),
+        limits: manifest.limits.clone(),
+        kind: match manifest.kind {
+            ManifestKind::Argv => Kind::Argv(Box::new(manifest)),
+            ManifestKind::Bare => Kind::Bare,
+            ManifestKind::Refuse => Kind::Refuse,
+            // Reached only where the program is missing, so that nothing is started by it.
+            ManifestKind::Native => Kind::Native {
+                program: PathBuf::from(&manifest.program),
+                prefix: manifest.prefix.clone(),
+                mechanism: native::AUTO.to_owned(),
+            },
+        },
+        known,
+        missing,
+    }
+}
+
+fn by_verbs(
+    name: &str,
+    program: PathBuf,
+    prefix: Vec<String>,
+    mechanism: &str,
+    known: Known,
+) -> Result<Backend, BackendError> {
+    let answer = native::capabilities(&program, &prefix, mechanism, native::PATIENCE);
+    let answer = answer.map_err(|message| BackendError::Native {
+        name: name.to_owned(),
+        program: program.display().to_string(),
+        message,
+    })?;
+    Ok(Backend {
+        name: name.to_owned(),
+        version: Some(answer.said.version),
+        sha256: program::sha256(&program),
+        program: Some(program.clone()),
+        mechanism: Some(answer.said.mechanism),
+        claims: answer.claims,
+        asked: BTreeSet::new(),
+        limits: answer.said.limits,
+        kind: Kind::Native { program, prefix, mechanism: mechanism.to_owned() },
+        known,
+        missing: None,
+    })
+}

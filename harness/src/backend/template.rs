@@ -1,0 +1,286 @@
+//! Templates: how a manifest's texts become arguments and files without a byte changed.
+//!
+//! An argument template renders one argument a line. A value may hold anything, line feeds
+//! included: the formatter marks where each starts and escapes what would be taken for the
+//! template's own layout, and [`argv`] undoes both.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior};
+
+use super::{LaunchError, context};
+
+/// Starts each escape; no template may hold it.
+const ESCAPE: char = '\u{1}';
+/// After [`ESCAPE`]: a value starts or ends here, so a blank line with it is an empty argument.
+const VALUE: char = 'v';
+/// After [`ESCAPE`]: a list starts or ends here; it must be alone on its line.
+const LIST: char = 'l';
+/// After [`ESCAPE`]: a line feed of a value.
+const LINE_FEED: char = 'n';
+/// After [`ESCAPE`]: the escape itself.
+const ITSELF: char = 'e';
+
+/// The arguments that `template` renders.
+pub(super) fn argv(template: &str, scene: &Value) -> Result<Vec<OsString>, LaunchError> {
+    let mut env = environment();
+    env.set_auto_escape_callback(|_| AutoEscape::Custom("argument"));
+    env.set_formatter(mark);
+    let rendered = env.render_str(template, scene).map_err(|error| broken(&error))?;
+    let mut arguments = Vec::new();
+    for line in rendered.split('\n') {
+        arguments.extend(arguments_of(line.trim()).map_err(LaunchError::Manifest)?);
+    }
+    Ok(arguments.into_iter().map(OsString::from).collect())
+}
+
+/// The text that `template` renders, layout and all.
+pub(super) fn text(template: &str, scene: &Value) -> Result<String, LaunchError> {
+    environment().render_str(template, scene).map_err(|error| broken(&error))
+}
+
+/// Whether `expression` holds.
+pub(super) fn holds(expression: &str, scene: &Value) -> Result<bool, LaunchError> {
+    let env = environment();
+    let compiled = env.compile_expression(expression).map_err(|error| broken(&error))?;
+    compiled.eval(scene).map(|value| value.is_true()).map_err(|error| broken(&error))
+}
+
+/// Whether `template` can be read, and asks for nothing that is not there.
+pub(super) fn check(template: &str) -> Result<(), String> {
+    if template.contains(ESCAPE) {
+        return Err("a template cannot hold the control character U+0001".to_owned());
+    }
+    let env = environment();
+    let read = env.template_from_str(template).map_err(|error| plain(&error))?;
+    known(&env, read.undeclared_variables(false))
+}
+
+/// Whether `expression` can be read, and asks for nothing that is not there.
+pub(super) fn check_rule(expression: &str) -> Result<(), String> {
+    let env = environment();
+    let read = env.compile_expression(expression).map_err(|error| plain(&error))?;
+    known(&env, read.undeclared_variables(false))
+}
+
+fn known(env: &Environment<'_>, names: HashSet<String>) -> Result<(), String> {
+    let known: Vec<&str> = context::VARIABLES.iter().copied().chain(globals(env)).collect();
+    match names.iter().filter(|name| !known.contains(&name.as_str())).min() {
+        Some(name) => Err(format!("there is no `{name}`: use one of {}", known.join(" "))),
+        None => Ok(()),
+    }
+}
+
+fn globals<'a>(env: &'a Environment<'_>) -> impl Iterator<Item = &'a str> {
+    env.globals().map(|(name, _)| name)
+}
+
+fn environment() -> Environment<'static> {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    env.set_trim_blocks(true);
+    env.set_keep_trailing_newline(true);
+    // `safe` would let a value past the marks.
+    env.remove_filter("safe");
+    env.add_filter("json", |value: Value| {
+        serde_json::to_string(&value)
+            .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))
+    });
+    // The way to write an argument that may be empty, or a literal one with blanks around it.
+    env.add_function("arg", |value: Value| value);
+    context::add_functions(&mut env);
+    env
+}
+
+fn broken(error: &Error) -> LaunchError {
+    LaunchError::Manifest(plain(error))
+}
+
+fn plain(error: &Error) -> String {
+    let line =
+        error.line().map(|line| format!("line {line} of the template: ")).unwrap_or_default();
+    let detail = error.detail().unwrap_or("cannot be rendered");
+    format!("{line}{}: {detail}", error.kind())
+}
+
+/// Writes one value with its marks.
+fn mark(out: &mut Output<'_>, _: &State<'_, '_>, value: &Value) -> Result<(), Error> {
+    // What a block or macro of the template wrote is marked already.
+    let text = if value.is_safe() { value.to_string() } else { marked_value(value)? };
+    out.write_str(&text).map_err(Error::from)
+}
+
+fn marked_value(value: &Value) -> Result<String, Error> {
+    if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
+        return Ok(marked(&scalar(value)?));
+    }
+    let items = value.try_iter()?.map(|item| Ok(marked(&scalar(&item)?)));
+    let items = items.collect::<Result<String, Error>>()?;
+    Ok(format!("{ESCAPE}{LIST}{items}{ESCAPE}{LIST}"))
+}
+
+fn scalar(value: &Value) -> Result<String, Error> {
+    match value.kind() {
+        ValueKind::String | ValueKind::Number => Ok(value.to_string()),
+        ValueKind::Bool => Ok(value.is_true().to_string()),
+        kind => {
+            let message = format!("a value of kind {kind} is no argument: choose a member of it");
+            Err(Error::new(ErrorKind::InvalidOperation, message))
+        }
+    }
+}
+
+fn marked(value: &str) -> String {
+    let escaped = value
+        .replace(ESCAPE, &format!("{ESCAPE}{ITSELF}"))
+        .replace('\n', &format!("{ESCAPE}{LINE_FEED}"));
+    format!("{ESCAPE}{VALUE}{escaped}{ESCAPE}{VALUE}")
+}
+
+/// The arguments one rendered line stands for: none, one, or those of a list.
+fn arguments_of(line: &str) -> Result<Vec<String>, String> {
+    let list = format!("{ESCAPE}{LIST}");
+    if !line.contains(&list) {
+        let given = !line.is_empty();
+        return Ok(given.then(|| unescaped(line)).into_iter().collect());
+    }
+    let inner = line.strip_prefix(&list).and_then(|rest| rest.strip_suffix(&list));
+    let inner = inner.filter(|inner| !inner.contains(&list)).ok_or_else(|| {
+        format!("`{}`: a list stands alone on its line; join it for one argument", unescaped(line))
+    })?;
+    let mark = format!("{ESCAPE}{VALUE}");
+    // Marks come in pairs, so that every other piece is an item.
+    Ok(inner.split(&mark).skip(1).step_by(2).map(unescaped).collect())
+}
+
+fn unescaped(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut chars = line.chars();
+    while let Some(char) = chars.next() {
+        match (char == ESCAPE).then(|| chars.next()).flatten() {
+            None => out.push(char),
+            Some(LINE_FEED) => out.push('\n'),
+            Some(ITSELF) => out.push(ESCAPE),
+            Some(_) => {}
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use minijinja::context;
+    use rstest::rstest;
+
+    fn render(template: &str, x: &str) -> Vec<String> {
+        let list = vec![x, "", "b c"];
+        let scene = context! { x, list, nothing => Vec::<String>::new(), yes => true, n => 7 };
+        let argv = argv(template, &scene).unwrap();
+        argv.into_iter().map(|argument| argument.into_string().unwrap()).collect()
+    }
+
+    #[rstest]
+    #[case("plain")]
+    #[case("")]
+    #[case("two\nlines\n")]
+    #[case("\n")]
+    #[case("  blanks around\t")]
+    #[case("\r")]
+    #[case("-- {{ x }} {% if %} \\ \" ' $x <&>")]
+    #[case("\u{1}v\u{1}n\u{1}")]
+    #[case("ünï😀")]
+    fn every_value_is_preserved(#[case] x: &str) {
+        assert_eq!(render("{{ x }}", x), [x]);
+        assert_eq!(render("{{ arg(x) }}", x), [x]);
+        assert_eq!(render("--flag={{ x }}:{{ x }}", x), [format!("--flag={x}:{x}")]);
+        assert_eq!(render("a\n\n{{ list }}\n  z  \n", x), ["a", x, "", "b c", "z"]);
+        assert_eq!(render("{% set y %}{{ x }}{% endset %}{{ y }}", x), [x]);
+        assert_eq!(render("{% macro m(v) %}{{ v }}{% endmacro %}\n{{ m(x) }}", x), [x]);
+    }
+
+    #[rstest]
+    #[case("", &[])]
+    #[case("\n  \n\t\n", &[])]
+    #[case("{{ nothing }}", &[])]
+    #[case("{{ '' }}", &[""])]
+    #[case("{% if yes %}\n  --on\n{% endif %}\n{% if not yes %}\n--off\n{% endif %}", &["--on"])]
+    #[case("{% for item in list %}\n--arg\n{{ item }}\n{% endfor %}", &["--arg", "x", "--arg", "", "--arg", "b c"])]
+    #[case("--n={{ n }}\n{{ yes }}", &["--n=7", "true"])]
+    #[case("{{ list | join(',') }}", &["x,,b c"])]
+    fn lines_are_arguments(#[case] template: &str, #[case] expected: &[&str]) {
+        assert_eq!(render(template, "x"), expected);
+    }
+
+    #[rstest]
+    #[case("--flag={{ list }}", "stands alone")]
+    #[case("{{ list }}{{ list }}", "stands alone")]
+    #[case("{{ nope }}", "undefined")]
+    #[case("{{ map }}", "kind map is no argument")]
+    #[case("{{ none }}", "kind none is no argument")]
+    #[case("{{ holes }}", "kind none is no argument")]
+    fn what_is_no_argument_is_an_error(#[case] template: &str, #[case] message: &str) {
+        let scene =
+            context! { list => ["a", "b"], map => context! { a => 1 }, holes => [Some(1), None] };
+        let error = argv(template, &scene).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+    }
+
+    #[rstest]
+    #[case("{{ uid", "syntax error")]
+    #[case("{% if uid %}", "syntax error")]
+    #[case("{{ polcy.mode }}", "there is no `polcy`: use one of policy")]
+    #[case("{{ exist(cwd) }}", "there is no `exist`")]
+    #[case("\u{1}", "U+0001")]
+    fn a_broken_template_is_found_when_it_is_read(#[case] template: &str, #[case] message: &str) {
+        let error = check(template).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
+
+    #[rstest]
+    #[case("uid ==", "syntax error")]
+    #[case("polcy.mode == 'x'", "there is no `polcy`")]
+    fn so_is_a_broken_rule(#[case] expression: &str, #[case] message: &str) {
+        let error = check_rule(expression).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
+
+    #[test]
+    fn good_templates_and_rules_are_read() {
+        let good =
+            "{% for x in policy.writable %}{{ x }}{{ dirname(x) }}{% endfor %}{{ range(3) }}";
+        assert_eq!(check(good), Ok(()));
+        assert_eq!(check_rule("uid == 0 and not exists(cwd)"), Ok(()));
+    }
+
+    #[test]
+    fn no_value_gets_past_the_marks() {
+        let error = argv("{{ x | safe }}", &context! { x => "a\nb" }).unwrap_err();
+        assert!(error.to_string().contains("safe"), "{error}");
+    }
+
+    #[test]
+    fn texts_keep_their_layout_and_json_is_json() {
+        let scene = context! { path => "/a \"b\"\n" };
+        assert_eq!(
+            text("{\"p\": {{ path | json }}}\n", &scene).unwrap(),
+            "{\"p\": \"/a \\\"b\\\"\\n\"}\n"
+        );
+    }
+
+    #[rstest]
+    #[case("list", true)]
+    #[case("nothing", false)]
+    #[case("x == 'x' and list is not defined", false)]
+    fn expressions_hold_or_not(#[case] expression: &str, #[case] expected: bool) {
+        let scene = context! { x => "x", list => ["a"], nothing => Vec::<String>::new() };
+        assert_eq!(holds(expression, &scene).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_expression_that_asks_for_nothing_known_is_an_error() {
+        assert!(holds("nope.member", &context! {}).is_err());
+    }
+}

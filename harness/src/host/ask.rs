@@ -1,0 +1,145 @@
+//! Running a program for its answer, and giving it up when it takes too long.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+/// How often a running program is looked at.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A program on its way to an answer. Its streams go to files, so that it can neither block on a
+/// full pipe nor keep us waiting through a descendant that holds one open.
+pub(crate) struct Asked {
+    name: String,
+    child: Child,
+    stdout: File,
+    stderr: File,
+}
+
+/// What a program answered.
+pub(crate) struct Answer {
+    /// Its exit code; none when it died of a signal.
+    pub(crate) code: Option<i32>,
+    /// What it wrote.
+    pub(crate) stdout: Vec<u8>,
+    /// What else it wrote.
+    pub(crate) stderr: Vec<u8>,
+}
+
+impl Answer {
+    /// The first line it wrote, on stdout if there is one.
+    pub(crate) fn first_line(&self) -> String {
+        let both = [&self.stdout, &self.stderr].map(|stream| String::from_utf8_lossy(stream));
+        both.iter().find_map(|text| text.lines().next()).unwrap_or_default().trim().to_owned()
+    }
+}
+
+/// The answer of `argv`, given up after `patience`.
+pub(crate) fn ask(argv: &[OsString], patience: Duration) -> io::Result<Answer> {
+    start(argv)?.answer(Instant::now() + patience)
+}
+
+/// Starts `argv` in a process group of its own.
+pub(crate) fn start(argv: &[OsString]) -> io::Result<Asked> {
+    let (program, arguments) = argv.split_first().ok_or_else(|| io::Error::other("no program"))?;
+    let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    let child = Command::new(program)
+        .args(arguments)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(stdout.try_clone()?)
+        .stderr(stderr.try_clone()?)
+        .process_group(0)
+        .spawn()?;
+    Ok(Asked { name: program.to_string_lossy().into_owned(), child, stdout, stderr })
+}
+
+impl Asked {
+    /// Waits for the answer until `deadline`; then the program and its group are killed.
+    pub(crate) fn answer(mut self, deadline: Instant) -> io::Result<Answer> {
+        let status = self.wait(deadline)?;
+        Ok(Answer { code: status.code(), stdout: all(self.stdout)?, stderr: all(self.stderr)? })
+    }
+
+    fn wait(&mut self, deadline: Instant) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() >= deadline {
+                self.kill();
+                let message = format!("{} does not answer: given up", self.name);
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn kill(&mut self) {
+        // The child is not yet waited for, so its number is still its own.
+        if let Ok(pid) = i32::try_from(self.child.id()) {
+            let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+fn all(mut file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(line: &str) -> [OsString; 3] {
+        ["/bin/sh".into(), "-c".into(), line.into()]
+    }
+
+    #[test]
+    fn the_answer_is_code_and_streams() {
+        let answer = ask(&sh("echo out; echo err >&2; exit 3"), Duration::from_secs(10)).unwrap();
+        assert_eq!((answer.code, answer.first_line().as_str()), (Some(3), "out"));
+        assert_eq!(answer.stderr, b"err\n");
+        assert_eq!(ask(&sh("kill -9 $$"), Duration::from_secs(10)).unwrap().code, None);
+    }
+
+    #[test]
+    fn who_does_not_answer_is_given_up_and_dead() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("pid");
+        let line = format!("sleep 1000 & echo $! > {}; wait", file.display());
+        let asked = start(&sh(&line)).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let sleeper = loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            match text.trim().parse::<i32>() {
+                Ok(pid) => break pid,
+                Err(_) => assert!(Instant::now() < deadline, "the child never started"),
+            }
+        };
+        let error = asked.answer(Instant::now()).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        while nix::sys::signal::kill(Pid::from_raw(sleeper), None).is_ok() {
+            let stat = std::fs::read_to_string(format!("/proc/{sleeper}/stat")).unwrap_or_default();
+            if stat.contains(") Z ") {
+                break;
+            }
+            assert!(Instant::now() < deadline, "the sleeper lives on");
+        }
+    }
+
+    #[test]
+    fn a_missing_program_is_an_error() {
+        assert!(ask(&["/no/such/program".into()], Duration::from_secs(1)).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! What this host has and allows, found by doing: [`Host`].
+
+pub(crate) mod ask;
+mod findings;
+mod report;
+mod tools;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::TcpListener;
+use std::path::Path;
+
+use boxproof_cases::case::HostFact;
+use serde_json::Value;
+
+pub use findings::{DoctorFinding, findings};
+
+use crate::sys::host as sys;
+
+/// The host, as found once before the first case.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Host {
+    /// The uid of this process.
+    pub uid: u32,
+    /// What holds here.
+    pub facts: BTreeSet<HostFact>,
+    /// What was seen, for reports: `os`, `distro`, `kernel`, `arch`, kernel settings, and for each
+    /// fact's word what showed that it holds or not.
+    pub report: BTreeMap<String, Value>,
+}
+
+/// What was seen of one fact: why it holds, or why it does not.
+type Seen = Result<String, String>;
+
+impl Host {
+    /// Looks at this host; `scratch` is the folder that fixtures will be made in.
+    pub fn detect(scratch: &Path) -> Self {
+        // Tools first: they start up while the rest is looked at.
+        let tools = tools::start();
+        let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
+        let mut host = Self { uid, facts: BTreeSet::new(), report: report::collect() };
+        host.report.insert("uid".to_owned(), uid.into());
+        let id = format!("uid {uid}");
+        let is_root =
+            |wanted: bool| if (uid == 0) == wanted { Ok(id.clone()) } else { Err(id.clone()) };
+        host.saw(HostFact::Root, is_root(true));
+        host.saw(HostFact::OrdinaryUser, is_root(false));
+        host.saw(HostFact::Userns, tried("created", sys::try_user_namespace(uid, gid)));
+        host.saw(HostFact::Ipv6, tried("bound [::1]", TcpListener::bind("[::1]:0").map(drop)));
+        host.saw(HostFact::Tiocsti, tried("typed", sys::try_typing_into_terminal()));
+        host.saw(HostFact::Xattr, tried("set", try_attribute(scratch)));
+        for (fact, seen) in tools::answers(tools) {
+            host.saw(fact, seen);
+        }
+        host
+    }
+
+    fn saw(&mut self, fact: HostFact, seen: Seen) {
+        if seen.is_ok() {
+            self.facts.insert(fact);
+        }
+        let (Ok(text) | Err(text)) = seen;
+        self.report.insert(fact.word().to_owned(), text.into());
+    }
+
+    /// What was seen under `key`, as text; empty when nothing was.
+    pub(crate) fn text(&self, key: &str) -> &str {
+        self.report.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+fn tried(done: &str, outcome: io::Result<()>) -> Seen {
+    outcome.map(|()| done.to_owned()).map_err(|error| error.to_string())
+}
+
+fn try_attribute(scratch: &Path) -> io::Result<()> {
+    let file = tempfile::NamedTempFile::new_in(scratch)?;
+    sys::set_user_attribute(file.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fact_is_looked_at_and_nothing_is_left_behind() {
+        let scratch = tempfile::tempdir().unwrap();
+        let host = Host::detect(scratch.path());
+        for fact in HostFact::ALL {
+            assert!(!host.text(fact.word()).is_empty(), "{}", fact.word());
+        }
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+        assert_ne!(
+            host.facts.contains(&HostFact::Root),
+            host.facts.contains(&HostFact::OrdinaryUser)
+        );
+        for key in ["os", "arch", "kernel", "cpus", "uid"] {
+            assert!(host.report.contains_key(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_scratch_folder_that_is_not_there_shows_no_attributes() {
+        let host = Host::detect(Path::new("/no/such/folder"));
+        assert!(!host.facts.contains(&HostFact::Xattr));
+        assert!(host.text("xattr").contains("No such file"), "{}", host.text("xattr"));
+    }
+}

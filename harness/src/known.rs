@@ -1,0 +1,384 @@
+//! Known failures: what a backend is known to get wrong, kept beside its manifest. The type is
+//! [`Known`].
+
+mod date;
+
+use std::path::Path;
+
+use boxproof_cases::load::{LoadError, parse};
+use boxproof_reports::{Outcome, UserKind, Verdict};
+use globset::{GlobBuilder, GlobMatcher};
+use serde::Deserialize;
+
+pub use date::Date;
+
+/// Backends that show that the harness is right; a known failure there would hide that it is not.
+const NEVER: &[&str] = &["reference", "none", "allow-all", "deny-all"];
+
+/// The known failures of one backend; by default none.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    rows: Vec<KnownRow>,
+}
+
+/// One known failure.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownRow {
+    /// The cases: an id, or a glob over ids.
+    pub case: Pattern,
+    /// The verdict they come to.
+    pub verdict: Verdict,
+    /// The reason code the verdict comes with; another one is another failure.
+    pub signature: String,
+    /// Why it is so, for people.
+    pub reason: String,
+    /// Where it is reported.
+    #[serde(default)]
+    pub link: Option<String>,
+    /// The first day on which it excuses nothing any more.
+    #[serde(default)]
+    pub expires: Option<Date>,
+    /// Only as this user.
+    #[serde(default)]
+    pub user: Option<UserKind>,
+    /// Only for versions that start with these parts: `0.8` is 0.8 and 0.8.1, not 0.80.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// Only on this operating system (`linux`, `macos`).
+    #[serde(default)]
+    pub os: Option<Os>,
+}
+
+/// An operating system, by the name Rust has for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Os {
+    /// Linux.
+    Linux,
+    /// macOS.
+    Macos,
+}
+
+impl Os {
+    /// The one this program runs on.
+    pub const HERE: Self = if cfg!(target_os = "macos") { Self::Macos } else { Self::Linux };
+}
+
+/// An id or a glob over ids, `*` within one segment.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Pattern(GlobMatcher);
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let glob = GlobBuilder::new(&text).literal_separator(true).build();
+        glob.map(|glob| Self(glob.compile_matcher())).map_err(|error| error.to_string())
+    }
+}
+
+impl Pattern {
+    /// Whether it matches the case called `id`.
+    pub fn matches(&self, id: &str) -> bool {
+        self.0.is_match(id)
+    }
+}
+
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.glob().glob())
+    }
+}
+
+/// Under which circumstances a backend was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// On which operating system.
+    pub os: Os,
+    /// As whom.
+    pub user: UserKind,
+    /// The backend's version, if it has one.
+    pub version: Option<String>,
+    /// On which day.
+    pub today: Date,
+}
+
+/// What a case came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Concluded<'a> {
+    /// The case's id.
+    pub case: &'a str,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Its reason code.
+    pub signature: &'a str,
+}
+
+/// A row that should not be there any more.
+#[derive(Debug, Clone, Copy)]
+pub struct Stale<'a> {
+    /// The row.
+    pub row: &'a KnownRow,
+    /// Why.
+    pub why: Staleness,
+}
+
+/// Why a row should not be there any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Staleness {
+    /// No case it matches was judged, although cases of every id it could match were planned.
+    Unused,
+    /// Its time is up.
+    Expired,
+}
+
+impl Known {
+    /// Reads the list `text` of the file at `file`, for the backend called `name`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, located.
+    pub fn parse(file: &Path, text: &str, name: &str) -> Result<Self, LoadError> {
+        if NEVER.contains(&name.split(':').next().unwrap_or_default()) {
+            let message = format!("{name} never has known failures: fix it, or the cases");
+            return Err(LoadError::whole(file, message));
+        }
+        let rows: Vec<KnownRow> = parse(file, text)?;
+        match rows.iter().enumerate().find_map(|(at, row)| Some((at, row.fault()?))) {
+            Some((at, message)) => {
+                let place = format!("row {}, {}: {message}", at + 1, rows[at].case);
+                Err(LoadError::whole(file, place))
+            }
+            None => Ok(Self { rows }),
+        }
+    }
+
+    /// Every row, in the file's order.
+    pub fn rows(&self) -> &[KnownRow] {
+        &self.rows
+    }
+
+    /// What was concluded set against what is known, and the row that decided.
+    pub fn outcome(&self, found: Concluded<'_>, setting: &Setting) -> (Outcome, Option<&KnownRow>) {
+        let of_case = |row: &&KnownRow| row.case.matches(found.case) && row.applies(setting);
+        let rows = self.rows.iter().filter(of_case);
+        let mut live = rows.filter(|row| !row.is_expired(&setting.today));
+        if found.verdict == Verdict::Pass {
+            return live
+                .next()
+                .map_or((Outcome::Expected, None), |row| (Outcome::Xpass, Some(row)));
+        }
+        if !found.verdict.is_failure() && !found.verdict.is_unlearnt() {
+            return (Outcome::Expected, None);
+        }
+        let same =
+            |row: &&KnownRow| row.verdict == found.verdict && row.signature == found.signature;
+        live.find(same).map_or((Outcome::Unexpected, None), |row| (Outcome::Xfail, Some(row)))
+    }
+
+    /// Rows that should not be there any more. `ids` are those of the whole suite, `found` what
+    /// this run concluded: a row is unused when it matches no id at all, or when all that it
+    /// matches here came to `unsupported`.
+    pub fn stale<'a>(
+        &'a self,
+        ids: &[&str],
+        found: &[Concluded<'_>],
+        setting: &Setting,
+    ) -> Vec<Stale<'a>> {
+        let rows = self.rows.iter().filter(|row| row.applies(setting));
+        rows.filter_map(|row| {
+            let why = if row.is_expired(&setting.today) {
+                Staleness::Expired
+            } else if row.is_unused(ids, found) {
+                Staleness::Unused
+            } else {
+                return None;
+            };
+            Some(Stale { row, why })
+        })
+        .collect()
+    }
+}
+
+impl KnownRow {
+    fn fault(&self) -> Option<&'static str> {
+        let can_be_known = self.verdict.is_failure() || self.verdict.is_unlearnt();
+        if !can_be_known {
+            return Some("only failures, inconclusive and error can be known");
+        }
+        if self.signature.trim().is_empty() || self.reason.trim().is_empty() {
+            return Some("signature and reason say something");
+        }
+        None
+    }
+
+    fn applies(&self, setting: &Setting) -> bool {
+        self.os.is_none_or(|os| os == setting.os)
+            && self.user.is_none_or(|user| user == setting.user)
+            && self.version.as_deref().is_none_or(|parts| {
+                setting.version.as_deref().is_some_and(|version| starts_with_parts(version, parts))
+            })
+    }
+
+    fn is_expired(&self, today: &Date) -> bool {
+        self.expires.as_ref().is_some_and(|day| day <= today)
+    }
+
+    fn is_unused(&self, ids: &[&str], found: &[Concluded<'_>]) -> bool {
+        if !ids.iter().any(|id| self.case.matches(id)) {
+            return true;
+        }
+        let mut here = found.iter().filter(|found| self.case.matches(found.case)).peekable();
+        here.peek().is_some() && here.all(|found| found.verdict == Verdict::Unsupported)
+    }
+}
+
+/// Whether `version` is `parts`, or goes on after it with a new part.
+fn starts_with_parts(version: &str, parts: &str) -> bool {
+    let rest = version.strip_prefix(parts);
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const ROWS: &str = "
+- {case: fs/mkdir, verdict: under-block, signature: opened, reason: Known., expires: 2026-06-01}
+- {case: 'exec/**', verdict: contract, signature: exit-code, reason: Known., version: '0.8'}
+- {case: net/tcp, verdict: over-block, signature: refused, reason: Known., user: root, os: linux}
+- {case: net/tcp, verdict: leak, signature: process, reason: Known., link: owner/repo#1}
+";
+
+    fn known() -> Known {
+        Known::parse(Path::new("box.known.yaml"), ROWS, "box").unwrap()
+    }
+
+    fn setting(user: UserKind, version: &str, today: &str) -> Setting {
+        let version = (!version.is_empty()).then(|| version.to_owned());
+        Setting { os: Os::Linux, user, version, today: Date::try_from(today.to_owned()).unwrap() }
+    }
+
+    fn usual() -> Setting {
+        setting(UserKind::Root, "0.8.1", "2026-05-31")
+    }
+
+    #[rstest]
+    #[case("fs/mkdir", Verdict::UnderBlock, "opened", Outcome::Xfail)]
+    #[case("fs/mkdir", Verdict::UnderBlock, "other", Outcome::Unexpected)]
+    #[case("fs/mkdir", Verdict::Leak, "opened", Outcome::Unexpected)]
+    #[case("fs/mkdir", Verdict::Pass, "", Outcome::Xpass)]
+    #[case("fs/mkdir", Verdict::Unsupported, "fs.write", Outcome::Expected)]
+    #[case("fs/mkdir", Verdict::NotApplicable, "userns", Outcome::Expected)]
+    #[case("fs/mkdir", Verdict::Skipped, "not installed", Outcome::Expected)]
+    #[case("fs/mkdir", Verdict::Inconclusive, "control-failed", Outcome::Unexpected)]
+    #[case("fs/mkdir", Verdict::Error, "setup", Outcome::Unexpected)]
+    #[case("fs/mkdirs", Verdict::Pass, "", Outcome::Expected)]
+    #[case("fs/mkdirs", Verdict::UnderBlock, "opened", Outcome::Unexpected)]
+    #[case("exec/codes/one", Verdict::Contract, "exit-code", Outcome::Xfail)]
+    #[case("net/tcp", Verdict::OverBlock, "refused", Outcome::Xfail)]
+    #[case("net/tcp", Verdict::Leak, "process", Outcome::Xfail)]
+    fn verdicts_meet_what_is_known(
+        #[case] case: &str,
+        #[case] verdict: Verdict,
+        #[case] signature: &str,
+        #[case] outcome: Outcome,
+    ) {
+        let known = known();
+        let (found, row) = known.outcome(Concluded { case, verdict, signature }, &usual());
+        assert_eq!(found, outcome);
+        assert_eq!(row.is_some(), matches!(outcome, Outcome::Xfail | Outcome::Xpass));
+    }
+
+    #[rstest]
+    #[case("exec/a", "contract", setting(UserKind::Root, "0.8", "2026-01-01"), Outcome::Xfail)]
+    #[case(
+        "exec/a",
+        "contract",
+        setting(UserKind::Root, "0.80", "2026-01-01"),
+        Outcome::Unexpected
+    )]
+    #[case("exec/a", "contract", setting(UserKind::Root, "", "2026-01-01"), Outcome::Unexpected)]
+    #[case(
+        "net/tcp",
+        "over-block",
+        setting(UserKind::Ordinary, "0.8", "2026-01-01"),
+        Outcome::Unexpected
+    )]
+    #[case("net/tcp", "over-block", Setting { os: Os::Macos, ..usual() }, Outcome::Unexpected)]
+    #[case("fs/mkdir", "under-block", setting(UserKind::Root, "", "2026-05-31"), Outcome::Xfail)]
+    #[case(
+        "fs/mkdir",
+        "under-block",
+        setting(UserKind::Root, "", "2026-06-01"),
+        Outcome::Unexpected
+    )]
+    fn rows_apply_where_they_say(
+        #[case] case: &str,
+        #[case] verdict: &str,
+        #[case] setting: Setting,
+        #[case] outcome: Outcome,
+    ) {
+        let known = known();
+        let row = known.rows().iter().find(|row| row.case.matches(case)).unwrap();
+        let verdict = serde_json::from_value(verdict.into()).unwrap();
+        let found = Concluded { case, verdict, signature: &row.signature };
+        assert_eq!(known.outcome(found, &setting).0, outcome);
+    }
+
+    #[rstest]
+    #[case("2026-05-31", Verdict::UnderBlock, &[])]
+    #[case("2026-05-31", Verdict::Unsupported, &[("fs/mkdir", Staleness::Unused)])]
+    #[case("2026-06-01", Verdict::UnderBlock, &[("fs/mkdir", Staleness::Expired)])]
+    fn stale_rows_are_told(
+        #[case] today: &str,
+        #[case] verdict: Verdict,
+        #[case] expected: &[(&str, Staleness)],
+    ) {
+        let known = known();
+        let found = [Concluded { case: "fs/mkdir", verdict, signature: "opened" }];
+        let ids = ["fs/mkdir", "exec/codes/one", "net/tcp"];
+        let stale = known.stale(&ids, &found, &setting(UserKind::Root, "0.8", today));
+        let stale: Vec<_> =
+            stale.iter().map(|stale| (stale.row.case.to_string(), stale.why)).collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(case, why)| ((*case).to_owned(), *why)).collect();
+        assert_eq!(stale, expected);
+    }
+
+    #[test]
+    fn a_row_that_no_id_matches_is_unused() {
+        let known = known();
+        let stale = known.stale(&["fs/mkdir", "net/tcp"], &[], &usual());
+        assert_eq!(stale.len(), 1);
+        assert_eq!(stale[0].row.case.to_string(), "exec/**");
+    }
+
+    #[rstest]
+    #[case("leak, signature", "leaks, signature", "unknown variant `leaks`")]
+    #[case("leak, signature", "pass, signature", "can be known")]
+    #[case("signature: process", "signature: ' '", "say something")]
+    #[case("link:", "lnk:", "unknown field `lnk`")]
+    #[case("2026-06-01", "2026-6-1", "YYYY-MM-DD")]
+    #[case("os: linux", "os: plan9", "unknown variant `plan9`")]
+    #[case("'exec/**'", "'exec/['", "exec/[")]
+    fn faults_are_told(#[case] from: &str, #[case] to: &str, #[case] message: &str) {
+        let text = ROWS.replace(from, to);
+        let error = Known::parse(Path::new("box.known.yaml"), &text, "box").unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(error.to_string().starts_with("box.known.yaml"), "{error}");
+    }
+
+    #[rstest]
+    #[case("reference")]
+    #[case("reference:landlock")]
+    #[case("none")]
+    #[case("allow-all")]
+    #[case("deny-all")]
+    fn some_never_have_known_failures(#[case] name: &str) {
+        let error = Known::parse(Path::new("x.known.yaml"), ROWS, name).unwrap_err();
+        assert!(error.to_string().contains("never has known failures"), "{error}");
+    }
+}

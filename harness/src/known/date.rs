@@ -1,0 +1,88 @@
+//! A day, as lists of known failures write it: [`Date`].
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+
+/// Seconds in a day.
+const DAY: u64 = 86_400;
+
+/// A day (UTC), written YYYY-MM-DD; later days are greater.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Date(String);
+
+impl Date {
+    /// The day it is.
+    pub fn today() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self::of_day(since.as_secs() / DAY)
+    }
+
+    /// The day so many days after 1970-01-01 (Hinnant's civil_from_days).
+    fn of_day(days: u64) -> Self {
+        let shifted = days + 719_468;
+        let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let from_march = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * from_march + 2) / 5 + 1;
+        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+        let year = year + era * 400 + u64::from(month <= 2);
+        Self(format!("{year:04}-{month:02}-{day:02}"))
+    }
+}
+
+impl std::fmt::Display for Date {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Date {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let shape = |(at, byte): (usize, u8)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        };
+        let number = |range: std::ops::Range<usize>| {
+            text.get(range).and_then(|digits| digits.parse::<u8>().ok())
+        };
+        let (month, day) = (number(5..7), number(8..10));
+        let fits = text.len() == 10
+            && text.bytes().enumerate().all(shape)
+            && month.is_some_and(|month| (1..=12).contains(&month))
+            && day.is_some_and(|day| (1..=31).contains(&day));
+        if fits { Ok(Self(text)) } else { Err(format!("`{text}` is no day: write YYYY-MM-DD")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(0, "1970-01-01")]
+    #[case(11_016, "2000-02-29")]
+    #[case(11_017, "2000-03-01")]
+    #[case(20_453, "2025-12-31")]
+    #[case(47_540, "2100-02-28")]
+    #[case(47_541, "2100-03-01")]
+    fn days_are_counted(#[case] days: u64, #[case] date: &str) {
+        assert_eq!(Date::of_day(days).to_string(), date);
+    }
+
+    #[rstest]
+    #[case("2026-1-01")]
+    #[case("2026-13-01")]
+    #[case("2026-01-32")]
+    #[case("2026/01/01")]
+    #[case("soon")]
+    #[case("2026-01-0ü")]
+    fn what_is_no_day_is_refused(#[case] text: &str) {
+        assert!(Date::try_from(text.to_owned()).unwrap_err().contains("YYYY-MM-DD"));
+    }
+}

@@ -1,0 +1,194 @@
+//! What is run and what is not, and why not: [`Plan`].
+
+use boxproof_cases::case::Platform;
+use boxproof_cases::{Case, Suite};
+use boxproof_reports::Verdict;
+
+use crate::backend::Backend;
+use crate::host::Host;
+use crate::selection::Selection;
+
+/// Every selected case against every backend, in the suite's order, backends innermost.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// What is planned.
+    pub cases: Vec<PlannedCase>,
+}
+
+/// One case against one backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedCase {
+    /// The case's place in [`Suite::cases`].
+    pub case: usize,
+    /// The backend's place in the list that was planned for.
+    pub backend: usize,
+    /// What is done.
+    pub what: Planned,
+}
+
+/// What is done with a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Planned {
+    /// It is run and judged.
+    Run,
+    /// It is not run.
+    Skip {
+        /// The verdict that stands for it.
+        verdict: Verdict,
+        /// What is lacking: a capability, a fact, `platform`, or `not installed`.
+        reason: String,
+    },
+}
+
+/// How to plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlanOptions {
+    /// Whether cases are run even where the backend does not claim what they need.
+    pub all: bool,
+}
+
+/// The reason of cases that are meant for another operating system.
+const PLATFORM: &str = "platform";
+
+/// The reason of cases whose backend cannot be run here.
+const NOT_INSTALLED: &str = "not installed";
+
+/// Plans the selected cases of `suite` for each of `backends` on `host`.
+pub fn plan(
+    suite: &Suite,
+    selection: &Selection,
+    backends: &[Backend],
+    host: &Host,
+    options: PlanOptions,
+) -> Plan {
+    let selected = suite.cases.iter().enumerate().filter(|(_, case)| selection.selects(case));
+    let pairs = selected.flat_map(|(at, case)| {
+        let against = move |(backend, b)| PlannedCase {
+            case: at,
+            backend,
+            what: decide(case, b, host, options),
+        };
+        backends.iter().enumerate().map(against)
+    });
+    Plan { cases: pairs.collect() }
+}
+
+/// The first thing lacking decides: host before backend, so that a report never blames a backend
+/// for what nobody could show here.
+fn decide(case: &Case, backend: &Backend, host: &Host, options: PlanOptions) -> Planned {
+    let skip = |verdict, reason: &str| Planned::Skip { verdict, reason: reason.to_owned() };
+    if !case.platforms.contains(&Platform::HERE) {
+        return skip(Verdict::NotApplicable, PLATFORM);
+    }
+    if let Some(fact) = case.host.iter().find(|fact| !host.facts.contains(fact)) {
+        return skip(Verdict::NotApplicable, fact.word());
+    }
+    if backend.missing.is_some() {
+        return skip(Verdict::Skipped, NOT_INSTALLED);
+    }
+    match case.needs.iter().find(|needed| !backend.answers_for(needed)) {
+        Some(needed) if !options.all => skip(Verdict::Unsupported, needed.name()),
+        _ => Planned::Run,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Kind, Missing};
+    use crate::selection::Slow;
+    use boxproof_cases::Capability;
+    use boxproof_cases::case::HostFact;
+    use boxproof_cases::protocol::ClaimLevel;
+    use rstest::rstest;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::path::PathBuf;
+
+    const OTHER: &str = if cfg!(target_os = "macos") { "linux" } else { "macos" };
+
+    fn suite(extra: &str) -> Suite {
+        let case = "purpose: P.\nrequirement: R-x\nact: {sh: 'true'}\nexpect: {allowed: {}}\n";
+        let case = case.to_owned() + &extra.replace("OTHER", OTHER);
+        let requirements = "R-x: {text: It works., source: a test}\n".to_owned();
+        Suite::from_files(
+            "test",
+            BTreeMap::from([(PathBuf::from("fs/case.yaml"), case)]),
+            &BTreeMap::from([(PathBuf::from("r.yaml"), requirements)]),
+        )
+        .unwrap()
+    }
+
+    fn backend(missing: bool) -> Backend {
+        let cap = |name: &str| Capability::new(name).unwrap();
+        let levels = [
+            ("fs.write", ClaimLevel::Enforced),
+            ("fs.deny_write", ClaimLevel::Partial),
+            ("net.none", ClaimLevel::None),
+        ];
+        Backend {
+            name: "box".into(),
+            version: None,
+            sha256: None,
+            program: None,
+            mechanism: None,
+            claims: levels.into_iter().map(|(name, level)| (cap(name), level)).collect(),
+            asked: BTreeSet::from([cap("exec.not_found")]),
+            limits: Vec::new(),
+            kind: Kind::Bare,
+            known: Default::default(),
+            missing: missing.then(|| Missing { what: "box".into(), hint: "get it".into() }),
+        }
+    }
+
+    fn planned(extra: &str, missing: bool, all: bool) -> String {
+        let host = Host { facts: BTreeSet::from([HostFact::Git]), ..Host::default() };
+        let selection = Selection::new::<&str>(&[], Slow::ByIdOnly).unwrap();
+        let plan = plan(&suite(extra), &selection, &[backend(missing)], &host, PlanOptions { all });
+        assert_eq!(plan.cases.len(), 1);
+        match &plan.cases[0].what {
+            Planned::Run => "run".to_owned(),
+            Planned::Skip { verdict, reason } => format!("{verdict}({reason})"),
+        }
+    }
+
+    #[rstest]
+    #[case("", "run")]
+    #[case("host: [git]", "run")]
+    #[case("host: [git, node]", "not-applicable(node)")]
+    #[case("platforms: [OTHER]", "not-applicable(platform)")]
+    #[case("needs: [fs.write, fs.deny_write]", "run")]
+    #[case("needs: [exec.not_found]", "run")]
+    #[case("needs: [fs.write, net.none]", "unsupported(net.none)")]
+    #[case("needs: [fs.read_allowlist]", "unsupported(fs.read_allowlist)")]
+    #[case("needs: [net.none]\nhost: [node]", "not-applicable(node)")]
+    #[case("host: [node]\nplatforms: [OTHER]", "not-applicable(platform)")]
+    fn each_reason_is_reached(#[case] extra: &str, #[case] what: &str) {
+        assert_eq!(planned(extra, false, false), what);
+    }
+
+    #[rstest]
+    #[case("", "skipped(not installed)")]
+    #[case("needs: [net.none]", "skipped(not installed)")]
+    #[case("host: [node]", "not-applicable(node)")]
+    fn a_missing_backend_runs_nothing(#[case] extra: &str, #[case] what: &str) {
+        assert_eq!(planned(extra, true, true), what);
+    }
+
+    #[rstest]
+    #[case("needs: [net.none]", "run")]
+    #[case("host: [node]", "not-applicable(node)")]
+    fn all_overrides_claims_and_nothing_else(#[case] extra: &str, #[case] what: &str) {
+        assert_eq!(planned(extra, false, true), what);
+    }
+
+    #[test]
+    fn every_selected_case_meets_every_backend() {
+        let suite = suite("rows: {a: {}, b: {}, c: {level: may}}");
+        let selection = Selection::new(&["level:must"], Slow::ByIdOnly).unwrap();
+        let backends = [backend(false), backend(true)];
+        let plan = plan(&suite, &selection, &backends, &Host::default(), PlanOptions::default());
+        let pairs: Vec<_> =
+            plan.cases.iter().map(|planned| (planned.case, planned.backend)).collect();
+        assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+    }
+}

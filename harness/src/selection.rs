@@ -1,0 +1,261 @@
+//! Which cases are asked for: [`Selection`], a list of filters.
+//!
+//! | filter | selects |
+//! |---|---|
+//! | `fs/**`, `exec/exit-codes/*` | ids that the glob matches; `*` stays within one segment |
+//! | `exec/exit-codes` | the case, every row of it, or every case of the folder |
+//! | `level:must`, `area:fs`, `needs:net.none` | cases of that level, area or need |
+//! | `!FILTER` | takes out again what FILTER selects |
+//!
+//! Filters of one kind add up; what all kinds have in common is selected. Slow cases come only by
+//! their exact id (of the case or of one row) or with [`Slow::Included`].
+
+use boxproof_cases::case::Level;
+use boxproof_cases::{Capability, Case, Suite};
+use globset::{GlobBuilder, GlobMatcher};
+
+/// The keys a filter can have.
+const KEYS: &str = "level:, area: and needs:";
+
+/// Whether slow cases are selected like all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Slow {
+    /// Only by their exact id.
+    #[default]
+    ByIdOnly,
+    /// Like all others (`--slow`, `--all`).
+    Included,
+}
+
+/// Which cases are asked for; by default every one that is not slow.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    filters: Vec<Filter>,
+    slow: Slow,
+}
+
+/// One filter, as written and as meant.
+#[derive(Debug, Clone)]
+struct Filter {
+    text: String,
+    negated: bool,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Id(String),
+    Glob(GlobMatcher),
+    Level(Level),
+    Area(String),
+    Needs(Capability),
+}
+
+/// Filters of one kind add up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Id,
+    Level,
+    Area,
+    Needs,
+}
+
+/// A filter that means nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("filter `{filter}`: {message}")]
+pub struct FilterError {
+    /// The filter as written.
+    pub filter: String,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl Selection {
+    /// The selection that `filters` describe.
+    ///
+    /// # Errors
+    /// The first filter that means nothing.
+    pub fn new<S: AsRef<str>>(filters: &[S], slow: Slow) -> Result<Self, FilterError> {
+        let filters = filters.iter().map(|text| Filter::new(text.as_ref()));
+        Ok(Self { filters: filters.collect::<Result<_, _>>()?, slow })
+    }
+
+    /// Whether `case` is selected.
+    pub fn selects(&self, case: &Case) -> bool {
+        let (out, kept): (Vec<_>, Vec<_>) = self.filters.iter().partition(|filter| filter.negated);
+        if out.iter().any(|filter| filter.what.matches(case)) {
+            return false;
+        }
+        let by_kind = [Sort::Id, Sort::Level, Sort::Area, Sort::Needs].into_iter().all(|sort| {
+            let mut of_kind = kept.iter().filter(|filter| filter.what.sort() == sort).peekable();
+            of_kind.peek().is_none() || of_kind.any(|filter| filter.what.matches(case))
+        });
+        let named = || kept.iter().any(|filter| filter.what.names(case));
+        by_kind && (!case.slow || self.slow == Slow::Included || named())
+    }
+
+    /// Filters that match no case of `suite` on their own: surely misspelt.
+    pub fn idle(&self, suite: &Suite) -> Vec<&str> {
+        let matches = |filter: &Filter| suite.cases.iter().any(|case| filter.what.matches(case));
+        let idle = self.filters.iter().filter(|filter| !matches(filter));
+        idle.map(|filter| filter.text.as_str()).collect()
+    }
+
+    /// The filters as written.
+    pub fn filters(&self) -> Vec<String> {
+        self.filters.iter().map(|filter| filter.text.clone()).collect()
+    }
+}
+
+impl Filter {
+    fn new(text: &str) -> Result<Self, FilterError> {
+        let (negated, rest) = match text.strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let what = What::new(rest);
+        let what = what.map_err(|message| FilterError { filter: text.to_owned(), message })?;
+        Ok(Self { text: text.to_owned(), negated, what })
+    }
+}
+
+impl What {
+    fn new(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("level", word)) => level(word).map(Self::Level),
+            Some(("area", word)) if !word.is_empty() => Ok(Self::Area(word.to_owned())),
+            Some(("area", _)) => Err("name an area, such as area:fs".to_owned()),
+            Some(("needs", word)) => Capability::new(word).map(Self::Needs),
+            Some((key, _)) => Err(format!("there is no key `{key}:`, only {KEYS}")),
+            None if text.is_empty() => Err("a filter is an id, a glob or key:value".to_owned()),
+            None if text.contains(['*', '?', '[', '{']) => glob(text).map(Self::Glob),
+            None => Ok(Self::Id(text.trim_end_matches('/').to_owned())),
+        }
+    }
+
+    fn sort(&self) -> Sort {
+        match self {
+            Self::Id(_) | Self::Glob(_) => Sort::Id,
+            Self::Level(_) => Sort::Level,
+            Self::Area(_) => Sort::Area,
+            Self::Needs(_) => Sort::Needs,
+        }
+    }
+
+    fn matches(&self, case: &Case) -> bool {
+        match self {
+            Self::Id(id) => {
+                let rest = case.id.as_str().strip_prefix(id.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+            Self::Glob(glob) => glob.is_match(case.id.as_str()),
+            Self::Level(level) => case.level == *level,
+            Self::Area(area) => case.area() == area,
+            Self::Needs(capability) => case.needs.contains(capability),
+        }
+    }
+
+    /// Whether it is the exact id of `case`, or that of the case it is a row of.
+    fn names(&self, case: &Case) -> bool {
+        let Self::Id(id) = self else { return false };
+        id == case.id.as_str() || case.file.with_extension("").to_str() == Some(id)
+    }
+}
+
+fn level(word: &str) -> Result<Level, String> {
+    let levels = [Level::Must, Level::Should, Level::May];
+    let level = levels.into_iter().find(|level| level.word() == word);
+    level.ok_or_else(|| "a level is must, should or may".to_owned())
+}
+
+fn glob(text: &str) -> Result<GlobMatcher, String> {
+    let glob = GlobBuilder::new(text).literal_separator(true).build();
+    glob.map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    const PLAIN: &str = "purpose: P.\nrequirement: R-x\nact: {sh: 'true'}\nexpect: {allowed: {}}\n";
+
+    fn suite() -> Suite {
+        let rows = "rows: {seven: {}, nought: {level: may}}\n";
+        let files = [
+            ("fs/read.yaml", PLAIN.to_owned() + "needs: [fs.write]\n"),
+            ("fs/write.yaml", PLAIN.to_owned() + "level: should\n"),
+            ("exec/codes.yaml", PLAIN.to_owned() + rows),
+            ("exec/slow.yaml", PLAIN.to_owned() + "slow: true\n"),
+            ("exec/slow-rows.yaml", PLAIN.to_owned() + "slow: true\nrows: {one: {}}\n"),
+        ];
+        let files = files.into_iter().map(|(path, text)| (PathBuf::from(path), text)).collect();
+        let requirements = "R-x: {text: It works., source: a test}\n".to_owned();
+        let requirements = BTreeMap::from([(PathBuf::from("r.yaml"), requirements)]);
+        Suite::from_files("test", files, &requirements).unwrap()
+    }
+
+    fn selected(filters: &[&str], slow: Slow) -> String {
+        let selection = Selection::new(filters, slow).unwrap();
+        let suite = suite();
+        let ids = suite.cases.iter().filter(|case| selection.selects(case));
+        ids.map(|case| case.id.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[rstest]
+    #[case(&[], "exec/codes/nought exec/codes/seven fs/read fs/write")]
+    #[case(&["fs/**"], "fs/read fs/write")]
+    #[case(&["fs"], "fs/read fs/write")]
+    #[case(&["f"], "")]
+    #[case(&["*"], "")]
+    #[case(&["fs/read", "exec/codes/*"], "exec/codes/nought exec/codes/seven fs/read")]
+    #[case(&["exec/codes"], "exec/codes/nought exec/codes/seven")]
+    #[case(&["exec/codes/seven"], "exec/codes/seven")]
+    #[case(&["exec/*"], "")]
+    #[case(&["level:must"], "exec/codes/seven fs/read")]
+    #[case(&["level:may", "level:should"], "exec/codes/nought fs/write")]
+    #[case(&["level:may", "area:fs"], "")]
+    #[case(&["area:fs", "level:must"], "fs/read")]
+    #[case(&["needs:fs.write"], "fs/read")]
+    #[case(&["!needs:fs.write", "fs/**"], "fs/write")]
+    #[case(&["!exec", "!fs/read"], "fs/write")]
+    #[case(&["exec/slow"], "exec/slow")]
+    #[case(&["exec/slow-rows"], "exec/slow-rows/one")]
+    #[case(&["exec/slow-rows/one"], "exec/slow-rows/one")]
+    #[case(&["exec/slow*/**"], "")]
+    fn filters_select(#[case] filters: &[&str], #[case] ids: &str) {
+        assert_eq!(selected(filters, Slow::ByIdOnly), ids);
+    }
+
+    #[test]
+    fn slow_cases_come_when_asked_for() {
+        assert_eq!(
+            selected(&["exec", "!exec/codes"], Slow::Included),
+            "exec/slow exec/slow-rows/one"
+        );
+    }
+
+    #[rstest]
+    #[case("levl:must", "no key `levl:`, only level:")]
+    #[case("level:high", "must, should or may")]
+    #[case("needs:fs.wrote", "unknown capability `fs.wrote`")]
+    #[case("area:", "such as area:fs")]
+    #[case("fs/[", "unclosed")]
+    #[case("", "a filter is")]
+    #[case("!", "a filter is")]
+    fn what_means_nothing_is_an_error(#[case] filter: &str, #[case] message: &str) {
+        let error = Selection::new(&[filter], Slow::ByIdOnly).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+        assert_eq!(error.filter, filter);
+    }
+
+    #[test]
+    fn misspelt_filters_are_told() {
+        let selection = Selection::new(&["fs/**", "sf/**", "!exce", "area:fs"], Slow::ByIdOnly);
+        let selection = selection.unwrap();
+        assert_eq!(selection.idle(&suite()), ["sf/**", "!exce"]);
+        assert_eq!(selection.filters().len(), 4);
+    }
+}

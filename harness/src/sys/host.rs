@@ -1,0 +1,138 @@
+//! Trying out what this host allows, in children that do nothing else.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, fork};
+
+/// Runs `act` in a child; its error number, 0 for success, is the child's exit code.
+///
+/// `act` runs between fork and exit, so it makes system calls and nothing else: no allocation, no
+/// locks, no panic.
+fn in_child(act: impl FnOnce() -> Result<(), Errno>) -> io::Result<()> {
+    // SAFETY: the child calls only `act`, which keeps to async-signal-safe calls, and `_exit`.
+    match unsafe { fork() }? {
+        ForkResult::Child => {
+            let code = act().err().map_or(0, |errno| errno as i32);
+            // SAFETY: `_exit` ends the child without running anything of the parent's.
+            unsafe { libc::_exit(code) }
+        }
+        ForkResult::Parent { child } => loop {
+            match waitpid(child, None) {
+                Err(Errno::EINTR) => {}
+                Ok(WaitStatus::Exited(_, 0)) => return Ok(()),
+                Ok(WaitStatus::Exited(_, code)) => return Err(io::Error::from_raw_os_error(code)),
+                Ok(status) => return Err(io::Error::other(format!("the child ended: {status:?}"))),
+                Err(errno) => return Err(errno.into()),
+            }
+        },
+    }
+}
+
+/// Makes a user namespace with a mount namespace, maps `uid` and `gid` into it and changes its
+/// mounts: a namespace in which nothing is allowed is as good as none.
+#[cfg(target_os = "linux")]
+pub(crate) fn try_user_namespace(uid: u32, gid: u32) -> io::Result<()> {
+    let maps = [
+        (c"/proc/self/setgroups", "deny".to_owned()),
+        (c"/proc/self/uid_map", format!("0 {uid} 1")),
+        (c"/proc/self/gid_map", format!("0 {gid} 1")),
+    ];
+    in_child(|| {
+        // SAFETY: takes flags only.
+        Errno::result(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) })?;
+        for (file, text) in &maps {
+            write_at_once(file, text)?;
+        }
+        let flags = libc::MS_REC | libc::MS_PRIVATE;
+        let none = std::ptr::null();
+        // SAFETY: the path is a C string; the other pointers may be null for these flags.
+        Errno::result(unsafe { libc::mount(none, c"/".as_ptr(), none, flags, none.cast()) })?;
+        Ok(())
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn try_user_namespace(_: u32, _: u32) -> io::Result<()> {
+    Err(Errno::ENOSYS.into())
+}
+
+#[cfg(target_os = "linux")]
+fn write_at_once(file: &std::ffi::CStr, text: &str) -> Result<(), Errno> {
+    // SAFETY: the path is a C string, and no mode is needed without O_CREAT.
+    let fd = Errno::result(unsafe { libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) })?;
+    // SAFETY: the buffer is as long as it says; the descriptor ends with this child.
+    Errno::result(unsafe { libc::write(fd, text.as_ptr().cast(), text.len()) })?;
+    Ok(())
+}
+
+/// Types one byte into a fresh terminal of the child's own.
+pub(crate) fn try_typing_into_terminal() -> io::Result<()> {
+    let pair = nix::pty::openpty(None, None)?;
+    let terminal: RawFd = pair.slave.as_raw_fd();
+    in_child(|| {
+        // SAFETY: takes nothing; the child is no group leader, so that it can lead a session.
+        Errno::result(unsafe { libc::setsid() })?;
+        // SAFETY: the descriptor is an open terminal, the argument an integer.
+        Errno::result(unsafe { libc::ioctl(terminal, libc::TIOCSCTTY as _, 0) })?;
+        let byte = b'x';
+        // SAFETY: the descriptor is an open terminal, the argument points to one readable byte.
+        Errno::result(unsafe { libc::ioctl(terminal, libc::TIOCSTI as _, &raw const byte) })?;
+        Ok(())
+    })
+}
+
+/// Sets a `user.` attribute on `file`.
+pub(crate) fn set_user_attribute(file: &Path) -> io::Result<()> {
+    let file = CString::new(file.as_os_str().as_encoded_bytes())?;
+    let (name, value) = (c"user.boxproof".as_ptr(), b"1");
+    #[cfg(target_os = "linux")]
+    // SAFETY: path and name are C strings, the value is as long as it says.
+    let set = unsafe { libc::setxattr(file.as_ptr(), name, value.as_ptr().cast(), 1, 0) };
+    #[cfg(not(target_os = "linux"))]
+    // SAFETY: path and name are C strings, the value is as long as it says.
+    let set = unsafe { libc::setxattr(file.as_ptr(), name, value.as_ptr().cast(), 1, 0, 0) };
+    Errno::result(set)?;
+    Ok(())
+}
+
+/// The version of Landlock that the kernel offers; 0 where there is none.
+#[cfg(target_os = "linux")]
+pub(crate) fn landlock_abi() -> u32 {
+    const VERSION: u32 = 1;
+    let none = std::ptr::null::<u8>();
+    // SAFETY: with this flag the kernel reads no attributes: null and size 0 are what it wants.
+    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
+    u32::try_from(abi).unwrap_or(0)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn landlock_abi() -> u32 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_childs_error_is_ours() {
+        assert!(in_child(|| Ok(())).is_ok());
+        let error = in_child(|| Err(Errno::EPERM)).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EPERM));
+    }
+
+    #[test]
+    fn a_child_that_dies_is_no_success() {
+        let killed = in_child(|| {
+            // SAFETY: ends this child only.
+            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+            Ok(())
+        });
+        assert!(killed.unwrap_err().to_string().contains("SIGKILL"));
+    }
+}
