@@ -4,6 +4,7 @@
 
 mod claims;
 mod exit;
+mod findings;
 mod golden;
 mod markdown;
 mod merge;

@@ -64,3 +64,22 @@ fn no_budget_is_exceeded_and_the_totals_stay(#[case] budget: usize) {
     assert!(page.contains("Left out to fit the size limit"));
     assert_eq!(count(&page, "<details>"), count(&page, "</details>"));
 }
+
+#[test]
+fn a_page_whose_fixed_parts_are_too_large_is_cut_and_says_so() {
+    let rows: Vec<CaseRow> = (0..200).map(|i| row(&format!("area{i}/é"), "box")).collect();
+    let run = run(&header(&[backend("box")], &rows), &rows);
+    let page = page(&run, 1024);
+    assert!(page.len() <= 1024, "{} bytes", page.len());
+    assert!(page.contains("200 cases: 200 pass") && page.contains("the rest of this page"));
+}
+
+#[test]
+fn the_note_has_its_room_whatever_the_budget() {
+    let run = large(30, 30);
+    for budget in (10_000..10_600).step_by(23) {
+        let page = page(&run, budget);
+        assert!(page.len() <= budget && page.contains("Left out"), "{budget}");
+        assert!(!page.contains("the rest of this page"), "{budget}: the end was cut too");
+    }
+}

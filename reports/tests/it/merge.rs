@@ -41,6 +41,16 @@ fn shards_become_one_column_with_every_row() {
 }
 
 #[test]
+fn where_a_program_lies_does_not_set_shards_apart() {
+    let elsewhere = |header: &mut Header| {
+        shard(2)(header);
+        header.backends[0].program = "/opt/box".into();
+    };
+    let runs = [part(&ABC, &ABC[..1], shard(1)), part(&ABC, &ABC[1..], elsewhere)];
+    assert_eq!(merge(&runs).unwrap().columns.len(), 1);
+}
+
+#[test]
 fn a_lost_shard_is_named() {
     let error = merge(&[part(&ABC, &ABC[1..], shard(2))]).unwrap_err();
     assert!(matches!(&error, MergeError::Incomplete { found: 2, selected: 3, .. }), "{error}");
@@ -118,8 +128,12 @@ fn a_missing_backend_is_no_column_and_is_not_forgotten() {
         gone.missing = Some("get it".into());
         header.backends.push(gone);
     };
-    let runs = [whole(&ABC, absent)];
+    let absent_for_root = |header: &mut Header| {
+        absent(header);
+        header.user = ROOT;
+    };
+    let runs = [whole(&ABC, absent), whole(&ABC, absent_for_root)];
     let matrix = merge(&runs).unwrap();
-    assert_eq!(matrix.columns.len(), 1);
+    assert_eq!(matrix.columns.len(), 2);
     assert_eq!(matrix.missing.iter().map(|b| b.name.as_str()).collect::<Vec<_>>(), ["gone"]);
 }

@@ -264,8 +264,10 @@ fn the_writer_refuses_what_the_reader_would() {
     let twice = fault(writer.row(&good_rows()[0]));
     assert!(matches!(twice, Fault::DuplicateRow { .. }));
     assert!(matches!(fault(writer.row(&row("fs/b", "bix"))), Fault::UnknownBackend { .. }));
-    let nan = CaseRow { duration_ms: f64::NAN, ..row("fs/b", "box") };
-    assert!(matches!(fault(writer.row(&nan)), Fault::Duration { .. }));
+    for duration_ms in [f64::NAN, f64::INFINITY, -1.0] {
+        let odd = CaseRow { duration_ms, ..row("fs/b", "box") };
+        assert!(matches!(fault(writer.row(&odd)), Fault::Duration { .. }));
+    }
     let xpass = CaseRow { outcome: Outcome::Xpass, ..good_rows()[1].clone() };
     assert!(matches!(fault(writer.row(&xpass)), Fault::Outcome { .. }));
     writer.row(&good_rows()[1]).unwrap();
