@@ -90,8 +90,8 @@ pub(super) fn told(errnos: &[String], run: &RunReport) -> Result<(), Finding> {
         }
         _ => {}
     }
-    let messages = errnos.iter().filter_map(|name| name.parse::<ErrnoName>().ok());
-    if messages.map(|errno| errno.0.desc()).any(|text| run.stderr.text.contains(text)) {
+    let mut messages = errnos.iter().filter_map(|name| message(name));
+    if messages.any(|text| run.stderr.text.contains(&text)) {
         return Ok(());
     }
     let message = format!(
@@ -103,18 +103,12 @@ pub(super) fn told(errnos: &[String], run: &RunReport) -> Result<(), Finding> {
     Err(Finding::inconclusive("no-reason", message))
 }
 
-/// An errno by its symbolic name.
-struct ErrnoName(Errno);
-
-impl std::str::FromStr for ErrnoName {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        // The kernel's numbers are dense; asking each for its name needs no table of our own.
-        let numbers = 1..=133;
-        let mut named = numbers.map(Errno::from_raw).filter(|errno| format!("{errno:?}") == name);
-        named.next().map(Self).ok_or(())
-    }
+/// What the C library says for the errno called `name`, in the locale that every act has.
+fn message(name: &str) -> Option<String> {
+    // The kernel's numbers are dense; asking each for its name needs no table of our own.
+    let number = (1..=133).find(|number| format!("{:?}", Errno::from_raw(*number)) == name)?;
+    let text = std::io::Error::from_raw_os_error(number).to_string();
+    text.split(" (os error").next().map(str::to_owned)
 }
 
 /// Where a native result contradicts the process's exit.

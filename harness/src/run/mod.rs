@@ -169,7 +169,7 @@ impl Runner<'_> {
                 Launch::Refuse { message } => Streams::refused(message),
                 Launch::Spawn(spawn) => match watched.next() {
                     Some(child) => read_streams(child, spawn, line.records, (self.case, workspace)),
-                    None => Streams::unstarted(ends.next().unwrap_or(Exit::Refused)),
+                    None => Streams::unstarted(ends.next().unwrap_or(Exit::Refused), line.records),
                 },
             });
         }

@@ -31,8 +31,12 @@ impl Streams {
     }
 
     /// A run whose command could not be executed.
-    pub(super) fn unstarted(exit: Exit) -> Self {
-        Self { report: RunReport::bare(exit), out: Vec::new(), err: Vec::new() }
+    pub(super) fn unstarted(exit: Exit, records: bool) -> Self {
+        let mut report = RunReport::bare(exit);
+        if !records {
+            report.observation = Observation::NotExpected;
+        }
+        Self { report, out: Vec::new(), err: Vec::new() }
     }
 }
 
