@@ -79,6 +79,9 @@ pub(crate) fn why_not(
     cwd: &Path,
     said: impl Fn(&str) -> Refusal,
 ) -> Option<Refusal> {
+    if let Some(error) = &outcome.broken {
+        return Some(Refusal::new(ErrorKind::Wait, format!("supervising failed: {error}")));
+    }
     if outcome.ended.is_some() {
         return None;
     }

@@ -97,8 +97,9 @@ fn protected(policy: &Policy) -> Vec<String> {
     present.filter_map(|path| path.into_os_string().into_string().ok()).collect()
 }
 
-/// The functions a template can call; links are followed.
+/// The functions a template can call, and the test `existing`; links are followed.
 pub(super) fn add_functions(env: &mut Environment<'_>) {
+    env.add_test("existing", |path: &str| Path::new(path).exists());
     env.add_function("exists", |path: &str| Path::new(path).exists());
     env.add_function("is_dir", |path: &str| Path::new(path).is_dir());
     env.add_function("is_file", |path: &str| Path::new(path).is_file());
