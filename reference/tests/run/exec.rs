@@ -112,8 +112,13 @@ fn unread_stdin_neither_blocks_nor_fails() {
     let bed = Bed::new();
     let run = json!({"stdin": {"bytes_b64": STANDARD.encode(vec![b'x'; 1 << 20])}});
     for name in MODES {
-        let done = bed.go(&mode(name), json!({"shell": "head -c 3; exec <&-; echo; exit 4"}), &run);
+        let done = bed.go(
+            &mode(name),
+            json!({"shell": "head -c 3; exec <&-; echo; sleep 0.2; exit 4"}),
+            &run,
+        );
         assert_eq!(done.expect(4).out, "xxx\n");
+        assert_eq!(done.result["error"], Value::Null);
     }
 }
 

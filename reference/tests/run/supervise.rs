@@ -168,7 +168,9 @@ fn killing_the_launcher_takes_the_tree_along() {
 #[test]
 fn a_terminal_interrupt_to_the_whole_group_still_runs_the_handler() {
     let bed = Bed::new();
-    let line = format!("trap 'echo trapped; exit 0' INT; {OPEN}; : > ready; {HOLD}");
+    // Long enough for a helper that dies of the same signal to take the command along.
+    let slow = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo trapped; exit 0";
+    let line = format!("trap '{slow}' INT; {OPEN}; : > ready; {HOLD}");
     let child = start(&bed, "workspace_write", &line, &json!({}));
     kill(Pid::from_raw(-(child.id() as i32)), Signal::SIGINT).unwrap();
     let done = finish(&bed, child);
