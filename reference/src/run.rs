@@ -108,6 +108,10 @@ fn conclude(
     }
     let (mut result, code) = report::finished(outcome, mechanism, refusal.as_ref(), file);
     complete(&mut result);
+    if !result.started {
+        // Nothing ran, so nothing was enforced.
+        result.enforced.clear();
+    }
     (result, code)
 }
 
