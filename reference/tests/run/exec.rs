@@ -69,6 +69,18 @@ fn what_cannot_be_executed_says_so(#[case] program: &str, #[case] code: i32, #[c
 }
 
 #[test]
+fn a_closed_folder_in_path_does_not_make_a_program_exist() {
+    let bed = Bed::new();
+    let mode_of = |bits| std::os::unix::fs::PermissionsExt::from_mode(bits);
+    std::fs::create_dir(bed.ws("closed")).unwrap();
+    std::fs::set_permissions(bed.ws("closed"), mode_of(0o000)).unwrap();
+    let policy = json!({"env": {"set": {"PATH": bed.ws("closed")}}});
+    let done = bed.go(&policy, json!({"argv": ["no-such-program-here"]}), &json!({}));
+    std::fs::set_permissions(bed.ws("closed"), mode_of(0o700)).unwrap();
+    assert_eq!(done.code, Some(127), "{}", done.err);
+}
+
+#[test]
 fn arguments_arrive_unchanged() {
     let bed = Bed::new();
     let argv = ["printf", "[%s]", "", "a b", "--", "-n", "'\"$x`", "é\n", "*"];
