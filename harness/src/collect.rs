@@ -1,7 +1,5 @@
 //! Collecting: judgements set against plan and known failures, as header and rows of the record.
 
-
-
 use boxproof_cases::Case;
 use boxproof_probes::Record;
 use boxproof_reports::{
@@ -56,7 +54,10 @@ fn backend_info(backend: &Backend) -> BackendInfo {
             .iter()
             .map(|(capability, level)| (capability.to_string(), level.word().to_owned()))
             .collect(),
-        missing: backend.missing.as_ref().map(|missing| format!("{}: {}", missing.what, missing.hint)),
+        missing: backend
+            .missing
+            .as_ref()
+            .map(|missing| format!("{}: {}", missing.what, missing.hint)),
     }
 }
 
@@ -78,7 +79,11 @@ pub fn rows(
             }
             (Planned::Run, None) => {
                 let row = skipped(case, backend, Verdict::Error, "harness");
-                CaseRow { message: "the case was planned but not executed".to_owned(), outcome: Outcome::Unexpected, ..row }
+                CaseRow {
+                    message: "the case was planned but not executed".to_owned(),
+                    outcome: Outcome::Unexpected,
+                    ..row
+                }
             }
         }
     };
@@ -101,7 +106,9 @@ pub fn stale(
         let stale = backend.known.stale(&ids, &found, &setting(backend));
         stale
             .iter()
-            .map(|stale| format!("{}: known failure {}: {}", backend.name, stale.row.case, why(stale.why)))
+            .map(|stale| {
+                format!("{}: known failure {}: {}", backend.name, stale.row.case, why(stale.why))
+            })
             .collect()
     };
     request.backends.iter().filter(|b| b.missing.is_none()).flat_map(of_backend).collect()
@@ -236,4 +243,3 @@ fn short(record: &Record) -> Option<serde_json::Value> {
     }
     Some(value)
 }
-

@@ -2,28 +2,10 @@
 
 use std::path::Path;
 
-use boxproof_cases::protocol::{Policy, Protect, Readable, RunRequest, WirePath};
+use boxproof_cases::protocol::{PROTECTED_NAMES, Policy, Protect, Readable, RunRequest, WirePath};
 use minijinja::{Environment, Value, context};
 
 use super::{LaunchContext, LaunchError, environment};
-
-/// Names that steer tools: what `protect: metadata` protects where they exist.
-const PROTECTED: &[&str] = &[
-    ".git",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".cursor",
-    ".agents",
-    ".vscode",
-    ".idea",
-    ".mcp.json",
-    ".bashrc",
-    ".bash_profile",
-    ".zshrc",
-    ".profile",
-    ".gitconfig",
-];
 
 /// The grant that takes [`GIT`] out of the protected names.
 const GIT_GRANT: &str = "git_metadata_write";
@@ -91,7 +73,7 @@ fn protected(policy: &Policy) -> Vec<String> {
         return Vec::new();
     }
     let git_is_granted = policy.grants.iter().any(|grant| grant == GIT_GRANT);
-    let names = PROTECTED.iter().filter(|name| !(git_is_granted && **name == GIT));
+    let names = PROTECTED_NAMES.iter().filter(|name| !(git_is_granted && **name == GIT));
     let paths = names.map(|name| policy.workspace.as_path().join(name));
     let present = paths.filter(|path| path.symlink_metadata().is_ok());
     present.filter_map(|path| path.into_os_string().into_string().ok()).collect()

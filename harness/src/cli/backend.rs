@@ -45,7 +45,8 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
 }
 
 fn list() -> Result<i32, Failure> {
-    let names: Vec<String> = std::iter::once("reference").chain(shipped_names()).map(str::to_owned).collect();
+    let names: Vec<String> =
+        std::iter::once("reference").chain(shipped_names()).map(str::to_owned).collect();
     for backend in backends(&names)? {
         let state = match &backend.missing {
             Some(missing) => format!("not installed: {}", missing.hint),
@@ -61,7 +62,10 @@ fn show(backend: &Backend) -> Result<i32, Failure> {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
     print(&format!("{}\n", backend.name));
     print(&format!("  version    {}\n", or_none(backend.version.clone())));
-    print(&format!("  program    {}\n", or_none(backend.program.as_ref().map(|p| p.display().to_string()))));
+    print(&format!(
+        "  program    {}\n",
+        or_none(backend.program.as_ref().map(|p| p.display().to_string()))
+    ));
     print(&format!("  mechanism  {}\n", or_none(backend.mechanism.clone())));
     if let Some(missing) = &backend.missing {
         print(&format!("  missing    {}: {}\n", missing.what, missing.hint));
@@ -140,7 +144,12 @@ fn report(backend: &Backend, measured: &BTreeMap<String, Measured>) -> i32 {
         red |= word == "contradicted";
         confirmed += u32::from(word == "confirmed");
         let failed = found.failed.join(", ");
-        print(&format!("{:30} {:9} {word:13} {} pass {failed}\n", capability.name(), level.word(), found.passed));
+        print(&format!(
+            "{:30} {:9} {word:13} {} pass {failed}\n",
+            capability.name(),
+            level.word(),
+            found.passed
+        ));
     }
     print(&format!("{}: {confirmed} claims confirmed\n", backend.name));
     match (red, confirmed) {

@@ -94,6 +94,11 @@ fn allowed(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
             Outcome::Refused { errno, call } => return over(format!("{call} failed with {errno}")),
             Outcome::Killed { signal } => return over(format!("it was killed by {signal}")),
         },
+        // It was under way, so that its silence afterwards is an observation: it was cut short.
+        Observation::Missing if run.ready => {
+            let message = format!("the act was cut short: the run {}", reason::ended(run));
+            return Err(Finding::new(Verdict::Contract, "cut-short", message));
+        }
         silent => return Err(no_record(silent, run)),
     }
     if case.expect.exit.is_some() || !case.expect.compare.contains(&Compare::Exit) {
@@ -130,11 +135,7 @@ fn denied(denial: &Denial, run: &RunReport) -> Result<(), Finding> {
     }
 }
 
-fn contained(
-    denial: &Denial,
-    control: Option<&RunReport>,
-    run: &RunReport,
-) -> Result<(), Finding> {
+fn contained(denial: &Denial, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
     match &run.observation {
         Observation::NotExpected if control.is_some_and(|c| reason::same_exit(c, run)) => Ok(()),
         Observation::NotExpected => {
@@ -161,7 +162,10 @@ fn killed_as_listed(denial: &Denial, outcome: &Outcome) -> Result<(), Finding> {
             if denial.signal.iter().any(|listed| listed == name) {
                 return Ok(());
             }
-            Err(Finding::inconclusive("wrong-signal", format!("the attempt was killed by {signal}")))
+            Err(Finding::inconclusive(
+                "wrong-signal",
+                format!("the attempt was killed by {signal}"),
+            ))
         }
         Outcome::Refused { errno, call } => Err(Finding::inconclusive(
             "wrong-errno",
@@ -204,10 +208,9 @@ fn promises(case: &Case, run: &RunReport) -> Result<(), Finding> {
     {
         return broken("exit", message);
     }
-    for (name, stream, wanted) in [
-        ("stdout", &run.stdout, &case.expect.stdout),
-        ("stderr", &run.stderr, &case.expect.stderr),
-    ] {
+    for (name, stream, wanted) in
+        [("stdout", &run.stdout, &case.expect.stdout), ("stderr", &run.stderr, &case.expect.stderr)]
+    {
         if let Some(message) = wanted.as_ref().and_then(|wanted| unlike(name, stream, wanted)) {
             return broken("stream", message);
         }

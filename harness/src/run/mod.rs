@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Step, Twin};
 use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
-use base64::Engine as _;
 
 pub use command::commandline;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
@@ -300,7 +300,8 @@ impl Runner<'_> {
             .map(|(number, inherit)| {
                 let path = workspace.place(&inherit.path)?;
                 let file = File::options().read(true).write(inherit.write).open(&path);
-                let file = file.map_err(|e| format!("inherit {number}: {}: {e}", path.display()))?;
+                let file =
+                    file.map_err(|e| format!("inherit {number}: {}: {e}", path.display()))?;
                 Ok((number.cast_signed(), OwnedFd::from(file)))
             })
             .collect()
@@ -370,6 +371,7 @@ impl RunReport {
             stdout: Default::default(),
             stderr: Default::default(),
             observation: Observation::Missing,
+            ready: false,
             result: None,
             special: None,
         }
