@@ -19,6 +19,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "cwd",
     "timeout_ms",
     "env",
+    "removed",
     "path",
     "program",
     "home",
@@ -41,13 +42,16 @@ pub(super) fn of(
         let reason = format!("{} is not UTF-8, and an argument template is text", path.display());
         return Err(LaunchError::Inexpressible(reason));
     }
+    let env = environment::of(&policy.env, ctx.base_env);
+    let removed: Vec<&String> = ctx.base_env.keys().filter(|name| !env.contains_key(*name)).collect();
     Ok(context! {
         policy => Value::from_serialize(policy),
         protected => protected(policy),
         command => request.run.command.to_argv(),
         cwd => request.run.cwd.as_path().to_str(),
         timeout_ms => request.run.timeout_ms,
-        env => environment::of(&policy.env, ctx.base_env),
+        env => &env,
+        removed => removed,
         path => ctx.base_env.get("PATH").map_or("", String::as_str),
         program => program.to_str(),
         home => ctx.home.to_str(),
