@@ -43,7 +43,8 @@ pub(super) fn of(
         return Err(LaunchError::Inexpressible(reason));
     }
     let env = environment::of(&policy.env, ctx.base_env);
-    let removed: Vec<&String> = ctx.base_env.keys().filter(|name| !env.contains_key(*name)).collect();
+    let removed: Vec<&String> =
+        ctx.base_env.keys().filter(|name| !env.contains_key(*name)).collect();
     Ok(context! {
         policy => Value::from_serialize(policy),
         protected => protected(policy),
