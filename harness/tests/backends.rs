@@ -1,5 +1,7 @@
 //! Finding a backend by what `--backend` was given, and starting it.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail it")]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
