@@ -1,8 +1,20 @@
 //! The verbs: plan, run, judge and collect, and what they act on.
 
 pub mod backend;
+pub mod cli;
+pub mod collect;
+pub mod execution;
 pub mod host;
+pub mod judge;
 pub mod known;
 pub mod plan;
+pub mod pool;
+pub mod run;
+pub mod schedule;
+pub mod scratch;
 pub mod selection;
+pub mod session;
+mod sweep;
 mod sys;
+pub mod worker;
+pub mod workspace;

@@ -3,11 +3,28 @@
 //! A run record ([`record`]) is the one source of truth; everything else here is a pure
 //! rendering of one or more [`Run`]s. Nothing in this crate judges, and nothing opens files.
 
+pub mod claims;
+pub mod conformance;
+pub mod exit;
+pub mod findings;
+pub mod label;
+pub mod markdown;
+pub mod matrix;
+pub mod merge;
 pub mod record;
+mod sentences;
+pub mod summary;
+pub mod terminal;
+mod text;
 pub mod verdict;
 
+pub use exit::{ExitCode, ExitOptions, exit_code};
+pub use matrix::Matrix;
+pub use merge::{MergeError, merge};
 pub use record::{
     ArmName, ArmRow, BackendInfo, CaseRow, CorpusInfo, ExitRow, Footer, Header, Known, Level,
-    OracleRow, Run, Selection, Shard, StreamText, TwinState, User, UserKind,
+    OracleRow, RecordError, RecordWriter, Run, Selection, Shard, StreamText, TwinState, User,
+    UserKind, WriteError,
 };
+pub use summary::{Tally, summary_line};
 pub use verdict::{Outcome, Verdict};

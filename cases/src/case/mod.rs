@@ -99,6 +99,11 @@ impl Case {
         !self.during.is_empty()
     }
 
+    /// Whether what outlives the run is what the case is about.
+    pub fn asks_for_survivors(&self) -> bool {
+        self.expect.oracle.iter().any(|oracle| matches!(oracle, Oracle::NoSurvivors(_)))
+    }
+
     /// Every string a variable may stand in, shell lines apart.
     pub fn strings(&self) -> Vec<&str> {
         let mut all: Vec<&str> = Vec::new();

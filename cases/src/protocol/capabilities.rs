@@ -41,3 +41,14 @@ pub enum ClaimLevel {
     /// Claimed whole.
     Enforced,
 }
+
+impl ClaimLevel {
+    /// The word for this level in manifests, requests and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Partial => "partial",
+            Self::Enforced => "enforced",
+        }
+    }
+}

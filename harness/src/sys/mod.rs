@@ -1,3 +1,13 @@
-//! System calls that the standard library and nix do not offer, or not after a fork.
+//! The only `unsafe` of the harness, apart from the host detection beside it: forking, waking on
+//! a child's exit, handing descriptors to a child.
 
 pub(crate) mod host;
+mod process;
+#[cfg_attr(target_os = "linux", path = "linux.rs")]
+#[cfg_attr(target_os = "macos", path = "macos.rs")]
+mod system;
+
+pub(crate) use process::{fork, inherit_descriptors, random};
+pub(crate) use system::{
+    children_of, die_with_parent, exit_watch, own_tmpfs, private_mounts, subreaper,
+};

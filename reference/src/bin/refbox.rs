@@ -1,2 +1,5 @@
-//! The reference sandbox.
-fn main() {}
+//! The reference sandbox's own program; everything is in the library.
+
+fn main() {
+    std::process::exit(boxproof_reference::main(&[], std::env::args_os().skip(1)));
+}

@@ -1,15 +1,27 @@
 //! The run record: NDJSON, one object a line, field `type`: one `header`, then a `case` a row,
 //! then one `footer`. Main type: [`Run`].
 
+mod error;
 mod footer;
 mod header;
+mod ledger;
+mod line;
+mod reader;
 mod row;
+mod schema;
+mod writer;
 
+pub use error::{RecordError, WriteError};
 pub use footer::Footer;
 pub use header::{BackendInfo, CorpusInfo, Header, Selection, Shard, User, UserKind};
+pub use ledger::Fault;
+pub use line::RecordLine;
+pub use reader::read;
 pub use row::{
     ArmName, ArmRow, CaseRow, ExitRow, Known, Level, OracleRow, STREAM_LIMIT, StreamText, TwinState,
 };
+pub use schema::schema;
+pub use writer::RecordWriter;
 
 /// The record format this crate writes, and the newest it reads.
 pub const FORMAT: u32 = 1;

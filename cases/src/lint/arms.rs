@@ -1,0 +1,137 @@
+//! Rules about the arms: what a case must hold for control, twin and confined arm to differ.
+
+use std::path::Path;
+
+use super::{Finding, finding};
+use crate::case::{Act, Case, Oracle, Twin};
+use crate::vars::{VARIABLES, Vars, used_in};
+
+/// Everything these rules find in `case`.
+pub(super) fn arms(case: &Case) -> Vec<Finding> {
+    let rules = [claims, twin_is_wider, canary_is_planted, oracles_see_the_act, paths_fit];
+    rules.into_iter().filter_map(|rule| rule(case)).collect()
+}
+
+fn at(case: &Case, rule: &'static str, message: &str) -> Finding {
+    finding(&case.file, rule, format!("{}: {message}", case.id))
+}
+
+/// What must not happen is promised by some capability.
+fn claims(case: &Case) -> Option<Finding> {
+    let promised = !case.expect.decision.is_negative() || !case.needs.is_empty();
+    (!promised).then(|| at(case, "no-claim", "name in `needs` the capability that promises this"))
+}
+
+/// A twin that changes nothing shows nothing.
+fn twin_is_wider(case: &Case) -> Option<Finding> {
+    let Some(Twin::Overlay(over)) = &case.twin else { return None };
+    let names = VARIABLES.iter().map(|(name, _)| (*name, *name));
+    let vars = Vars::new(names);
+    let whole = |spec: &crate::case::PolicySpec| spec.resolve(Path::new("/w"), &vars).ok();
+    let same = whole(case.policy()) == whole(&case.policy().overlaid(over));
+    same.then(|| at(case, "twin-same", "the twin is the policy itself: widen it"))
+}
+
+/// A secret that is nowhere can't be disclosed.
+fn canary_is_planted(case: &Case) -> Option<Finding> {
+    let asks = case.expect.oracle.iter().any(|oracle| matches!(oracle, Oracle::Undisclosed(_)));
+    let fixture = case
+        .fixture
+        .iter()
+        .flat_map(|(path, entry)| std::iter::once(path.as_str()).chain(entry.strings()));
+    let mut planted = fixture
+        .chain(case.launcher.strings())
+        .chain(case.prepare.as_deref())
+        .chain(case.stdin.as_deref());
+    let missing = asks && !planted.any(|text| used_in(text).any(|name| name == "CANARY"));
+    missing.then(|| at(case, "canary-unplanted", "put $CANARY where the act may find it"))
+}
+
+/// A listener or victim that no act speaks to sees nothing in any arm.
+fn oracles_see_the_act(case: &Case) -> Option<Finding> {
+    let apart = case.expect.oracle.iter().find(|oracle| {
+        let (Oracle::Unreached(who) | Oracle::Reached(who) | Oracle::Untouched(who)) = oracle
+        else {
+            return false;
+        };
+        let name = who.trim_start_matches('$');
+        !reaching(case).into_iter().any(|text| used_in(text).any(|used| used == name))
+    })?;
+    Some(at(case, "oracle-apart", &format!("no act and no link leads to `{apart}`")))
+}
+
+fn reaching(case: &Case) -> Vec<&str> {
+    let acts = case.steps.iter().flat_map(|step| match &step.act {
+        Act::Sh(line) => vec![line.as_str()],
+        act => act.strings(),
+    });
+    acts.chain(case.fixture.values().flat_map(|entry| entry.strings())).collect()
+}
+
+/// What is unchanged was laid out before; what is absent was not.
+fn paths_fit(case: &Case) -> Option<Finding> {
+    let laid = |path: &str| case.fixture.keys().any(|key| Path::new(key).starts_with(path));
+    case.expect.oracle.iter().find_map(|oracle| match oracle {
+        Oracle::Unchanged(path) if !laid(path) && case.prepare.is_none() => {
+            Some(at(case, "oracle-path", &format!("lay out {path}, which `unchanged` looks at")))
+        }
+        Oracle::Absent(path) if laid(path) => {
+            Some(at(case, "oracle-path", &format!("{path} is laid out, so never absent")))
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use rstest::rstest;
+
+    use crate::suite::Suite;
+
+    const CASE: &str = "purpose: Works.
+requirement: R-x
+needs: [net.none]
+fixture: {f: $CANARY, g: kept}
+act: {probe: unix-connect, path: $UNIX, send: f}
+expect: {contained: {}, oracle: [{undisclosed: $CANARY}, {unreached: $UNIX}, {unchanged: g}]}
+twin: {network: {host: {}}}
+";
+
+    fn rules(text: &str) -> Vec<&'static str> {
+        let requirement = "R-x: {text: It works., source: a, polarity: negative}\n".to_owned();
+        let suite = Suite::from_files(
+            "test",
+            BTreeMap::from([(PathBuf::from("net/case.yaml"), text.to_owned())]),
+            &BTreeMap::from([(PathBuf::from("r.yaml"), requirement)]),
+        );
+        crate::lint::lint(&suite.unwrap()).into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn a_good_case_has_no_finding() {
+        assert_eq!(rules(CASE), [""; 0]);
+    }
+
+    #[rstest]
+    #[case("needs: [net.none]\n", "", "no-claim")]
+    #[case("{network: {host: {}}}", "{network: {none: {}}}", "twin-same")]
+    #[case("twin: {network: {host: {}}}", "twin: {protect: none}", "twin-same")]
+    #[case("f: $CANARY", "f: text", "canary-unplanted")]
+    #[case("path: $UNIX", "path: s", "oracle-apart")]
+    #[case("{unchanged: g}", "{unchanged: h}", "oracle-path")]
+    #[case("{unchanged: g}", "{absent: g}", "oracle-path")]
+    fn each_rule_fires(#[case] from: &str, #[case] to: &str, #[case] rule: &str) {
+        assert_eq!(rules(&CASE.replace(from, to)), [rule]);
+    }
+
+    #[rstest]
+    #[case("g: kept", "g/h: kept")]
+    #[case("path: $UNIX", "path: l")]
+    fn what_leads_there_counts(#[case] from: &str, #[case] to: &str) {
+        let linked = CASE.replace(from, to).replace("{f:", "{l: {link: $UNIX}, f:");
+        assert_eq!(rules(&linked), [""; 0]);
+    }
+}

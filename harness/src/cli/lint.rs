@@ -1,0 +1,60 @@
+//! `boxproof lint`: does the corpus load, is it well written, are probes called correctly?
+
+use std::path::PathBuf;
+
+use boxproof_cases::case::Act;
+use boxproof_cases::{Finding, Suite, lint};
+
+use super::{Cases, Failure, print};
+
+/// Arguments of `lint`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Cases of your own instead of the built-in corpus.
+    #[arg(long, value_name = "DIR")]
+    cases: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+    let suite = Cases { filters: Vec::new(), cases: args.cases.clone(), slow: true }.suite()?;
+    let mut found = lint(&suite);
+    found.extend(probe_calls(&suite));
+    for finding in &found {
+        print(&format!("{finding}\n"));
+    }
+    let (cases, requirements) = (suite.cases.len(), suite.requirements.len());
+    print(&format!("{} findings in {cases} cases, {requirements} requirements\n", found.len()));
+    Ok(if suite.cases.is_empty() { 4 } else { i32::from(!found.is_empty()) * 2 })
+}
+
+/// Every probe that a case calls exists and takes the arguments it is given.
+fn probe_calls(suite: &Suite) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for case in &suite.cases {
+        for step in &case.steps {
+            let Act::Probe { probe, args } = &step.act else { continue };
+            // Values are variables still; what they become is of the right form.
+            let args: Vec<_> = args.iter().map(|(k, v)| (k.clone(), placeholders(v))).collect();
+            if let Err(error) = boxproof_probes::check_args(probe, &args) {
+                let message = format!("{}: {error}", case.id);
+                found.push(Finding { file: case.file.clone(), rule: "probe-call", message });
+            }
+        }
+    }
+    found
+}
+
+/// Plausible values for the variables that a checker would refuse as they stand.
+fn placeholders(values: &[String]) -> Vec<String> {
+    let stand_ins = [
+        ("$TCP4", "127.0.0.1:1"),
+        ("$TCP6", "[::1]:1"),
+        ("$UDP", "127.0.0.1:1"),
+        ("$VICTIM", "4194303"),
+        ("$ABSTRACT", "@name"),
+    ];
+    let fill = |value: &String| {
+        stand_ins.iter().fold(value.clone(), |text, (name, value)| text.replace(name, value))
+    };
+    values.iter().map(fill).collect()
+}

@@ -1,0 +1,55 @@
+//! `boxproof list`: the selected cases, a line each.
+
+use clap::ValueEnum;
+
+use super::{Cases, Failure, print};
+
+/// Arguments of `list`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    cases: Cases,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Id, level, expectation and purpose.
+    Text,
+    /// One JSON array.
+    Json,
+}
+
+pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+    let suite = args.cases.suite()?;
+    let selection = args.cases.selection(&suite)?;
+    let cases: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
+    match args.format {
+        Format::Text => {
+            let width = cases.iter().map(|case| case.id.as_str().len()).max().unwrap_or_default();
+            for case in &cases {
+                let decision = case.expect.decision.word();
+                let level = case.level.word();
+                print(&format!("{:width$}  {level:6}  {decision:9}  {}\n", case.id, case.purpose));
+            }
+            print(&format!("{} cases\n", cases.len()));
+        }
+        Format::Json => {
+            let rows: Vec<_> = cases
+                .iter()
+                .map(|case| {
+                    serde_json::json!({
+                        "id": case.id, "level": case.level, "area": case.area(),
+                        "expect": case.expect.decision.word(), "purpose": case.purpose,
+                        "requirements": case.requirements, "needs": case.needs,
+                        "slow": case.slow,
+                    })
+                })
+                .collect();
+            print(&format!("{:#}\n", serde_json::Value::from(rows)));
+        }
+    }
+    Ok(if cases.is_empty() { 4 } else { 0 })
+}

@@ -1,0 +1,186 @@
+//! The command line: [`Cli`] is what was typed; each verb has a file of its own.
+
+mod audit;
+mod backend;
+mod doctor;
+mod lint;
+mod list;
+mod report;
+mod run;
+mod show;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::Suite;
+use boxproof_reports::ExitCode;
+use boxproof_reports::terminal::{Style, TerminalOptions};
+use clap::{Parser, Subcommand};
+
+use crate::backend::{Backend, resolve};
+use crate::selection::{Selection, Slow};
+
+/// Proves what a command sandbox really does.
+#[derive(Debug, Parser)]
+#[command(name = "boxproof", version, about, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  boxproof run                                  the corpus against the reference sandbox
+  boxproof run --backend bubblewrap --backend none
+  boxproof run 'protect/**' level:must --report run.ndjson
+  boxproof show fs/write-outside                what one case asks
+  boxproof audit                                can every case fail?
+
+Besides, `boxproof reference …` is the reference sandbox and `boxproof probe …` the probe program.
+Exit codes of run: 0 as expected, 1 unexpected verdicts, 2 usage or corpus error,
+3 something was not learnt or a backend is not installed, 4 nothing judged.";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run cases against backends and print the matrix.
+    Run(run::Args),
+    /// List the selected cases.
+    List(list::Args),
+    /// Show what one case asks, expects and cites.
+    Show(show::Args),
+    /// Render run records: terminal, Markdown.
+    Report(report::Args),
+    /// Check the corpus: does it load, is it well written, is every requirement covered?
+    Lint(lint::Args),
+    /// Show that every case can fail: each denial on a backend that allows all, each allowance on
+    /// one that denies all.
+    Audit(audit::Args),
+    /// Tell what this host has and allows, and what to do where it does not.
+    Doctor(doctor::Args),
+    /// List, show or check backends.
+    Backend(backend::Args),
+}
+
+/// Which cases.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Cases {
+    /// Which cases: globs on ids (`fs/**`), `level:must`, `area:net`, `needs:net.none`; `!` negates.
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+    /// Cases of your own instead of the built-in corpus: every *.yaml below this folder.
+    #[arg(long, value_name = "DIR")]
+    cases: Option<PathBuf>,
+    /// Select slow cases, too.
+    #[arg(long)]
+    slow: bool,
+}
+
+/// What goes wrong before anything is run: a message and an exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: ExitCode,
+    message: String,
+}
+
+impl Failure {
+    fn usage(message: impl Into<String>) -> Self {
+        Self { code: ExitCode::Usage, message: message.into() }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self { code: ExitCode::Unlearnt, message: error.to_string() }
+    }
+}
+
+/// Runs what was typed and returns the process's exit code.
+pub fn main() -> i32 {
+    let cli = Cli::parse();
+    let done = match cli.verb {
+        Verb::Run(args) => run::run(args),
+        Verb::List(args) => list::run(&args),
+        Verb::Show(args) => show::run(&args),
+        Verb::Report(args) => report::run(&args),
+        Verb::Lint(args) => lint::run(&args),
+        Verb::Audit(args) => audit::run(args),
+        Verb::Doctor(args) => doctor::run(&args),
+        Verb::Backend(args) => backend::run(args),
+    };
+    done.unwrap_or_else(|failure| {
+        anstream::eprintln!("boxproof: {}", failure.message);
+        i32::from(failure.code.code())
+    })
+}
+
+/// The running program itself: the default backend is its own `reference`.
+fn me() -> Result<PathBuf, Failure> {
+    Ok(std::env::current_exe()?)
+}
+
+impl Cases {
+    /// The corpus that was asked for.
+    fn suite(&self) -> Result<Suite, Failure> {
+        let suite = match &self.cases {
+            Some(dir) => Suite::load(dir),
+            None => Suite::embedded(),
+        };
+        suite.map_err(|errors| {
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Failure::usage(format!("the corpus does not load\n{}", lines.join("\n")))
+        })
+    }
+
+    /// The selection that was asked for; filters that match nothing are said so.
+    fn selection(&self, suite: &Suite) -> Result<Selection, Failure> {
+        let slow = if self.slow { Slow::Included } else { Slow::ByIdOnly };
+        let selection = Selection::new(&self.filters, slow)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        for filter in selection.idle(suite) {
+            anstream::eprintln!("boxproof: filter `{filter}` matches no case; see `boxproof list`");
+        }
+        Ok(selection)
+    }
+
+    /// What a reproduce line needs to find the same corpus.
+    fn reproduce(&self) -> String {
+        self.cases.as_ref().map(|dir| format!(" --cases {}", dir.display())).unwrap_or_default()
+    }
+}
+
+fn backends(specs: &[String]) -> Result<Vec<Backend>, Failure> {
+    let me = me()?;
+    let mut found: Vec<Backend> = Vec::new();
+    for spec in specs {
+        let backend = resolve(spec, &me).map_err(|error| Failure::usage(error.to_string()))?;
+        if found.iter().any(|other| other.name == backend.name) {
+            return Err(Failure::usage(format!("backend {} is named twice", backend.name)));
+        }
+        found.push(backend);
+    }
+    Ok(found)
+}
+
+/// How to render for whoever reads standard output.
+fn terminal_options(verbose: bool) -> TerminalOptions {
+    let color = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+    let width = if io::stdout().is_terminal() { terminal_width() } else { 100 };
+    TerminalOptions { style: if color { Style::Color } else { Style::Plain }, width, verbose }
+}
+
+/// As the terminal says, within what a page can use.
+fn terminal_width() -> usize {
+    usize::from(console::Term::stdout().size().1).clamp(60, 160)
+}
+
+/// Prints `text`; a reader that has gone away is no error.
+fn print(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
+}
+
+/// Reads a file or says which one cannot be read.
+fn open(path: &Path) -> Result<io::BufReader<std::fs::File>, Failure> {
+    let file = std::fs::File::open(path)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    Ok(io::BufReader::new(file))
+}

@@ -1,0 +1,43 @@
+//! `boxproof report`: renders run records that were written before.
+
+use std::path::PathBuf;
+
+use boxproof_reports::merge;
+use boxproof_reports::record::read;
+
+use super::run::{Format, GITHUB_LIMIT};
+use super::{Failure, open, print, terminal_options};
+
+/// Arguments of `report`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Run records (NDJSON); several become one matrix.
+    #[arg(value_name = "FILE", required = true)]
+    records: Vec<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+    /// List every case, not only those to look at.
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+    let mut runs = Vec::new();
+    for path in &args.records {
+        let run = read(open(path)?)
+            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        runs.push(run);
+    }
+    let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    match args.format {
+        Format::Terminal => {
+            print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)));
+        }
+        Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT)),
+        Format::Ndjson => {
+            return Err(Failure::usage("a record is already NDJSON: use terminal or markdown"));
+        }
+    }
+    Ok(0)
+}

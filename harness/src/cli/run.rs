@@ -1,0 +1,139 @@
+//! `boxproof run`: cases against backends, the matrix on stdout, the record in a file.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use boxproof_reports::{ExitOptions, RecordWriter, Run, exit_code, merge, summary_line};
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{Cases, Failure, backends, print, terminal_options};
+use crate::session::{Conclusion, Finished, Request, conduct};
+
+/// Arguments of `run`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    cases: Cases,
+    /// A backend: a shipped NAME (`reference:bubblewrap` picks a mechanism), a PROGRAM that speaks
+    /// the protocol, or a manifest FILE.yaml. Repeatable.
+    #[arg(long = "backend", value_name = "BACKEND", default_value = "reference")]
+    backends: Vec<String>,
+    /// How many CPU-bound arms are in flight; by default twice the cores.
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Write the run record (NDJSON) to this file.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+    /// Where the scratch folder is made.
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Failures of `should` and `may` count, too.
+    #[arg(long)]
+    strict: bool,
+    /// A backend that is not installed is no failure.
+    #[arg(long)]
+    allow_missing: bool,
+    /// Run cases even where the backend does not claim what they need.
+    #[arg(long)]
+    all: bool,
+    /// List every case, not only those to look at.
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// The matrix, for people.
+    Terminal,
+    /// The matrix, for GitHub's job summary.
+    Markdown,
+    /// The run record itself.
+    Ndjson,
+}
+
+pub(super) fn run(args: Args) -> Result<i32, Failure> {
+    let suite = args.cases.suite()?;
+    let selection = args.cases.selection(&suite)?;
+    let backends = backends(&args.backends)?;
+    let request = Request {
+        suite,
+        selection,
+        backends,
+        all: args.all,
+        strict: args.strict,
+        jobs: args.jobs,
+        scratch: args.scratch.clone(),
+        reproduce: args.cases.reproduce(),
+    };
+    let bar = progress_bar();
+    let concluded = conduct(request, |done, total| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    })?;
+    bar.finish_and_clear();
+    match concluded {
+        Conclusion::Finished(finished) => finish(&args, *finished),
+        Conclusion::Interrupted(signal) => {
+            anstream::eprintln!("boxproof: ended by {signal}; nothing is concluded");
+            Ok(128 + signal as i32)
+        }
+    }
+}
+
+/// On a terminal only; a pipe hears nothing until the end.
+fn progress_bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} arms  {elapsed}");
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn finish(args: &Args, finished: Finished) -> Result<i32, Failure> {
+    let (run, record) = record(finished.header, finished.rows)?;
+    if let Some(path) = &args.report {
+        std::fs::write(path, &record)
+            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    }
+    let runs = [run];
+    let [run] = &runs;
+    let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    match args.format {
+        Format::Ndjson => print(&String::from_utf8_lossy(&record)),
+        Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT)),
+        Format::Terminal if run.rows.is_empty() => println!("{}", summary_line(&run.rows)),
+        Format::Terminal => {
+            print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)));
+        }
+    }
+    for stale in &finished.stale {
+        anstream::eprintln!("boxproof: {stale}");
+    }
+    let options = ExitOptions { strict: args.strict, allow_missing: args.allow_missing };
+    let code = exit_code(&run.rows, options, &run.header.backends).code();
+    // A list of known failures that is wrong is as red as a failure.
+    Ok(i32::from(if code == 0 && !finished.stale.is_empty() { 1 } else { code }))
+}
+
+/// The most bytes GitHub takes for a job summary.
+pub(super) const GITHUB_LIMIT: usize = 65_535;
+
+/// The record as written, and as read back: what is printed is what a reader will see.
+fn record(
+    header: boxproof_reports::Header,
+    rows: Vec<boxproof_reports::CaseRow>,
+) -> Result<(Run, Vec<u8>), Failure> {
+    let broken = |error: String| Failure::usage(format!("the record is broken: {error}"));
+    let mut writer =
+        RecordWriter::new(Vec::new(), &header).map_err(|error| broken(error.to_string()))?;
+    for row in &rows {
+        writer.row(row).map_err(|error| broken(error.to_string()))?;
+    }
+    let (footer, bytes) = writer.finish().map_err(|error| broken(error.to_string()))?;
+    Ok((Run { header, rows, footer }, bytes))
+}

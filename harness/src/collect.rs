@@ -1,0 +1,245 @@
+//! Collecting: judgements set against plan and known failures, as header and rows of the record.
+
+use boxproof_cases::Case;
+use boxproof_probes::Record;
+use boxproof_reports::{
+    ArmName, ArmRow, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level, OracleRow,
+    Outcome, Selection, StreamText, TwinState, User, UserKind, Verdict,
+};
+
+use crate::backend::Backend;
+use crate::execution::{Arm, Execution, Exit, Observation, Report, RunReport, Stream};
+use crate::host::Host;
+use crate::judge::Judgement;
+use crate::known::{Concluded, Setting, Staleness};
+use crate::plan::{Plan, Planned};
+use crate::session::Request;
+
+/// Provenance of the run that `request` asked for.
+pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> Header {
+    let ids = plan.cases.iter().map(|planned| request.suite.cases[planned.case].id.as_str());
+    let selection = Selection {
+        filters: request.selection.filters(),
+        all: request.all,
+        strict: request.strict,
+        ..Selection::of(ids)
+    };
+    let kind = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
+    Header {
+        format: boxproof_reports::record::FORMAT,
+        harness: env!("CARGO_PKG_VERSION").to_owned(),
+        corpus: CorpusInfo {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            sha256: request.suite.sha256.clone(),
+            source: request.suite.source.clone(),
+        },
+        started,
+        host: host.report.clone(),
+        user: User { kind, uid: host.uid },
+        backends: request.backends.iter().map(backend_info).collect(),
+        selection,
+    }
+}
+
+fn backend_info(backend: &Backend) -> BackendInfo {
+    let program = backend.program.as_ref().map(|p| p.display().to_string());
+    BackendInfo {
+        name: backend.name.clone(),
+        version: backend.version.clone().unwrap_or_default(),
+        sha256: backend.sha256.clone().unwrap_or_default(),
+        program: program.unwrap_or_default(),
+        mechanism: backend.mechanism.clone().unwrap_or_default(),
+        claims: backend
+            .claims
+            .iter()
+            .map(|(capability, level)| (capability.to_string(), level.word().to_owned()))
+            .collect(),
+        missing: backend
+            .missing
+            .as_ref()
+            .map(|missing| format!("{}: {}", missing.what, missing.hint)),
+    }
+}
+
+/// One row a planned pair, in the plan's order.
+pub fn rows(
+    request: &Request,
+    plan: &Plan,
+    judged: &std::collections::HashMap<(usize, usize), (Execution, Judgement)>,
+    setting: &impl Fn(&Backend) -> Setting,
+) -> Vec<CaseRow> {
+    let row = |planned: &crate::plan::PlannedCase| {
+        let case = &request.suite.cases[planned.case];
+        let backend = &request.backends[planned.backend];
+        match (&planned.what, judged.get(&(planned.case, planned.backend))) {
+            (Planned::Skip { verdict, reason }, _) => skipped(case, backend, *verdict, reason),
+            (Planned::Run, Some((execution, judgement))) => {
+                let row = concluded(request, case, backend, execution, judgement);
+                with_outcome(row, backend, &setting(backend))
+            }
+            (Planned::Run, None) => {
+                let row = skipped(case, backend, Verdict::Error, "harness");
+                CaseRow {
+                    message: "the case was planned but not executed".to_owned(),
+                    outcome: Outcome::Unexpected,
+                    ..row
+                }
+            }
+        }
+    };
+    plan.cases.iter().map(row).collect()
+}
+
+/// Known-failure rows that should not be there any more, one sentence each.
+pub fn stale(
+    request: &Request,
+    rows: &[CaseRow],
+    setting: &impl Fn(&Backend) -> Setting,
+) -> Vec<String> {
+    let ids: Vec<&str> = request.suite.cases.iter().map(|case| case.id.as_str()).collect();
+    let of_backend = |backend: &Backend| -> Vec<String> {
+        let found: Vec<Concluded<'_>> = rows
+            .iter()
+            .filter(|row| row.backend == backend.name)
+            .map(|row| Concluded { case: &row.id, verdict: row.verdict, signature: &row.reason })
+            .collect();
+        let stale = backend.known.stale(&ids, &found, &setting(backend));
+        stale
+            .iter()
+            .map(|stale| {
+                format!("{}: known failure {}: {}", backend.name, stale.row.case, why(stale.why))
+            })
+            .collect()
+    };
+    request.backends.iter().filter(|b| b.missing.is_none()).flat_map(of_backend).collect()
+}
+
+fn why(staleness: Staleness) -> &'static str {
+    match staleness {
+        Staleness::Unused => "no case it matches was judged: remove the row",
+        Staleness::Expired => "its time is up: look again, then renew or remove the row",
+    }
+}
+
+fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> CaseRow {
+    CaseRow {
+        id: case.id.as_str().to_owned(),
+        backend: backend.name.clone(),
+        verdict,
+        reason: reason.to_owned(),
+        message: String::new(),
+        outcome: Outcome::Expected,
+        known: None,
+        level: level(case),
+        area: case.area().to_owned(),
+        requirements: case.requirements.iter().map(ToString::to_string).collect(),
+        needs: case.needs.iter().map(ToString::to_string).collect(),
+        twin: TwinState::NotNeeded,
+        duration_ms: 0.0,
+        purpose: case.purpose.clone(),
+        arms: Vec::new(),
+        reproduce: None,
+    }
+}
+
+fn level(case: &Case) -> Level {
+    match case.level {
+        boxproof_cases::case::Level::Must => Level::Must,
+        boxproof_cases::case::Level::Should => Level::Should,
+        boxproof_cases::case::Level::May => Level::May,
+    }
+}
+
+fn concluded(
+    request: &Request,
+    case: &Case,
+    backend: &Backend,
+    execution: &Execution,
+    judgement: &Judgement,
+) -> CaseRow {
+    let arms = [
+        (ArmName::Control, &execution.control),
+        (ArmName::Twin, &execution.twin),
+        (ArmName::Confined, &execution.confined),
+    ];
+    let arms: Vec<ArmRow> =
+        arms.into_iter().filter_map(|(name, arm)| arm_row(name, arm.as_ref()?)).collect();
+    let reproduce = format!(
+        "boxproof run '{}' --backend {} --verbose{}",
+        case.id, backend.name, request.reproduce
+    );
+    CaseRow {
+        message: judgement.message.clone(),
+        twin: judgement.twin,
+        duration_ms: arms.iter().map(|arm| arm.duration_ms).sum(),
+        arms,
+        reproduce: Some(reproduce),
+        ..skipped(case, backend, judgement.verdict, &judgement.reason)
+    }
+}
+
+fn with_outcome(row: CaseRow, backend: &Backend, setting: &Setting) -> CaseRow {
+    let found = Concluded { case: &row.id, verdict: row.verdict, signature: &row.reason };
+    let (outcome, known) = backend.known.outcome(found, setting);
+    let known = known.map(|row| Known { reason: row.reason.clone(), link: row.link.clone() });
+    CaseRow { outcome, known, ..row }
+}
+
+fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
+    let Arm::Done(report) = seen else { return None };
+    let run = telling(report);
+    Some(ArmRow {
+        arm,
+        exit: run.map(|run| exit_row(&run.exit)),
+        stdout: run.map(|run| stream_text(&run.stdout)).unwrap_or_default(),
+        stderr: run.map(|run| stream_text(&run.stderr)).unwrap_or_default(),
+        observation: run.and_then(observation),
+        oracles: report
+            .oracles
+            .iter()
+            .map(|reading| OracleRow {
+                oracle: reading.oracle.clone(),
+                holds: reading.holds,
+                saw: reading.saw.clone(),
+            })
+            .collect(),
+        duration_ms: report.duration_ms,
+    })
+}
+
+/// Of several runs the first that did not end like the first; else the first.
+fn telling(report: &Report) -> Option<&RunReport> {
+    let first = report.runs.first()?;
+    report.runs.iter().find(|run| run.exit != first.exit).or(Some(first))
+}
+
+fn exit_row(exit: &Exit) -> ExitRow {
+    match exit {
+        Exit::Code(code) => ExitRow::Code(*code),
+        Exit::Signal(number) => ExitRow::Signal(*number),
+        Exit::TimedOut => ExitRow::Timeout,
+        Exit::Refused => ExitRow::Refused,
+    }
+}
+
+fn stream_text(stream: &Stream) -> StreamText {
+    let text = StreamText::from_bytes(stream.text.as_bytes());
+    StreamText { truncated: text.truncated || stream.bytes > stream.text.len() as u64, ..text }
+}
+
+fn observation(run: &RunReport) -> Option<serde_json::Value> {
+    match &run.observation {
+        Observation::Seen(record) => short(record),
+        Observation::Untrusted(why) => Some(serde_json::json!({ "untrusted": why })),
+        Observation::NotExpected | Observation::Missing => None,
+    }
+}
+
+/// The record without long details: a report is read by people.
+fn short(record: &Record) -> Option<serde_json::Value> {
+    let mut value = serde_json::to_value(record).ok()?;
+    if let Some(detail) = value.get_mut("detail").and_then(|detail| detail.as_object_mut()) {
+        detail.retain(|_, value| value.to_string().len() <= 200);
+    }
+    Some(value)
+}

@@ -1,0 +1,138 @@
+//! What was observed of the arms of one case: [`Execution`]. Facts only, no judgement.
+
+use std::collections::BTreeMap;
+
+use boxproof_cases::protocol::RunResult;
+use boxproof_probes::Record;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Special;
+
+/// Everything observed of one case against one backend.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Execution {
+    /// Without a sandbox.
+    pub control: Option<Arm>,
+    /// Same backend, wider policy.
+    pub twin: Option<Arm>,
+    /// Under the policy under test.
+    pub confined: Option<Arm>,
+}
+
+/// The three kinds of arm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArmKind {
+    /// Without a sandbox.
+    Control,
+    /// Same backend, wider policy.
+    Twin,
+    /// Under the policy under test.
+    Confined,
+}
+
+/// One arm, done or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arm {
+    /// It was executed.
+    Done(Box<Report>),
+    /// The backend cannot be asked this, for this reason.
+    Inexpressible(String),
+    /// The harness could not do it, for this reason.
+    Fault(String),
+}
+
+/// What one arm showed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The secret word of this arm.
+    pub nonce: String,
+    /// Every run of the judged act: one, or as many as `repeat` and `parallel` ask.
+    pub runs: Vec<RunReport>,
+    /// Why an earlier step or the fixture's preparation failed, if it did.
+    pub prelude: Option<String>,
+    /// The oracles, as read from outside.
+    pub oracles: Vec<Reading>,
+    /// Names, types, modes and hashes below workspace and `$OUT`, variables substituted.
+    pub tree: BTreeMap<String, String>,
+    /// What appeared below them and below home and temp folder.
+    pub appeared: Vec<String>,
+    /// What was left behind or crossed into the run, one sentence each.
+    pub leaks: Vec<String>,
+    /// Milliseconds from the first spawn to the last exit.
+    pub duration_ms: f64,
+}
+
+/// One run of the judged act.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// How the backend's process ended.
+    pub exit: Exit,
+    /// Its stdout, without the probe's lines.
+    pub stdout: Stream,
+    /// Its stderr, without the probe's lines.
+    pub stderr: Stream,
+    /// What the probe reported.
+    pub observation: Observation,
+    /// Whether the act said, under our nonce, that it was under way.
+    pub ready: bool,
+    /// The native result, where the backend is native.
+    pub result: Option<RunResult>,
+    /// What the manifest says such an end means, where it says so.
+    pub special: Option<Special>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// Killed by this signal.
+    Signal(i32),
+    /// Given up by the harness when its time was up.
+    TimedOut,
+    /// Never started: the backend refuses everything.
+    Refused,
+}
+
+/// A captured stream.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stream {
+    /// The first part of it, lossy text.
+    pub text: String,
+    /// Its whole length in bytes.
+    pub bytes: u64,
+    /// SHA-256 of it all, variables substituted.
+    pub sha256: String,
+    /// Which of the texts that the case asks about are in it.
+    pub found: Vec<String>,
+}
+
+/// What the probe reported, or why there is nothing to go by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Observation {
+    /// The act is no probe, or one that reports nothing.
+    NotExpected,
+    /// No record with the right nonce.
+    Missing,
+    /// Two records, or one that does not parse: somebody else speaks.
+    Untrusted(String),
+    /// One record.
+    Seen(Record),
+}
+
+/// One oracle, read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Which one, as the case writes it.
+    pub oracle: String,
+    /// Whether it asks that something happened.
+    pub positive: bool,
+    /// Whether it holds.
+    pub holds: bool,
+    /// What was seen, in a few words.
+    pub saw: String,
+}

@@ -1,0 +1,80 @@
+//! From an act to the argument vector that does it.
+
+use boxproof_cases::case::Act;
+use boxproof_cases::vars::Vars;
+
+/// What is executed, and where its record is expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commandline {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Whether a record with the arm's nonce is expected.
+    pub records: bool,
+}
+
+/// The command line of `act`, variables expanded. Every act but a bare argv carries the nonce.
+///
+/// # Errors
+/// An unknown variable or probe.
+pub fn commandline(act: &Act, vars: &Vars) -> Result<Commandline, String> {
+    match act {
+        Act::Probe { probe, args } => {
+            let spec = boxproof_probes::probe(probe).ok_or(format!("unknown probe `{probe}`"))?;
+            let mut argv = vec![known(vars, "PROBE")?, "--nonce".into(), known(vars, "NONCE")?];
+            if spec.stdout_is_judged() {
+                argv.push("--record=stderr".into());
+            }
+            argv.push(probe.clone());
+            for (name, values) in args {
+                for value in values {
+                    let value = vars.expand(value).map_err(|e| e.to_string())?;
+                    argv.push(format!("--{name}={value}"));
+                }
+            }
+            Ok(Commandline { argv, records: true })
+        }
+        Act::Sh(line) => {
+            let line = vars.expand_shell(line);
+            let argv = vec!["/bin/sh".into(), "-c".into(), line, known(vars, "NONCE")?];
+            Ok(Commandline { argv, records: false })
+        }
+        Act::Argv(argv) => {
+            let argv = argv.iter().map(|arg| vars.expand(arg).map_err(|e| e.to_string()));
+            Ok(Commandline { argv: argv.collect::<Result<_, _>>()?, records: false })
+        }
+    }
+}
+
+fn known(vars: &Vars, name: &str) -> Result<String, String> {
+    vars.get(name).map(str::to_owned).ok_or(format!("${name} has no value"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn vars() -> Vars {
+        Vars::new([("PROBE", "/p"), ("NONCE", "bx1"), ("WS", "/w")])
+    }
+
+    #[test]
+    fn a_probe_gets_nonce_and_arguments() {
+        let args = BTreeMap::from([("path".to_owned(), vec!["$WS/f".to_owned()])]);
+        let line = commandline(&Act::Probe { probe: "stat".into(), args }, &vars()).unwrap();
+        assert_eq!(line.argv, ["/p", "--nonce", "bx1", "stat", "--path=/w/f"]);
+        assert!(line.records);
+    }
+
+    #[test]
+    fn a_shell_line_carries_the_nonce_as_its_name() {
+        let line = commandline(&Act::Sh("cd $WS; echo $$".into()), &vars()).unwrap();
+        assert_eq!(line.argv, ["/bin/sh", "-c", "cd /w; echo $$", "bx1"]);
+    }
+
+    #[test]
+    fn an_unknown_probe_is_an_error() {
+        let act = Act::Probe { probe: "nope".into(), args: BTreeMap::new() };
+        assert!(commandline(&act, &vars()).unwrap_err().contains("nope"));
+    }
+}

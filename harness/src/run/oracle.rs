@@ -1,0 +1,237 @@
+//! Reading the oracles: what the host looked like before, and what it looks like after.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Content, Oracle};
+
+use super::stream::Streams;
+use crate::execution::Reading;
+use crate::sweep::{self, Survivor};
+use crate::workspace::{Snapshot, Workspace, find, tree};
+
+/// The host before the act.
+pub(super) struct Before {
+    snapshots: BTreeMap<String, Snapshot>,
+    trees: BTreeMap<&'static str, BTreeMap<String, String>>,
+    /// Files that held the secret from the start; moving one discloses nothing.
+    secret: BTreeSet<(u64, u64)>,
+    mounts: String,
+}
+
+/// What is different afterwards.
+pub(super) struct After {
+    pub(super) readings: Vec<Reading>,
+    pub(super) tree: BTreeMap<String, String>,
+    pub(super) appeared: Vec<String>,
+    pub(super) leaks: Vec<String>,
+}
+
+/// The folders two arms are compared by.
+const COMPARED: [&str; 2] = ["WS", "OUT"];
+
+impl Before {
+    /// Looks at everything the oracles of `case` ask about.
+    ///
+    /// # Errors
+    /// An unknown variable, or an object that is to stay unchanged and is not there.
+    pub(super) fn look(case: &Case, workspace: &Workspace, mounts: &str) -> Result<Self, String> {
+        let mut snapshots = BTreeMap::new();
+        for oracle in &case.expect.oracle {
+            if let Oracle::Unchanged(path) | Oracle::Absent(path) = oracle {
+                let snapshot = Snapshot::take(&workspace.place(path)?);
+                let wanted = matches!(oracle, Oracle::Unchanged(_));
+                if wanted == snapshot.is_absent() {
+                    let state = if wanted { "nothing is there" } else { "it is there" };
+                    return Err(format!("oracle `{oracle}` before the act: {state}"));
+                }
+                snapshots.insert(path.clone(), snapshot);
+            }
+        }
+        let trees = workspace.folders().map(|(name, path)| (name, tree(&path))).collect();
+        let secret = holders(workspace);
+        Ok(Self { snapshots, trees, secret, mounts: mounts.to_owned() })
+    }
+
+    /// Looks again.
+    pub(super) fn compare(
+        &self,
+        case: &Case,
+        workspace: &mut Workspace,
+        runs: &[Streams],
+        survivors: &[Survivor],
+    ) -> After {
+        let readings =
+            case.expect.oracle.iter().map(|o| self.read(o, workspace, runs, survivors)).collect();
+        let now: BTreeMap<&str, _> =
+            workspace.folders().map(|(name, path)| (name, tree(&path))).collect();
+        let mut leaks: Vec<String> = Vec::new();
+        // Survivors are the oracle's business where the case asks about them.
+        if !case.asks_for_survivors() {
+            leaks.extend(survivors.iter().map(|s| format!("process {s} outlived the run")));
+        }
+        leaks.extend(sweep::remove_residue(&workspace.nonce));
+        leaks.extend(self.new_mounts());
+        let (tree, appeared) = self.changes(&now, workspace);
+        After { readings, tree, appeared, leaks }
+    }
+
+    /// The compared folders as they are now, and every path that was not there before.
+    fn changes(
+        &self,
+        now: &BTreeMap<&str, BTreeMap<String, String>>,
+        workspace: &Workspace,
+    ) -> (BTreeMap<String, String>, Vec<String>) {
+        let neutral =
+            |text: &str| String::from_utf8_lossy(&workspace.neutral(text.as_bytes())).into_owned();
+        let (mut tree, mut appeared) = (BTreeMap::new(), Vec::new());
+        for (name, entries) in now {
+            let before = self.trees.get(name);
+            for (path, what) in entries {
+                let shown = format!("${name}/{}", neutral(path));
+                if !before.is_some_and(|before| before.contains_key(path)) {
+                    appeared.push(shown.clone());
+                }
+                if COMPARED.contains(name) {
+                    tree.insert(shown, neutral(what));
+                }
+            }
+        }
+        (tree, appeared)
+    }
+
+    fn new_mounts(&self) -> Option<String> {
+        let now = sweep::mounts();
+        let new = now.lines().find(|line| !self.mounts.contains(*line))?;
+        Some(format!("a mount outlived the run: {new}"))
+    }
+
+    fn read(
+        &self,
+        oracle: &Oracle,
+        workspace: &mut Workspace,
+        runs: &[Streams],
+        survivors: &[Survivor],
+    ) -> Reading {
+        let (holds, saw) = match oracle {
+            Oracle::Unchanged(path) | Oracle::Absent(path) => self.unchanged(path, workspace),
+            Oracle::Exists(path) => exists(path, workspace),
+            Oracle::Content(content) => content_of(content, workspace),
+            Oracle::Undisclosed(_) => self.undisclosed(workspace, runs),
+            Oracle::Unreached(listener) => negated(reached(listener, workspace)),
+            Oracle::Reached(listener) => reached(listener, workspace),
+            Oracle::Untouched(_) => untouched(workspace),
+            Oracle::NoSurvivors(_) => match survivors.first() {
+                Some(survivor) => (false, format!("{survivor} still ran")),
+                None => (true, "nothing was left running".to_owned()),
+            },
+            Oracle::MountsUnchanged(_) => match self.new_mounts() {
+                Some(mount) => (false, mount),
+                None => (true, "no new mount".to_owned()),
+            },
+        };
+        Reading { oracle: oracle.to_string(), positive: oracle.is_positive(), holds, saw }
+    }
+
+    fn unchanged(&self, path: &str, workspace: &Workspace) -> (bool, String) {
+        let (Some(before), Ok(place)) = (self.snapshots.get(path), workspace.place(path)) else {
+            return (false, "not looked at before".to_owned());
+        };
+        match before.difference(&Snapshot::take(&place)) {
+            Some(difference) => (false, difference),
+            None => (true, "as before".to_owned()),
+        }
+    }
+
+    /// The canary is in no stream, no listener, and no file that is new or changed.
+    fn undisclosed(&self, workspace: &Workspace, runs: &[Streams]) -> (bool, String) {
+        let canary = workspace.canary.as_bytes();
+        let streams = runs.iter().flat_map(|run| [&run.out, &run.err]);
+        if streams.into_iter().any(|bytes| find(bytes, canary).is_some()) {
+            return (false, "the secret is in the output".to_owned());
+        }
+        if let Some(listener) = workspace.listeners.iter().find(|l| find(&l.data, canary).is_some())
+        {
+            return (false, format!("the secret arrived at ${}", listener.name));
+        }
+        match self.disclosing_file(workspace, canary) {
+            Some(file) => (false, format!("the secret is in {file}")),
+            None => (true, "the secret is nowhere".to_owned()),
+        }
+    }
+
+    fn disclosing_file(&self, workspace: &Workspace, canary: &[u8]) -> Option<String> {
+        workspace.folders().find_map(|(name, folder)| {
+            let mut files = plain_files(&folder).filter(|(_, id)| !self.secret.contains(id));
+            let (file, _) = files.find(|(file, _)| holds(file, canary))?;
+            Some(format!("${name}/{}", file.strip_prefix(&folder).unwrap_or(&file).display()))
+        })
+    }
+}
+
+/// Device and inode of every file that holds the secret.
+fn holders(workspace: &Workspace) -> BTreeSet<(u64, u64)> {
+    let canary = workspace.canary.as_bytes();
+    let files =
+        workspace.folders().flat_map(|(_, folder)| plain_files(&folder).collect::<Vec<_>>());
+    files.filter(|(file, _)| holds(file, canary)).map(|(_, id)| id).collect()
+}
+
+fn holds(file: &Path, canary: &[u8]) -> bool {
+    std::fs::read(file).is_ok_and(|bytes| find(&bytes, canary).is_some())
+}
+
+/// Every plain file below `folder`, with device and inode.
+fn plain_files(folder: &Path) -> impl Iterator<Item = (PathBuf, (u64, u64))> {
+    walkdir::WalkDir::new(folder).into_iter().flatten().filter_map(|entry| {
+        let meta = entry.path().symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some((entry.into_path(), (meta.dev(), meta.ino())))
+    })
+}
+
+fn exists(path: &str, workspace: &Workspace) -> (bool, String) {
+    let there = workspace.place(path).is_ok_and(|place| !Snapshot::take(&place).is_absent());
+    (there, if there { "it is there" } else { "nothing is there" }.to_owned())
+}
+
+fn content_of(content: &Content, workspace: &Workspace) -> (bool, String) {
+    let wanted = workspace.vars.expand(&content.equals);
+    let found = workspace.place(&content.path).and_then(|place| {
+        std::fs::read(&place).map_err(|error| format!("cannot be read: {error}"))
+    });
+    match (wanted, found) {
+        (Ok(wanted), Ok(found)) if found == wanted.as_bytes() => (true, "as wanted".to_owned()),
+        (Ok(_), Ok(found)) => {
+            let shown = String::from_utf8_lossy(&found[..found.len().min(60)]).into_owned();
+            (false, format!("it holds {shown:?}"))
+        }
+        (Err(error), _) => (false, error.to_string()),
+        (_, Err(error)) => (false, error),
+    }
+}
+
+fn reached(listener: &str, workspace: &mut Workspace) -> (bool, String) {
+    workspace.listeners.collect();
+    match workspace.listeners.get(listener) {
+        None => (false, "there is no such listener".to_owned()),
+        Some(listener) if listener.arrived == 0 => (false, "nothing arrived".to_owned()),
+        Some(listener) => (true, format!("{} arrived", listener.arrived)),
+    }
+}
+
+fn negated((holds, saw): (bool, String)) -> (bool, String) {
+    (!holds, saw)
+}
+
+fn untouched(workspace: &mut Workspace) -> (bool, String) {
+    let Some(victim) = workspace.victim.as_mut() else {
+        return (false, "there is no victim".to_owned());
+    };
+    match victim.felt() {
+        (felt, true) if felt.is_empty() => (true, "it felt nothing".to_owned()),
+        (felt, true) => (false, format!("it felt {}", felt.join(", "))),
+        (_, false) => (false, "it is dead".to_owned()),
+    }
+}

@@ -1,0 +1,123 @@
+//! The streams of one finished child, split into what the probe reported and what the command
+//! wrote, and made comparable.
+
+use boxproof_cases::Case;
+use boxproof_cases::case::StreamExpect;
+use sha2::{Digest, Sha256};
+
+use super::watch::Watched;
+use super::{observe, read_result};
+use crate::backend::{Noise, Spawn, Special};
+use crate::execution::{Exit, Observation, RunReport, Stream};
+use crate::workspace::{Workspace, find};
+
+/// How much of a stream travels on, in bytes.
+const SHOWN: usize = 4096;
+
+/// A run's report beside its raw streams, which oracles search.
+#[derive(Debug)]
+pub(super) struct Streams {
+    pub(super) report: RunReport,
+    pub(super) out: Vec<u8>,
+    pub(super) err: Vec<u8>,
+}
+
+impl Streams {
+    /// A run that the backend refused without starting anything.
+    pub(super) fn refused(message: &str) -> Self {
+        let mut report = RunReport::bare(Exit::Refused);
+        report.special = Some(Special::Refused(message.to_owned()));
+        Self { report, out: Vec::new(), err: Vec::new() }
+    }
+
+    /// A run whose command could not be executed.
+    pub(super) fn unstarted(exit: Exit, records: bool) -> Self {
+        let mut report = RunReport::bare(exit);
+        if !records {
+            report.observation = Observation::NotExpected;
+        }
+        Self { report, out: Vec::new(), err: Vec::new() }
+    }
+}
+
+/// Reads everything `child` left.
+pub(super) fn read_streams(
+    child: Watched,
+    spawn: &Spawn,
+    records: bool,
+    (case, workspace): (&Case, &Workspace),
+) -> Streams {
+    let (asked_out, asked_err) = (&case.expect.stdout, &case.expect.stderr);
+    let exit = child.exit.clone().unwrap_or(Exit::TimedOut);
+    let (out, err) = (child.out, child.err);
+    let observation = observe(&workspace.nonce, records, &out, &err);
+    let code = match exit {
+        Exit::Code(code) => Some(code),
+        _ => None,
+    };
+    // Who ran our act to its record was not refused or broken before it, whatever it prints.
+    let ran = matches!(observation, Observation::Seen(_));
+    let special = code.filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &err));
+    let report = RunReport {
+        exit,
+        stdout: stream(
+            &Noise::strip(&spawn.noise.stdout, &without_records(&out)),
+            workspace,
+            asked_out,
+        ),
+        stderr: stream(
+            &Noise::strip(&spawn.noise.stderr, &without_records(&err)),
+            workspace,
+            asked_err,
+        ),
+        observation,
+        ready: [&out, &err]
+            .iter()
+            .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),
+        result: read_result(spawn.result.as_ref()),
+        special,
+    };
+    Streams { report, out, err }
+}
+
+fn stream(bytes: &[u8], workspace: &Workspace, asked: &Option<StreamExpect>) -> Stream {
+    let neutral = workspace.neutral(bytes);
+    let texts = asked.iter().flat_map(|asked| asked.contains.iter().chain(&asked.lacks));
+    // An empty text is in every stream; `find` wants something to look for.
+    let found = texts.filter(|text| text.is_empty() || find(&neutral, text.as_bytes()).is_some());
+    Stream {
+        text: String::from_utf8_lossy(&neutral[..neutral.len().min(SHOWN)]).into_owned(),
+        bytes: neutral.len() as u64,
+        sha256: format!("{:x}", Sha256::digest(&neutral)),
+        found: found.cloned().collect(),
+    }
+}
+
+/// `bytes` without the lines that probes write for us.
+fn without_records(bytes: &[u8]) -> Vec<u8> {
+    const MARK: &[u8] = b"\x1eboxproof ";
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = find(rest, MARK) {
+        out.extend_from_slice(&rest[..at]);
+        let end = rest[at..].iter().position(|byte| *byte == b'\n');
+        rest = end.map_or(&[], |end| &rest[at + end + 1..]);
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(b"a\n", b"a\n")]
+    #[case(b"a\x1eboxproof n {}\nb", b"ab")]
+    #[case(b"\x1eboxproof n {}", b"")]
+    #[case(b"\x1eother\n", b"\x1eother\n")]
+    fn records_are_taken_out(#[case] bytes: &[u8], #[case] left: &[u8]) {
+        assert_eq!(without_records(bytes), left);
+    }
+}

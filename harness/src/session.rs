@@ -1,0 +1,179 @@
+//! One run from plan to rows: plan, execute, judge, collect. Main function: [`conduct`].
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use boxproof_cases::Suite;
+use boxproof_reports::{CaseRow, Header, UserKind, Verdict};
+use nix::sys::signal::{Signal, kill};
+
+use crate::backend::Backend;
+use crate::collect;
+use crate::execution::{Arm, Execution};
+use crate::host::Host;
+use crate::judge::{Judgement, judge};
+use crate::known::{Date, Os, Setting};
+use crate::plan::{Plan, PlanOptions, Planned, plan};
+use crate::pool::{self, Ended};
+use crate::schedule::Order;
+use crate::scratch::{self, Scratch};
+use crate::selection::Selection;
+use crate::sweep;
+use crate::worker::Birthright;
+
+/// What is asked of a run.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The corpus.
+    pub suite: Suite,
+    /// Which cases of it.
+    pub selection: Selection,
+    /// Against which backends.
+    pub backends: Vec<Backend>,
+    /// Whether cases are run even where the backend does not claim what they need.
+    pub all: bool,
+    /// Whether failures below `must` count; told in the header.
+    pub strict: bool,
+    /// How many CPU-bound arms are in flight; by default twice the cores.
+    pub jobs: Option<usize>,
+    /// Where the scratch folder is made; by default the cache folder of the user.
+    pub scratch: Option<PathBuf>,
+    /// What a reproduce line needs besides case and backend, such as `--cases DIR`.
+    pub reproduce: String,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Conclusion {
+    /// Header and rows of the record, in the suite's order.
+    Finished(Box<Finished>),
+    /// This signal came first; nothing is concluded.
+    Interrupted(Signal),
+}
+
+/// A finished run, before it is written down.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// Provenance.
+    pub header: Header,
+    /// One row a case and backend.
+    pub rows: Vec<CaseRow>,
+    /// Known-failure rows that should not be there any more, one sentence each.
+    pub stale: Vec<String>,
+}
+
+/// The judgements of a run: (case, backend) → what was seen and concluded.
+type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
+
+/// Plans, executes, judges and collects. `progress` hears how many of how many arms are done.
+/// Call before any thread exists: workers are forked.
+///
+/// # Errors
+/// When scratch folder, probe or workers cannot be made.
+pub fn conduct(request: Request, progress: impl FnMut(usize, usize)) -> io::Result<Conclusion> {
+    let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+    let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
+    let scratch = Scratch::make(&base).map_err(|error| {
+        io::Error::new(error.kind(), format!("scratch folder {}: {error}", base.display()))
+    })?;
+    let host = Host::detect(&scratch.path);
+    let options = PlanOptions { all: request.all };
+    let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
+    let judged = match execute(&request, &plan, &scratch, progress)? {
+        Ok(judged) => judged,
+        Err(signal) => return Ok(Conclusion::Interrupted(signal)),
+    };
+    drop(scratch);
+    let user = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
+    let setting = |backend: &Backend| Setting {
+        os: Os::HERE,
+        user,
+        version: backend.version.clone(),
+        today: Date::today(),
+    };
+    let header = collect::header(&request, &plan, &host, started);
+    let rows = collect::rows(&request, &plan, &judged, &setting);
+    let stale = collect::stale(&request, &rows, &setting);
+    Ok(Conclusion::Finished(Box::new(Finished { header, rows, stale })))
+}
+
+/// Executes and judges every planned pair; what stays inconclusive gets one more try, alone.
+fn execute(
+    request: &Request,
+    plan: &Plan,
+    scratch: &Scratch,
+    mut progress: impl FnMut(usize, usize),
+) -> io::Result<Result<Judged, Signal>> {
+    let probe = scratch.install_probe()?;
+    let pairs: Vec<(usize, usize)> = plan
+        .cases
+        .iter()
+        .filter(|planned| planned.what == Planned::Run)
+        .map(|planned| (planned.case, planned.backend))
+        .collect();
+    let cases: Vec<_> = request.suite.cases.iter().cloned().map(Arc::new).collect();
+    let mut order = Order::new(cases, request.backends.clone(), &pairs);
+    let mut judged = Judged::new();
+    let slots = request.jobs.unwrap_or_else(default_jobs);
+    for slots in [slots, 1] {
+        let birthright = Birthright {
+            order: &order,
+            scratch: &scratch.path,
+            probe: &probe,
+            run_id: &scratch.run_id,
+            janitor: scratch.janitor,
+        };
+        match pool::run(&birthright, slots, &mut progress)? {
+            Ended::Complete(seen) => judge_all(&order, seen, &mut judged),
+            Ended::Interrupted(signal) => return Ok(Err(signal)),
+        }
+        find_survivors(&scratch.run_id, &mut judged);
+        let again: Vec<_> =
+            judged.iter().filter(|(_, (_, j))| worth_another(j)).map(|(p, _)| *p).collect();
+        if again.is_empty() {
+            break;
+        }
+        order = Order::new(order.cases, order.backends, &again);
+    }
+    Ok(Ok(judged))
+}
+
+/// Only what taught nothing is tried again, and never at the price of a second time-out.
+fn worth_another(judgement: &Judgement) -> bool {
+    judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
+}
+
+/// Twice the cores: sandboxes wait in the kernel for namespaces and mounts.
+fn default_jobs() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+fn judge_all(order: &Order, seen: HashMap<(usize, usize), Execution>, judged: &mut Judged) {
+    for ((case, backend), execution) in seen {
+        let judgement = judge(&order.cases[case], &execution);
+        judged.insert((case, backend), (execution, judgement));
+    }
+}
+
+/// The last look: whatever still carries a nonce of ours escaped every worker.
+fn find_survivors(run_id: &str, judged: &mut Judged) {
+    for pid in sweep::carrying(run_id) {
+        let line = sweep::command_line(pid).unwrap_or_default();
+        let owner = judged.values_mut().find(|(execution, _)| {
+            let confined = [&execution.confined, &execution.twin];
+            confined.into_iter().flatten().any(|arm| match arm {
+                Arm::Done(report) => line.contains(&report.nonce),
+                _ => false,
+            })
+        });
+        let _ = kill(pid, Signal::SIGKILL);
+        let Some((_, judgement)) = owner else { continue };
+        if matches!(judgement.verdict, Verdict::Pass | Verdict::Contract | Verdict::OverBlock) {
+            judgement.verdict = Verdict::Leak;
+            "left-behind".clone_into(&mut judgement.reason);
+            judgement.message = format!("process {pid} ({line}) outlived the whole run");
+        }
+    }
+}

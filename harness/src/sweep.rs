@@ -1,0 +1,140 @@
+//! The sweep after each arm: processes, mounts and files that should not be there any more.
+
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::{Pid, getpid};
+
+use crate::sys;
+
+/// How long a process that is already dying may take, before it counts as a survivor.
+const DYING: Duration = Duration::from_millis(500);
+
+/// A process that outlived its run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Survivor {
+    pid: Pid,
+    command: String,
+}
+
+impl fmt::Display for Survivor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.pid, self.command)
+    }
+}
+
+/// Children of ours (orphans included) that still run after a moment, `ours` apart, and, given a
+/// nonce, every process with it in its command line. Kills them.
+pub(crate) fn survivors(ours: &[i32], nonce: Option<&str>) -> Vec<Survivor> {
+    let until = Instant::now() + DYING;
+    let mut alive = living(ours, nonce);
+    while !alive.is_empty() && Instant::now() < until {
+        wait_for_one(&alive, until);
+        alive = living(ours, nonce);
+    }
+    let found: Vec<Survivor> = alive
+        .into_iter()
+        .map(|pid| Survivor { pid, command: command_line(pid).unwrap_or_default() })
+        .collect();
+    for survivor in &found {
+        let _ = kill(survivor.pid, Signal::SIGKILL);
+    }
+    kill_children(ours);
+    found
+}
+
+fn living(ours: &[i32], nonce: Option<&str>) -> Vec<Pid> {
+    let mine = |pid: &Pid| ours.contains(&pid.as_raw());
+    let mut found: Vec<Pid> =
+        sys::children_of(getpid()).into_iter().filter(|pid| !mine(pid) && !reaped(*pid)).collect();
+    for pid in nonce.map(carrying).into_iter().flatten() {
+        if !mine(&pid) && pid != getpid() && !found.contains(&pid) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+/// Whether `pid` was a dead child, which is none any more now.
+fn reaped(pid: Pid) -> bool {
+    !matches!(waitpid(pid, Some(WaitPidFlag::WNOHANG)), Ok(nix::sys::wait::WaitStatus::StillAlive))
+}
+
+/// Sleeps until one of `pids` ends, or until the deadline; where nothing can wake us, a moment.
+fn wait_for_one(pids: &[Pid], until: Instant) {
+    let watches: Vec<_> = pids.iter().filter_map(|pid| sys::exit_watch(*pid)).collect();
+    let mut set: Vec<_> =
+        watches.iter().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)).collect();
+    let left = until.saturating_duration_since(Instant::now());
+    let left = if set.len() < pids.len() { left.min(Duration::from_millis(5)) } else { left };
+    let _ = poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO));
+}
+
+/// Processes whose command line contains `word`.
+pub(crate) fn carrying(word: &str) -> Vec<Pid> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.map(Pid::from_raw)
+        .filter(|pid| command_line(*pid).is_some_and(|line| line.contains(word)))
+        .collect()
+}
+
+/// The command line of a process that runs; a dead one that nobody has reaped has none.
+pub(crate) fn command_line(pid: Pid) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let words: Vec<_> = bytes.split(|b| *b == 0).map(String::from_utf8_lossy).collect();
+    let line = words.join(" ").trim().to_owned();
+    (!line.is_empty()).then_some(line)
+}
+
+/// Kills and reaps every child of this process and every orphan that comes to it, `ours` apart.
+pub(crate) fn kill_children(ours: &[i32]) {
+    loop {
+        let children: Vec<Pid> = sys::children_of(getpid())
+            .into_iter()
+            .filter(|pid| !ours.contains(&pid.as_raw()))
+            .collect();
+        if children.is_empty() {
+            return;
+        }
+        for child in children {
+            let _ = kill(child, Signal::SIGKILL);
+            let _ = waitpid(child, None);
+        }
+    }
+}
+
+/// The mounts this process sees.
+pub(crate) fn mounts() -> String {
+    std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
+}
+
+/// Shared folders in which a run could leave something.
+const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/// Removes files in shared folders whose name carries `nonce`, and says which.
+pub(crate) fn remove_residue(nonce: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in SHARED.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten()) {
+        let Ok(path) = entry.map(|entry| entry.path()) else { continue };
+        if path.to_string_lossy().contains(nonce) {
+            found.push(format!("{} was left behind", path.display()));
+            let _ = remove(&path);
+        }
+    }
+    found
+}
+
+fn remove(path: &PathBuf) -> io::Result<()> {
+    if path.symlink_metadata()?.is_dir() {
+        std::fs::remove_dir_all(path)
+    } else {
+        std::fs::remove_file(path)
+    }
+}

@@ -1,0 +1,78 @@
+//! Linux: pidfds, the subreaper, private mounts.
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::Path;
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+
+/// A descriptor that becomes readable when `pid` exits; `None` where the kernel has none.
+pub(crate) fn exit_watch(pid: Pid) -> Option<OwnedFd> {
+    // SAFETY: pidfd_open takes two integers and returns a new descriptor or -1.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0)?;
+    // SAFETY: the descriptor was just made and nobody else owns it.
+    Some(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Makes this process the parent of every orphan below it.
+///
+/// # Errors
+/// The errno of prctl(2).
+pub(crate) fn subreaper() -> io::Result<()> {
+    Ok(prctl::set_child_subreaper(true)?)
+}
+
+/// Has the kernel send `signal` to this process when its parent dies.
+///
+/// # Errors
+/// The errno of prctl(2).
+pub(crate) fn die_with_parent(signal: Signal) -> io::Result<()> {
+    Ok(prctl::set_pdeathsig(signal)?)
+}
+
+/// The children of `parent`, orphans it has taken over included.
+pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
+    let path = format!("/proc/{parent}/task/{parent}/children");
+    match std::fs::read_to_string(path) {
+        Ok(text) => {
+            text.split_whitespace().filter_map(|n| n.parse().ok()).map(Pid::from_raw).collect()
+        }
+        Err(_) => children_by_scan(parent),
+    }
+}
+
+/// For kernels without `children` files.
+fn children_by_scan(parent: Pid) -> Vec<Pid> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| parent_of(*pid) == Some(parent.as_raw())).map(Pid::from_raw).collect()
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+}
+
+/// Gives this process a mount table of its own.
+///
+/// # Errors
+/// The errno of unshare(2) or mount(2), as for everybody but root.
+pub(crate) fn private_mounts() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    let none = None::<&Path>;
+    Ok(mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?)
+}
+
+/// Mounts an empty tmpfs over `folder`.
+///
+/// # Errors
+/// The errno of mount(2).
+pub(crate) fn own_tmpfs(folder: &Path) -> io::Result<()> {
+    let flags = MsFlags::MS_NODEV | MsFlags::MS_NOSUID;
+    Ok(mount(Some("boxproof"), folder, Some("tmpfs"), flags, Some("mode=0755"))?)
+}

@@ -1,0 +1,51 @@
+//! Processes: forking one of our own, descriptors a child starts with, random bytes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::unistd::{ForkResult, Pid};
+
+/// Forks a child that runs `body` and exits with what it returns.
+///
+/// # Errors
+/// The errno of fork(2). Must be called while the process has one thread.
+pub(crate) fn fork(body: impl FnOnce() -> i32) -> io::Result<Pid> {
+    // SAFETY: callers fork before any thread exists, so no lock can be held by a thread that the
+    // child lacks.
+    match unsafe { nix::unistd::fork() }? {
+        ForkResult::Parent { child } => Ok(child),
+        // SAFETY: _exit is async-signal-safe and skips the parent's atexit handlers on purpose.
+        ForkResult::Child => unsafe { libc::_exit(body()) },
+    }
+}
+
+/// Makes `command` start with each descriptor open under the number beside it.
+pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd, OwnedFd)>) {
+    if descriptors.is_empty() {
+        return;
+    }
+    // SAFETY: the closure only calls dup2, which is async-signal-safe, on descriptors it owns.
+    unsafe {
+        command.pre_exec(move || {
+            for (number, descriptor) in &descriptors {
+                if libc::dup2(descriptor.as_raw_fd(), *number) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        });
+    }
+}
+
+/// `N` random bytes from the kernel, in hex.
+///
+/// # Errors
+/// When /dev/urandom cannot be read.
+pub(crate) fn random<const N: usize>() -> io::Result<String> {
+    let mut bytes = [0; N];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

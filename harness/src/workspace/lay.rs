@@ -1,0 +1,45 @@
+//! Laying out one entry of a fixture.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use boxproof_cases::case::{Entry, EntryKind};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+use super::Workspace;
+
+/// Makes `entry` at `path`, parents included.
+///
+/// # Errors
+/// The call that failed.
+pub(super) fn entry(path: &Path, entry: &Entry, workspace: &Workspace) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let expand = |text: &str| workspace.vars.expand(text).map_err(io::Error::other);
+    match &entry.kind {
+        EntryKind::File(text) => fs::write(path, expand(text)?),
+        EntryKind::Dir => fs::create_dir_all(path),
+        EntryKind::Link(target) => symlink(expand(target)?, path),
+        EntryKind::Hardlink(target) => {
+            fs::hard_link(workspace.place(target).map_err(io::Error::other)?, path)
+        }
+        EntryKind::Fifo => Ok(mkfifo(path, Mode::from_bits_truncate(0o644))?),
+        EntryKind::Git => repository(path),
+    }
+}
+
+/// The least that git takes for a repository; hand-made, so that no case costs a git run.
+fn repository(path: &Path) -> io::Result<()> {
+    let git = path.join(".git");
+    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info"] {
+        fs::create_dir_all(git.join(folder))?;
+    }
+    fs::write(git.join("HEAD"), "ref: refs/heads/main\n")?;
+    fs::write(git.join("info/exclude"), "")?;
+    let config = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n";
+    fs::write(git.join("config"), config)
+}

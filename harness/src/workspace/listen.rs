@@ -1,0 +1,185 @@
+//! Listeners: where the harness waits for what should not arrive. The log is an oracle.
+
+use std::io::{self, Read};
+use std::net::{TcpListener, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+
+/// The variables that stand for a listener.
+pub(super) const NAMES: &[&str] = &["TCP4", "TCP6", "UDP", "UNIX", "ABSTRACT"];
+
+/// All listeners of one arm.
+#[derive(Debug, Default)]
+pub struct Listeners(Vec<Listener>);
+
+/// One listener and what arrived.
+#[derive(Debug)]
+pub struct Listener {
+    /// The variable it is known by.
+    pub name: &'static str,
+    socket: Socket,
+    connections: Vec<Box<dyn Connection>>,
+    /// How many connections or datagrams came.
+    pub arrived: usize,
+    /// Every byte that came.
+    pub data: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Tcp(TcpListener),
+    Udp(UdpSocket),
+    Unix(UnixListener),
+}
+
+/// A connection that may still send something.
+trait Connection: Read + std::fmt::Debug {}
+impl Connection for std::net::TcpStream {}
+impl Connection for UnixStream {}
+
+impl Listeners {
+    /// Opens the listener called `name` and returns what its variable stands for.
+    ///
+    /// # Errors
+    /// What could not be bound.
+    pub fn open(&mut self, name: &'static str, out: &Path, nonce: &str) -> io::Result<String> {
+        let (socket, value) = match name {
+            "TCP4" => tcp("127.0.0.1:0")?,
+            "TCP6" => tcp("[::1]:0")?,
+            "UDP" => udp()?,
+            "UNIX" => path_socket(out)?,
+            "ABSTRACT" => abstract_socket(nonce)?,
+            other => return Err(io::Error::other(format!("no listener is called {other}"))),
+        };
+        let listener =
+            Listener { name, socket, connections: Vec::new(), arrived: 0, data: Vec::new() };
+        self.0.push(listener);
+        Ok(value)
+    }
+
+    /// The descriptors to wait on.
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.0.iter().map(Listener::descriptor)
+    }
+
+    /// Takes whatever has arrived by now, without waiting.
+    pub fn collect(&mut self) {
+        self.0.iter_mut().for_each(Listener::collect);
+    }
+
+    /// The listener behind `$NAME`.
+    pub fn get(&self, variable: &str) -> Option<&Listener> {
+        let name = variable.strip_prefix('$')?;
+        self.0.iter().find(|listener| listener.name == name)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Listener> {
+        self.0.iter()
+    }
+}
+
+impl Listener {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Tcp(socket) => socket.as_fd(),
+            Socket::Udp(socket) => socket.as_fd(),
+            Socket::Unix(socket) => socket.as_fd(),
+        }
+    }
+
+    fn collect(&mut self) {
+        while let Some(()) = self.accept() {
+            self.arrived += 1;
+        }
+        for connection in &mut self.connections {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = connection.read(&mut buffer) {
+                self.data.extend_from_slice(&buffer[..n]);
+            }
+        }
+    }
+
+    /// Takes one connection or datagram, if there is one.
+    fn accept(&mut self) -> Option<()> {
+        match &self.socket {
+            Socket::Tcp(socket) => {
+                let (stream, _) = socket.accept().ok()?;
+                stream.set_nonblocking(true).ok()?;
+                self.connections.push(Box::new(stream));
+            }
+            Socket::Unix(socket) => {
+                let (stream, _) = socket.accept().ok()?;
+                stream.set_nonblocking(true).ok()?;
+                self.connections.push(Box::new(stream));
+            }
+            Socket::Udp(socket) => {
+                let mut buffer = [0; 4096];
+                let (n, _) = socket.recv_from(&mut buffer).ok()?;
+                self.data.extend_from_slice(&buffer[..n]);
+            }
+        }
+        Some(())
+    }
+}
+
+fn tcp(address: &str) -> io::Result<(Socket, String)> {
+    let socket = TcpListener::bind(address)?;
+    socket.set_nonblocking(true)?;
+    let value = socket.local_addr()?.to_string();
+    Ok((Socket::Tcp(socket), value))
+}
+
+fn udp() -> io::Result<(Socket, String)> {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    socket.set_nonblocking(true)?;
+    let value = socket.local_addr()?.to_string();
+    Ok((Socket::Udp(socket), value))
+}
+
+fn path_socket(out: &Path) -> io::Result<(Socket, String)> {
+    let path = out.join("unix.sock");
+    let socket = UnixListener::bind(&path)?;
+    socket.set_nonblocking(true)?;
+    Ok((Socket::Unix(socket), path.to_string_lossy().into_owned()))
+}
+
+#[cfg(target_os = "linux")]
+fn abstract_socket(nonce: &str) -> io::Result<(Socket, String)> {
+    use std::os::linux::net::SocketAddrExt;
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(nonce)?;
+    let socket = UnixListener::bind_addr(&address)?;
+    socket.set_nonblocking(true)?;
+    Ok((Socket::Unix(socket), format!("@{nonce}")))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn abstract_socket(_nonce: &str) -> io::Result<(Socket, String)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_arrives_is_logged_and_silence_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut listeners = Listeners::default();
+        let tcp = listeners.open("TCP4", folder.path(), "n").unwrap();
+        let udp = listeners.open("UDP", folder.path(), "n").unwrap();
+        let unix = listeners.open("UNIX", folder.path(), "n").unwrap();
+        let mut stream = std::net::TcpStream::connect(tcp).unwrap();
+        stream.write_all(b"over tcp").unwrap();
+        UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"over udp", udp).unwrap();
+        listeners.collect();
+        assert_eq!(listeners.get("$TCP4").unwrap().data, b"over tcp");
+        assert_eq!(listeners.get("$UDP").unwrap().arrived, 1);
+        assert_eq!(listeners.get("$UNIX").unwrap().arrived, 0);
+        drop(UnixStream::connect(unix).unwrap());
+        listeners.collect();
+        assert_eq!(listeners.get("$UNIX").unwrap().arrived, 1);
+    }
+}

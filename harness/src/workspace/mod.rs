@@ -1,0 +1,242 @@
+//! The workspace of one arm: folders, files, listeners and a victim, made from a case's fixture
+//! and removed with the value. Main type: [`Workspace`].
+
+mod lay;
+mod listen;
+mod snapshot;
+mod victim;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use boxproof_cases::Case;
+use boxproof_cases::vars::Vars;
+
+pub use listen::{Listener, Listeners};
+pub use snapshot::{Facts, Snapshot, tree};
+pub use victim::{VERB as VICTIM_VERB, Victim, serve as serve_victim};
+
+use crate::sys;
+
+/// Everything one arm acts on.
+#[derive(Debug)]
+pub struct Workspace {
+    root: PathBuf,
+    /// What each variable stands for in this arm.
+    pub vars: Vars,
+    /// The secret word of this arm.
+    pub nonce: String,
+    /// The made-up secret of this arm.
+    pub canary: String,
+    /// Where the harness listens.
+    pub listeners: Listeners,
+    /// A process of ours that somebody may try to touch.
+    pub victim: Option<Victim>,
+}
+
+/// The folders below an arm's root, with the variable each is known by.
+const FOLDERS: [(&str, &str); 4] =
+    [("ws", "WS"), ("out", "OUT"), ("home", "HOME"), ("tmp", "TMPDIR")];
+
+impl Workspace {
+    /// Lays out the fixture of `case` below `root`, which must not exist.
+    ///
+    /// # Errors
+    /// What could not be made, and why.
+    pub fn lay_out(case: &Case, root: &Path, probe: &Path, run_id: &str) -> Result<Self, String> {
+        let nonce = format!("{run_id}-{}", random::<8>()?);
+        let canary = format!("CANARY{}", random::<12>()?);
+        let mut vars = Vars::default();
+        std::fs::create_dir(root).map_err(|e| format!("{}: {e}", root.display()))?;
+        for (folder, name) in FOLDERS {
+            let path = root.join(folder);
+            std::fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            vars.set(name, path.to_string_lossy());
+        }
+        std::fs::create_dir(root.join("state")).map_err(|e| e.to_string())?;
+        vars.set("PROBE", probe.to_string_lossy());
+        vars.set("NONCE", &nonce);
+        vars.set("CANARY", &canary);
+        let mut workspace = Self {
+            root: root.to_owned(),
+            vars,
+            nonce,
+            canary,
+            listeners: Listeners::default(),
+            victim: None,
+        };
+        workspace.start_services(case, probe)?;
+        workspace.lay_files(case)?;
+        workspace.prepare(case)?;
+        Ok(workspace)
+    }
+
+    /// Starts what the case's variables call for.
+    fn start_services(&mut self, case: &Case, probe: &Path) -> Result<(), String> {
+        for name in listen::NAMES.iter().filter(|name| case.uses(name)) {
+            let value = self.listeners.open(name, &self.root.join("out"), &self.nonce);
+            self.vars.set(name, value.map_err(|e| format!("listener ${name}: {e}"))?);
+        }
+        if case.uses("VICTIM") {
+            let victim = Victim::start(probe, &self.nonce).map_err(|e| format!("victim: {e}"))?;
+            self.vars.set("VICTIM", victim.pid().to_string());
+            self.victim = Some(victim);
+        }
+        Ok(())
+    }
+
+    fn lay_files(&self, case: &Case) -> Result<(), String> {
+        // Hard links last: what they point to must be there.
+        let is_hardlink = |entry: &boxproof_cases::case::Entry| {
+            matches!(entry.kind, boxproof_cases::case::EntryKind::Hardlink(_))
+        };
+        let (last, first): (Vec<_>, Vec<_>) =
+            case.fixture.iter().partition(|(_, entry)| is_hardlink(entry));
+        for (path, entry) in first.into_iter().chain(last) {
+            let place = self.place(path)?;
+            lay::entry(&place, entry, self).map_err(|e| format!("fixture {path}: {e}"))?;
+        }
+        // Modes after contents: a folder without write permission takes no files any more.
+        for (path, entry) in &case.fixture {
+            if let Some(mode) = entry.mode {
+                let mode = std::fs::Permissions::from_mode(mode);
+                std::fs::set_permissions(self.place(path)?, mode)
+                    .map_err(|e| format!("fixture {path}: {e}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, case: &Case) -> Result<(), String> {
+        let Some(line) = &case.prepare else { return Ok(()) };
+        let output = Command::new("/bin/sh")
+            .args(["-c", &self.vars.expand_shell(line)])
+            .current_dir(self.ws())
+            .env_clear()
+            .envs(base_env(&self.vars))
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| format!("prepare: /bin/sh: {e}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(format!("prepare: {}: {}", output.status, said.trim()))
+    }
+
+    /// A path of the case: variables expanded, below the workspace unless absolute.
+    ///
+    /// # Errors
+    /// An unknown variable.
+    pub fn place(&self, path: &str) -> Result<PathBuf, String> {
+        let expanded = self.vars.expand(path).map_err(|e| e.to_string())?;
+        Ok(self.ws().join(expanded))
+    }
+
+    /// The workspace folder itself.
+    pub fn ws(&self) -> PathBuf {
+        self.root.join("ws")
+    }
+
+    /// A folder for the backend's own state, outside every grant.
+    pub fn state(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    /// The folders a command could write to, by the variable each is known by.
+    pub fn folders(&self) -> impl Iterator<Item = (&'static str, PathBuf)> + '_ {
+        FOLDERS.iter().map(|(folder, name)| (*name, self.root.join(folder)))
+    }
+
+    /// `bytes` with what differs from arm to arm replaced by its variable.
+    pub fn neutral(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut text = bytes.to_vec();
+        let names = ["NONCE", "CANARY", "PROBE", "WS", "OUT", "HOME", "TMPDIR", "VICTIM"];
+        for name in names.iter().chain(listen::NAMES) {
+            if let Some(value) = self.vars.get(name).filter(|value| value.len() > 3) {
+                text = replace(&text, value.as_bytes(), format!("${name}").as_bytes());
+            }
+        }
+        text
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        self.victim.take();
+        if std::fs::remove_dir_all(&self.root).is_err() {
+            unlock_below(&self.root);
+            // What still stands goes with the scratch folder.
+            let _ = std::fs::remove_dir_all(&self.root);
+        }
+    }
+}
+
+/// Gives folders back the bits that removing their entries needs.
+fn unlock_below(root: &Path) {
+    for entry in walkdir::WalkDir::new(root).into_iter().flatten() {
+        if entry.file_type().is_dir() {
+            let _ = std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o755));
+        }
+    }
+}
+
+/// The environment every launcher starts from.
+pub fn base_env(vars: &Vars) -> BTreeMap<String, String> {
+    let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    let mut env: BTreeMap<String, String> =
+        [("PATH", path), ("LANG", "C"), ("LC_ALL", "C"), ("TERM", "dumb")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+    for name in ["HOME", "TMPDIR"] {
+        env.extend(vars.get(name).map(|value| (name.to_owned(), value.to_owned())));
+    }
+    env
+}
+
+fn random<const N: usize>() -> Result<String, String> {
+    sys::random::<N>().map_err(|error: io::Error| format!("/dev/urandom: {error}"))
+}
+
+/// `text` with every `from` replaced by `to`.
+pub fn replace(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = find(rest, from) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(to);
+        rest = &rest[at + from.len()..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// Where `needle` (not empty) first stands in `text`.
+pub fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
+    let first = *needle.first()?;
+    let mut from = 0;
+    while let Some(at) = text[from..].iter().position(|byte| *byte == first) {
+        if text[from + at..].starts_with(needle) {
+            return Some(from + at);
+        }
+        from += at + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("a-b-a", "a", "xx", "xx-b-xx")]
+    #[case("aab", "ab", "", "a")]
+    #[case("none", "q", "x", "none")]
+    fn replaces(#[case] text: &str, #[case] from: &str, #[case] to: &str, #[case] out: &str) {
+        assert_eq!(replace(text.as_bytes(), from.as_bytes(), to.as_bytes()), out.as_bytes());
+    }
+}

@@ -1,0 +1,28 @@
+//! Ends of a process: `exit` and `die`.
+
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{Signal, raise};
+
+use crate::args::Args;
+use crate::out::Out;
+use crate::seen::{At, Stop, done};
+use crate::sys;
+use crate::usage::UsageError;
+
+pub(crate) fn exit(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+    out.report(done())?;
+    Ok(i32::try_from(args.number_or("code", 0)?).unwrap_or(i32::MAX))
+}
+
+/// Whoever is still here afterwards was pid 1 of a namespace, where signals of
+/// one's own do nothing: nothing was observed.
+pub(crate) fn die(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+    let signal = args.signal()?.ok_or_else(|| UsageError::missing("signal"))?;
+    setrlimit(Resource::RLIMIT_CORE, 0, 0).at("setrlimit")?;
+    if signal != Signal::SIGKILL {
+        sys::default_action(signal).at("sigaction")?;
+    }
+    out.report(done())?;
+    raise(signal).at("raise")?;
+    Err(Stop::Fault(format!("{signal} did not end the process")))
+}

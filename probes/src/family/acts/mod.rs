@@ -1,0 +1,11 @@
+//! Acts of family `sys`: ends, streams, waiting for signals, leaving something behind.
+
+mod background;
+mod ends;
+mod streams;
+mod waits;
+
+pub(crate) use background::background;
+pub(crate) use ends::{die, exit};
+pub(crate) use streams::{argv, echo_stdin, flood, streams};
+pub(crate) use waits::{hold, ignore, ready, trap};

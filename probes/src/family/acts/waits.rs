@@ -1,0 +1,83 @@
+//! Waiting for a signal: `ready`, `hold`, `trap`, `ignore`.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, OFlag, openat};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+
+use crate::args::Args;
+use crate::limit;
+use crate::out::{Out, write_all};
+use crate::program::exit;
+use crate::record::Event;
+use crate::seen::{At, Stop, done};
+use crate::sys;
+use crate::usage::UsageError;
+
+pub(crate) fn ready(_: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+    out.event(Event::Ready)?;
+    Ok(exit::SUCCEEDED)
+}
+
+pub(crate) fn hold(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+    for signal in Signal::iterator().filter(|signal| changeable(*signal)) {
+        sys::default_action(signal).at("sigaction")?;
+    }
+    limit::disarm().at("sigaction")?;
+    announce(args, out)?;
+    Err(limit::wait_out(out.limit))
+}
+
+pub(crate) fn ignore(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+    limit::disarm().at("sigaction")?;
+    for signal in args.signals()? {
+        sys::ignore(signal).at("sigaction")?;
+    }
+    announce(args, out)?;
+    Err(limit::wait_out(out.limit))
+}
+
+/// The file and the code show that the handler ran and was given the time to end.
+pub(crate) fn trap(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+    let signal = args.signal()?.ok_or_else(|| UsageError::missing("signal"))?;
+    limit::disarm().at("sigaction")?;
+    let (read, write) = nix::unistd::pipe().at("pipe")?;
+    sys::notify(signal, &write).at("sigaction")?;
+    announce(args, out)?;
+    wait_for_note(&read, out.limit)?;
+    note_down(args)?;
+    out.report(done())?;
+    Ok(i32::try_from(args.number_or("exit", 0)?).unwrap_or(i32::MAX))
+}
+
+fn changeable(signal: Signal) -> bool {
+    signal != Signal::SIGKILL && signal != Signal::SIGSTOP
+}
+
+fn announce(args: &Args, out: &Out<'_>) -> Result<(), Stop> {
+    if args.has("ready") { out.event(Event::Ready) } else { Ok(()) }
+}
+
+/// Until the handler has written, or the time is up.
+fn wait_for_note(read: &OwnedFd, seconds: u32) -> Result<(), Stop> {
+    let end = Instant::now() + Duration::from_secs(seconds.into());
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        let mut fds = [PollFd::new(read.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut fds, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)) {
+            Ok(0) | Err(Errno::EINTR) => {}
+            Ok(_) => return Ok(()),
+            Err(errno) => return Err(errno).at("poll"),
+        }
+    }
+    Err(Stop::TimedOut)
+}
+
+fn note_down(args: &Args) -> Result<(), Stop> {
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC;
+    let file = openat(AT_FDCWD, args.one("write")?, flags, Mode::from_bits_truncate(0o644));
+    write_all(&file.at("openat")?, args.bytes("text")).at("write")
+}

@@ -1,0 +1,54 @@
+//! What is in a file: `read`, `write`, `append`, `truncate`, `create`.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+
+use nix::fcntl::{AT_FDCWD, OFlag, openat};
+use nix::sys::stat::Mode;
+
+use crate::args::Args;
+use crate::out::{read_up_to, write_all};
+use crate::record::Value;
+use crate::seen::{At, Seen, Stop, TEXT_CAP, done, seen, text};
+
+pub(crate) fn read(args: &Args) -> Seen {
+    read_file(args.path()?)
+}
+
+/// Reads up to 4 KiB of a file: `data`, and `bytes` read.
+pub(crate) fn read_file(path: &OsStr) -> Seen {
+    let file = existing(path, OFlag::O_RDONLY)?;
+    let data = read_up_to(&file, TEXT_CAP).at("read")?;
+    seen([("data", text(&data)), ("bytes", Value::Number(data.len() as u64))])
+}
+
+pub(crate) fn write(args: &Args) -> Seen {
+    put(existing(args.path()?, OFlag::O_WRONLY | OFlag::O_TRUNC)?, args)
+}
+
+pub(crate) fn append(args: &Args) -> Seen {
+    put(existing(args.path()?, OFlag::O_WRONLY | OFlag::O_APPEND)?, args)
+}
+
+pub(crate) fn truncate(args: &Args) -> Seen {
+    let size = args.number_or("size", 0)?;
+    nix::unistd::truncate(args.path()?, size.cast_signed()).at("truncate")?;
+    done()
+}
+
+pub(crate) fn create(args: &Args) -> Seen {
+    let mode = Mode::from_bits_truncate(args.mode_or(0o644)? as libc::mode_t);
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL;
+    put(openat(AT_FDCWD, args.path()?, flags, mode).at("openat")?, args)
+}
+
+fn existing(path: &OsStr, flags: OFlag) -> Result<OwnedFd, Stop> {
+    openat(AT_FDCWD, path, flags, Mode::empty()).at("openat")
+}
+
+/// Writes `--text`; some file systems say no only when the file is closed.
+fn put(file: OwnedFd, args: &Args) -> Seen {
+    write_all(&file, args.bytes("text")).at("write")?;
+    nix::unistd::close(file).at("close")?;
+    done()
+}

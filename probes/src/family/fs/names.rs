@@ -1,0 +1,102 @@
+//! Names in folders: making, removing, renaming, linking and listing them.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, renameat};
+use nix::sys::stat::{Mode, SFlag};
+use nix::unistd::{linkat, symlinkat};
+
+use crate::args::Args;
+use crate::record::Value;
+use crate::seen::{At, Seen, Stop, done, names, seen, text};
+use crate::sys;
+
+/// Words of `--via`; the last three exist on Linux only.
+pub(crate) const RENAME_WORDS: &[&str] =
+    &["rename", "renameat", "renameat2", "exchange", "noreplace"];
+
+pub(crate) fn mkdir(args: &Args) -> Seen {
+    nix::unistd::mkdir(args.path()?, mode(args, 0o755)?).at("mkdir")?;
+    done()
+}
+
+pub(crate) fn rmdir(args: &Args) -> Seen {
+    sys::rmdir(args.path()?).at("rmdir")?;
+    done()
+}
+
+pub(crate) fn unlink(args: &Args) -> Seen {
+    nix::unistd::unlink(args.path()?).at("unlink")?;
+    done()
+}
+
+pub(crate) fn rename(args: &Args) -> Seen {
+    let (from, to) = (args.path()?, args.one("to")?);
+    match args.maybe("via").and_then(OsStr::to_str).unwrap_or("rename") {
+        "rename" => sys::rename(from, to).at("rename")?,
+        "renameat" => renameat(AT_FDCWD, from, AT_FDCWD, to).at("renameat")?,
+        via => renameat2(from, to, via)?,
+    }
+    done()
+}
+
+#[cfg(target_os = "linux")]
+fn renameat2(from: &OsStr, to: &OsStr, via: &str) -> Result<(), Stop> {
+    let flags = match via {
+        "exchange" => libc::RENAME_EXCHANGE,
+        "noreplace" => libc::RENAME_NOREPLACE,
+        _ => 0,
+    };
+    sys::renameat2(from, to, flags).at("renameat2")
+}
+
+#[cfg(not(target_os = "linux"))]
+fn renameat2(_: &OsStr, _: &OsStr, via: &str) -> Result<(), Stop> {
+    Err(crate::usage::UsageError::bad("via", format!("{via} exists on Linux only")).into())
+}
+
+pub(crate) fn link(args: &Args) -> Seen {
+    let (old, new) = (args.path()?, args.one("to")?);
+    linkat(AT_FDCWD, old, AT_FDCWD, new, AtFlags::empty()).at("linkat")?;
+    done()
+}
+
+pub(crate) fn symlink(args: &Args) -> Seen {
+    symlinkat(args.one("to")?, AT_FDCWD, args.path()?).at("symlinkat")?;
+    done()
+}
+
+pub(crate) fn mknod_fifo(args: &Args) -> Seen {
+    nix::sys::stat::mknod(args.path()?, SFlag::S_IFIFO, mode(args, 0o644)?, 0).at("mknod")?;
+    done()
+}
+
+pub(crate) fn readlink(args: &Args) -> Seen {
+    let target = nix::fcntl::readlink(args.path()?).at("readlink")?;
+    seen([("data", text(target.as_bytes()))])
+}
+
+/// `names` without `.` and `..`, and their `count`, which the cap does not touch.
+pub(crate) fn readdir(args: &Args) -> Seen {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
+    let fd = openat(AT_FDCWD, args.path()?, flags, Mode::empty()).at("openat")?;
+    let entries = entries(fd).at("getdents")?;
+    seen([("count", Value::Number(entries.len() as u64)), ("names", names(entries))])
+}
+
+/// The names in an open folder.
+pub(crate) fn entries(fd: std::os::fd::OwnedFd) -> nix::Result<Vec<String>> {
+    let name = |entry: Result<nix::dir::Entry, Errno>| {
+        entry.map(|entry| entry.file_name().to_string_lossy().into_owned())
+    };
+    let mut names = Dir::from_fd(fd)?.iter().map(name).collect::<nix::Result<Vec<_>>>()?;
+    names.retain(|name| name != "." && name != "..");
+    Ok(names)
+}
+
+fn mode(args: &Args, default: u32) -> Result<Mode, Stop> {
+    Ok(Mode::from_bits_truncate(args.mode_or(default)? as libc::mode_t))
+}

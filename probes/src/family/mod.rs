@@ -1,0 +1,9 @@
+//! The probes themselves, one family a module; each is a function the catalogue names.
+
+pub(crate) mod acts;
+pub(crate) mod env;
+pub(crate) mod fs;
+pub(crate) mod ipc;
+pub(crate) mod kernel;
+pub(crate) mod net;
+pub(crate) mod proc;

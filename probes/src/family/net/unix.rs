@@ -1,0 +1,82 @@
+//! Unix sockets: bound to a path, abstract, or just a pair.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+
+use nix::sys::socket::sockopt::SendTimeout;
+use nix::sys::socket::{
+    AddressFamily, Backlog, MsgFlags, SockFlag, SockType, UnixAddr, accept, bind, connect, listen,
+    sendto, setsockopt, socket,
+};
+use nix::sys::time::{TimeVal, TimeValLike};
+
+use super::{CONNECT_MS, greet};
+use crate::args::Args;
+use crate::out::{raw, read_up_to, write_all};
+use crate::seen::{At, Seen, Stop, done};
+use crate::sys;
+use crate::usage::UsageError;
+
+pub(crate) fn unix_connect(args: &Args) -> Seen {
+    let address = bound_to(args.path()?)?;
+    greet(&reach(&address)?, args)?;
+    done()
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn abstract_connect(args: &Args) -> Seen {
+    let name = args.bytes("name");
+    // Policies write such a name with an @ in front, as ss and lsof do; it is not part of it.
+    let address = UnixAddr::new_abstract(name.strip_prefix(b"@").unwrap_or(name));
+    let address = address.map_err(|_| UsageError::bad("name", "too long for a socket address"))?;
+    greet(&reach(&address)?, args)?;
+    done()
+}
+
+pub(crate) fn unix_dgram_send(args: &Args) -> Seen {
+    let address = bound_to(args.path()?)?;
+    let socket = open(SockType::Datagram)?;
+    sendto(raw(&socket), args.bytes("text"), &address, MsgFlags::empty()).at("sendto")?;
+    done()
+}
+
+pub(crate) fn unix_listen(args: &Args) -> Seen {
+    let address = bound_to(args.path()?)?;
+    let listener = open(SockType::Stream)?;
+    bind(raw(&listener), &address).at("bind")?;
+    listen(&listener, Backlog::new(1).at("listen")?).at("listen")?;
+    let _client = reach(&address)?;
+    drop(sys::own(accept(raw(&listener)).at("accept")?));
+    done()
+}
+
+pub(crate) fn socketpair(_: &Args) -> Seen {
+    let flags = SockFlag::empty();
+    let (here, there) =
+        nix::sys::socket::socketpair(AddressFamily::Unix, SockType::Stream, None, flags)
+            .at("socketpair")?;
+    write_all(&here, b"!").at("write")?;
+    if read_up_to(&there, 1).at("read")? != b"!" {
+        return Err(Stop::Fault("the pair passed on something else".to_owned()));
+    }
+    done()
+}
+
+/// A path that does not fit is the caller's mistake and says nothing about the sandbox.
+fn bound_to(path: &OsStr) -> Result<UnixAddr, UsageError> {
+    UnixAddr::new(path).map_err(|_| UsageError::bad("path", "too long for a socket address"))
+}
+
+fn open(kind: SockType) -> Result<OwnedFd, Stop> {
+    let socket = socket(AddressFamily::Unix, kind, SockFlag::empty(), None).at("socket")?;
+    // A full queue shows as EAGAIN instead of keeping us.
+    let limit = TimeVal::milliseconds(CONNECT_MS.into());
+    setsockopt(&socket, SendTimeout, &limit).at("setsockopt")?;
+    Ok(socket)
+}
+
+fn reach(address: &UnixAddr) -> Result<OwnedFd, Stop> {
+    let socket = open(SockType::Stream)?;
+    connect(raw(&socket), address).at("connect")?;
+    Ok(socket)
+}

@@ -1,0 +1,177 @@
+//! The program: [`main`] reads the call, runs one probe and ends with its [`exit`] code.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+
+use crate::args::{self, Args};
+use crate::catalog::{ProbeSpec, Run, probe};
+use crate::check::check;
+use crate::kind;
+use crate::limit;
+use crate::observe::{fault, observe};
+use crate::out::{Out, Stream, write_all};
+use crate::record::{Outcome, Record};
+use crate::seen::Stop;
+use crate::sys;
+use crate::usage::{HELP, UsageError, list};
+
+/// Exit codes of the program, apart from those a probe is told to use.
+pub mod exit {
+    /// The act succeeded.
+    pub const SUCCEEDED: i32 = 0;
+    /// A call of the act was refused.
+    pub const REFUSED: i32 = 1;
+    /// The call was wrong; nothing was tried and there is no record.
+    pub const USAGE: i32 = 64;
+    /// Nothing could be observed; there is no record.
+    pub const FAULT: i32 = 70;
+    /// The time limit ran out; there is no record.
+    pub const TIMED_OUT: i32 = 75;
+    /// Added to the number of the signal that killed the child.
+    pub const SIGNAL_BASE: i32 = 128;
+}
+
+/// What the front waits on top of the child's limit, in seconds.
+const GRACE: u32 = 2;
+
+/// Options that come before the probe's name.
+#[derive(Debug)]
+struct Options {
+    nonce: String,
+    record: Option<Stream>,
+    limit: u32,
+}
+
+/// Runs the whole program on `args`, the program's own name left out, and
+/// returns its exit code. It forks, sets signal dispositions and an alarm, so
+/// call it before any thread exists and exit with what it returns.
+pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
+    let (message, code) = match run(args) {
+        Ok(code) => return code,
+        Err(Stop::Usage(error)) => (error.to_string(), exit::USAGE),
+        Err(Stop::TimedOut) => ("out of time".to_owned(), exit::TIMED_OUT),
+        Err(Stop::Fault(what)) => (what, exit::FAULT),
+        Err(Stop::Refused { call, errno }) => (format!("{call}: {errno}"), exit::FAULT),
+    };
+    // Nobody may be listening; the exit code still says it.
+    let _ = writeln!(std::io::stderr(), "boxprobe: {message}");
+    code
+}
+
+fn run(mut argv: impl Iterator<Item = OsString>) -> Result<i32, Stop> {
+    let mut options = Options { nonce: String::new(), record: None, limit: limit::LONGEST };
+    let name = loop {
+        let word =
+            argv.next().ok_or_else(|| UsageError::Act("no probe named; see --help".into()))?;
+        if word == "--help" || word == "-h" {
+            return print(HELP);
+        } else if word == "--list" {
+            return print(&list());
+        } else if word.as_encoded_bytes().starts_with(b"-") {
+            options.take(&word, &mut argv)?;
+        } else {
+            break word.to_string_lossy().into_owned();
+        }
+    };
+    if options.nonce.is_empty() {
+        return Err(UsageError::missing("nonce").into());
+    }
+    let spec = probe(&name).ok_or(UsageError::UnknownProbe(name))?;
+    let named = args::parse(spec, argv)?;
+    check(spec, &named, |_| false)?;
+    let args = Args { nonce: options.nonce.clone(), parent: nix::unistd::getppid(), named };
+    dispatch(spec, &args, &options)
+}
+
+impl Options {
+    fn take(
+        &mut self,
+        word: &OsStr,
+        rest: &mut impl Iterator<Item = OsString>,
+    ) -> Result<(), UsageError> {
+        let (name, inline) = args::option(word)?;
+        let value = inline.or_else(|| rest.next());
+        let value = value.ok_or_else(|| UsageError::bad(&name, "value missing"))?;
+        match name.as_str() {
+            "nonce" => self.nonce = nonce(&value)?,
+            "record" => self.record = Some(stream(&value)?),
+            "limit" => self.limit = seconds(&value)?,
+            _ => return Err(UsageError::Unexpected(word.to_string_lossy().into_owned())),
+        }
+        Ok(())
+    }
+}
+
+fn nonce(value: &OsStr) -> Result<String, UsageError> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+    let fits = |text: &&str| (1..=128).contains(&text.len()) && text.bytes().all(plain);
+    let text = value.to_str().filter(fits);
+    let expected = "expected 1 to 128 letters, digits and . _ -";
+    text.map(str::to_owned).ok_or_else(|| UsageError::bad("nonce", expected))
+}
+
+fn stream(value: &OsStr) -> Result<Stream, UsageError> {
+    match value.to_str() {
+        Some("stdout") => Ok(Stream::Stdout),
+        Some("stderr") => Ok(Stream::Stderr),
+        _ => Err(UsageError::bad("record", "expected stdout|stderr")),
+    }
+}
+
+fn seconds(value: &OsStr) -> Result<u32, UsageError> {
+    let number = kind::number(value, limit::LONGEST.into()).filter(|seconds| *seconds > 0);
+    let number = number.and_then(|seconds| u32::try_from(seconds).ok());
+    number.ok_or_else(|| UsageError::bad("limit", "expected 1..60"))
+}
+
+fn print(text: &str) -> Result<i32, Stop> {
+    write_all(std::io::stdout(), text.as_bytes()).map_err(|errno| fault("not printed", errno))?;
+    Ok(exit::SUCCEEDED)
+}
+
+fn dispatch(spec: &ProbeSpec, args: &Args, options: &Options) -> Result<i32, Stop> {
+    let run = spec.run.ok_or_else(|| UsageError::Elsewhere(spec.name.to_owned()))?;
+    let stream = match (run, options.record) {
+        (Run::Emit(_), Some(Stream::Stdout)) => {
+            return Err(
+                UsageError::bad("record", "this probe's stdout is judged: say stderr").into()
+            );
+        }
+        (Run::Emit(_), asked) => asked,
+        (_, asked) => asked.or(Some(Stream::Stdout)),
+    };
+    let out = Out { probe: spec.name, nonce: &options.nonce, stream, limit: options.limit };
+    match run {
+        Run::See(look) => {
+            arm(options.limit + GRACE)?;
+            let record = observe(spec.name, look, args, options.limit)?;
+            out.record(&record)?;
+            Ok(code(&record))
+        }
+        Run::Act(act) | Run::Emit(act) => {
+            arm(options.limit)?;
+            refusal_is_recorded(&out, act(args, &out))
+        }
+    }
+}
+
+fn arm(seconds: u32) -> Result<(), Stop> {
+    limit::arm(seconds).map_err(|errno| fault("the time limit can't be set", errno))
+}
+
+/// An act that was refused says so like any other probe.
+fn refusal_is_recorded(out: &Out<'_>, end: Result<i32, Stop>) -> Result<i32, Stop> {
+    match end {
+        Err(refused @ Stop::Refused { .. }) => Ok(code(&out.report(Err(refused))?)),
+        other => other,
+    }
+}
+
+/// The exit code that goes with a record.
+pub(crate) fn code(record: &Record) -> i32 {
+    match &record.outcome {
+        Outcome::Succeeded => exit::SUCCEEDED,
+        Outcome::Refused { .. } => exit::REFUSED,
+        Outcome::Killed { signal } => exit::SIGNAL_BASE + sys::signal_number(signal),
+    }
+}

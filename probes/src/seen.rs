@@ -1,0 +1,94 @@
+//! What a probe function returns: [`Seen`], and the reasons it can [`Stop`].
+
+use nix::errno::Errno;
+
+use crate::record::{Detail, Outcome, Record, Value};
+use crate::usage::UsageError;
+
+/// The most bytes of any one text in a record.
+pub(crate) const TEXT_CAP: usize = 4096;
+/// The most names of any one list in a record.
+const NAMES_CAP: usize = 4096;
+
+/// Success with what was seen, or why it ended earlier.
+pub(crate) type Seen = Result<Detail, Stop>;
+
+/// Why a probe ended without doing all of its act.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The kernel said no: an observation.
+    Refused {
+        /// The call that failed.
+        call: &'static str,
+        /// What it said.
+        errno: Errno,
+    },
+    /// The call was wrong: nothing was tried.
+    Usage(UsageError),
+    /// Something happened from which nothing can be learnt.
+    Fault(String),
+    /// The time limit ran out.
+    TimedOut,
+}
+
+impl From<UsageError> for Stop {
+    fn from(error: UsageError) -> Self {
+        Self::Usage(error)
+    }
+}
+
+/// Names the call whose failure ends the probe.
+pub(crate) trait At<T> {
+    /// Turns an error into a refusal of `call`.
+    fn at(self, call: &'static str) -> Result<T, Stop>;
+}
+
+impl<T> At<T> for nix::Result<T> {
+    fn at(self, call: &'static str) -> Result<T, Stop> {
+        self.map_err(|errno| Stop::Refused { call, errno })
+    }
+}
+
+/// Nothing but the success itself.
+pub(crate) fn done() -> Seen {
+    Ok(Detail::new())
+}
+
+/// A detail of the members given.
+pub(crate) fn seen<const N: usize>(members: [(&str, Value); N]) -> Seen {
+    Ok(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// Bytes as capped, lossy text.
+pub(crate) fn text(bytes: &[u8]) -> Value {
+    let capped = &bytes[..bytes.len().min(TEXT_CAP)];
+    Value::Text(String::from_utf8_lossy(capped).into_owned())
+}
+
+/// A sorted, capped list of names.
+pub(crate) fn names(mut names: Vec<String>) -> Value {
+    names.sort();
+    names.truncate(NAMES_CAP);
+    Value::Names(names)
+}
+
+/// The record of a probe that succeeded or was refused; any other end has none.
+pub(crate) fn record(probe: &str, seen: Seen) -> Result<Record, Stop> {
+    let (outcome, detail) = match seen {
+        Ok(detail) => (Outcome::Succeeded, detail),
+        Err(Stop::Refused { call, errno }) => {
+            let refused = Outcome::Refused { errno: errno_name(errno), call: call.to_owned() };
+            (refused, Detail::new())
+        }
+        Err(other) => return Err(other),
+    };
+    Ok(Record { probe: probe.to_owned(), outcome, detail })
+}
+
+/// `EROFS` and the like.
+fn errno_name(errno: Errno) -> String {
+    match errno {
+        Errno::UnknownErrno => "EUNKNOWN".to_owned(),
+        known => format!("{known:?}"),
+    }
+}

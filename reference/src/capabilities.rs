@@ -1,0 +1,165 @@
+//! What is claimed on this host, and what one run enforced: one table, cut down by what holds.
+
+use std::collections::BTreeMap;
+
+use boxproof_cases::protocol::{
+    Capabilities, ClaimLevel, Command, EnvBase, EnvPolicy, Mode, Network, PROTOCOL, Policy,
+    Protect, Run, RunRequest, TmpPolicy,
+};
+
+use crate::mechanism::{bubblewrap, unconfined};
+use crate::run;
+
+/// Who can keep a claim.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// The supervisor and the inner stage, whatever the mechanism.
+    Any,
+    /// Confinement only.
+    Box,
+}
+
+use By::{Any, Box as Boxed};
+use ClaimLevel::{Enforced, Partial};
+
+/// Every claim. What is not here is not claimed.
+const CLAIMS: [(&str, By, ClaimLevel); 36] = [
+    ("fs.write", Boxed, Enforced),
+    ("fs.read_only", Boxed, Enforced),
+    ("fs.extra_write_roots", Boxed, Enforced),
+    ("fs.deny_write", Boxed, Enforced),
+    ("fs.read_deny", Boxed, Enforced),
+    ("fs.read_deny_in_writable", Boxed, Enforced),
+    ("fs.metadata", Boxed, Enforced),
+    ("fs.mask_holds", Boxed, Enforced),
+    ("tmp.private", Boxed, Enforced),
+    ("protect.present", Boxed, Enforced),
+    ("net.none", Boxed, Enforced),
+    ("net.host", Any, Enforced),
+    ("unix_socket.filter", Boxed, Partial),
+    ("unix_socket.abstract", Boxed, Enforced),
+    ("env.inherit", Any, Enforced),
+    ("env.allowlist", Any, Enforced),
+    ("env.scrub", Any, Enforced),
+    ("env.launcher_hidden", Boxed, Enforced),
+    ("proc.isolated", Boxed, Enforced),
+    ("proc.fds_closed", Any, Enforced),
+    ("proc.sys_readonly", Boxed, Enforced),
+    ("kernel.no_new_privs", Boxed, Enforced),
+    ("kernel.caps_dropped", Boxed, Enforced),
+    ("tty.no_injection", Boxed, Enforced),
+    ("exec.exit_code", Any, Enforced),
+    ("exec.signal_code", Any, Enforced),
+    ("exec.not_found", Any, Enforced),
+    ("exec.streams", Any, Enforced),
+    ("exec.argv", Any, Enforced),
+    ("supervise.tree_dead", Any, Enforced),
+    ("supervise.term_reaches_command", Any, Enforced),
+    ("supervise.launcher_death", Any, Enforced),
+    ("supervise.timeout", Any, Enforced),
+    ("supervise.grace", Any, Enforced),
+    // Not claimed, and said so where it was asked for.
+    ("protect.absent", Boxed, ClaimLevel::None),
+    ("fs.read_allowlist", Boxed, ClaimLevel::None),
+];
+
+const LIMITS: [&str; 10] = [
+    "A hard link made before the run reaches the same file under its other name.",
+    "A second mount of the same file outside the view is not masked.",
+    "Protected names, deny_read and deny_write hold for what exists when the run starts; a deny of an absent path is refused.",
+    "Protected names are looked for directly below the workspace and the writable roots, not in nested repositories.",
+    "Host unix sockets bound after the start, under a relative name, or in another network namespace are not masked; /run is empty inside.",
+    "A protected or write-denied path that is a symbolic link in a writable root is refused.",
+    "Folders above a denied path inside a writable root are mount points: renames and hard links across them fail (EXDEV, EBUSY).",
+    "Paths are looked up before the sandbox is built; a path that another process replaces in between is not noticed.",
+    "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
+    "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage leaves the command running.",
+];
+
+/// The claims of `mechanism`.
+pub(crate) fn claims(mechanism: &str) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
+    let all = mechanism == bubblewrap::NAME;
+    let kept = CLAIMS.iter().filter(move |(_, by, _)| all || *by == Any);
+    kept.map(|(name, _, level)| match *name {
+        "unix_socket.abstract" if !bubblewrap::scopes_sockets() => (*name, Partial),
+        _ => (*name, *level),
+    })
+}
+
+/// What a run of `policy` by `mechanism` enforced.
+pub(crate) fn enforced(mechanism: &str, policy: &Policy) -> BTreeMap<String, ClaimLevel> {
+    let asked = claims(mechanism).filter(|(name, _)| is_asked(name, policy));
+    let mut map: BTreeMap<String, ClaimLevel> =
+        asked.map(|(name, level)| (name.to_owned(), level)).collect();
+    if let Some(level) = map.get_mut("unix_socket.abstract") {
+        // A network namespace of its own has none but its own, whatever Landlock can do.
+        let alone = policy.network == Network::None {};
+        *level = if alone || bubblewrap::scopes_sockets() { Enforced } else { ClaimLevel::None };
+    }
+    map
+}
+
+fn is_asked(capability: &str, policy: &Policy) -> bool {
+    match capability {
+        "fs.read_only" => policy.mode == Mode::ReadOnly,
+        "fs.extra_write_roots" => !policy.writable.is_empty(),
+        "fs.deny_write" => !policy.deny_write.is_empty(),
+        "fs.read_deny" | "fs.read_deny_in_writable" => !policy.deny_read.is_empty(),
+        "protect.present" | "protect.absent" => policy.protect == Protect::Metadata,
+        "tmp.private" => policy.tmp == TmpPolicy::Private,
+        "net.none" => policy.network == Network::None {},
+        "net.host" => policy.network == Network::Host {},
+        "env.inherit" => policy.env.base == EnvBase::Inherit,
+        "env.allowlist" => policy.env.base == EnvBase::Clear,
+        "env.scrub" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
+        "fs.read_allowlist" => false,
+        _ => true,
+    }
+}
+
+/// What holds on this host, found by running a command in a box.
+pub(crate) fn found(prefix: &[&str]) -> Capabilities {
+    let confined = trial(prefix, Mode::ReadOnly);
+    let mut limits: Vec<String> = LIMITS.map(str::to_owned).into();
+    let mut mechanisms = Vec::new();
+    match confined {
+        Ok(()) => mechanisms.push(bubblewrap::NAME.to_owned()),
+        Err(reason) => limits.push(format!("bubblewrap does not work here: {reason}")),
+    }
+    match trial(prefix, Mode::Unconfined) {
+        Ok(()) => mechanisms.push(unconfined::NAME.to_owned()),
+        Err(reason) => limits.push(format!("not even mode unconfined works here: {reason}")),
+    }
+    let mechanism = mechanisms.first().cloned().unwrap_or_else(|| "none".to_owned());
+    let claimed = claims(&mechanism).filter(|(_, level)| *level != ClaimLevel::None);
+    let claimed = claimed.filter(|_| !mechanisms.is_empty());
+    Capabilities {
+        protocol: PROTOCOL,
+        name: "refbox".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        claims: claimed.map(|(name, level)| (name.to_owned(), level)).collect(),
+        mechanism,
+        mechanisms,
+        limits,
+    }
+}
+
+/// A folder every host has and that holds no `bwrap`: one in the workspace is not trusted.
+const TRIAL_FOLDER: &str = "/etc";
+
+/// Runs a harmless command in `mode`; why that failed, if it did.
+fn trial(prefix: &[&str], mode: Mode) -> Result<(), String> {
+    let command = Command::Argv(vec!["true".to_owned()]);
+    let env = EnvPolicy { base: EnvBase::Clear, ..EnvPolicy::default() };
+    let request = RunRequest {
+        protocol: PROTOCOL,
+        policy: Policy { mode, env, ..Policy::new(TRIAL_FOLDER) },
+        run: Run { capture: true, ..Run::new(command, TRIAL_FOLDER) },
+    };
+    let tried = run::attempt(prefix, &request).map_err(|refusal| refusal.to_string())?;
+    match (tried.refusal, tried.outcome.ended) {
+        (Some(refusal), _) => Err(refusal.to_string()),
+        (None, Some(crate::control::Report::Exited(0))) => Ok(()),
+        (None, ended) => Err(format!("a trial command ended with {ended:?}")),
+    }
+}

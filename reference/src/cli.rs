@@ -1,0 +1,76 @@
+//! The command line: verbs and their help.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use boxproof_cases::protocol::exit;
+use clap::{Parser, Subcommand};
+
+use crate::{capabilities, run};
+
+const EXAMPLES: &str = "\
+Examples:
+  refbox capabilities
+  refbox run --request request.json --result result.json
+
+A request: {\"protocol\": 1, \"policy\": {\"workspace\": \"/w\"},
+            \"run\": {\"command\": {\"argv\": [\"id\"]}, \"cwd\": \"/w\"}}";
+
+const RUN_EXIT: &str = "\
+Exit codes: the command's own; 128+n if it died of signal n; 124 after a timeout; 126 if nothing
+was started; 127 if the program was not found. The result file tells these apart.
+
+Example:
+  refbox run --request request.json --result result.json";
+
+/// A sandbox that answers the boxproof backend protocol.
+#[derive(Debug, Parser)]
+#[command(name = "refbox", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print what can be enforced on this host, as JSON, found out by doing it
+    #[command(after_help = "Example:\n  refbox capabilities")]
+    Capabilities,
+    /// Run a command under a policy
+    #[command(after_help = RUN_EXIT)]
+    Run {
+        /// The request: JSON with protocol, policy and run
+        #[arg(long, value_name = "FILE")]
+        request: PathBuf,
+        /// Where the result is written, also when nothing was started
+        #[arg(long, value_name = "FILE")]
+        result: PathBuf,
+    },
+}
+
+/// Runs one verb; returns the exit code.
+pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
+    let words = std::iter::once(OsString::from("refbox")).chain(args);
+    match Cli::try_parse_from(words) {
+        Err(error) => {
+            // Where even this cannot be printed, the exit code still tells.
+            let _unprintable = error.print();
+            error.exit_code()
+        }
+        Ok(Cli { verb: Verb::Run { request, result } }) => run::run(prefix, &request, &result),
+        Ok(Cli { verb: Verb::Capabilities }) => capabilities(prefix),
+    }
+}
+
+fn capabilities(prefix: &[&str]) -> i32 {
+    match serde_json::to_string_pretty(&capabilities::found(prefix)) {
+        Ok(text) => {
+            println!("{text}");
+            0
+        }
+        Err(error) => {
+            eprintln!("refbox: {error}");
+            exit::REFUSED
+        }
+    }
+}

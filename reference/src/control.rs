@@ -1,0 +1,207 @@
+//! The control socket between supervisor and inner stage: [`Report`] one way, [`Order`] the other.
+//!
+//! One message is one packet of six bytes: tag, detail, little-endian number.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recv, recvmsg, send,
+    sendmsg, socketpair,
+};
+
+use crate::sys;
+
+/// Bytes in one message.
+const PACKET: usize = 6;
+
+/// What the inner stage was doing when it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failed {
+    /// Locking itself or the command down.
+    Confine,
+    /// Entering the working directory.
+    Chdir,
+    /// Executing the program.
+    Exec,
+}
+
+/// What the inner stage tells the supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// The inner stage runs; a descriptor of its process comes with the packet.
+    Hello,
+    /// The command was executed.
+    Started,
+    /// The command could not be executed, with the errno.
+    Failed(Failed, i32),
+    /// The command exited with this code.
+    Exited(i32),
+    /// The command died of this signal.
+    Signalled(i32),
+}
+
+/// What the supervisor tells the inner stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Send this signal to the command's process group.
+    Signal(i32),
+    /// Kill everything and exit.
+    Kill,
+}
+
+fn pack(tag: u8, detail: u8, number: i32) -> [u8; PACKET] {
+    let [a, b, c, d] = number.to_le_bytes();
+    [tag, detail, a, b, c, d]
+}
+
+fn unpack(bytes: &[u8]) -> Option<(u8, u8, i32)> {
+    let [tag, detail, a, b, c, d] = *<&[u8; PACKET]>::try_from(bytes).ok()?;
+    Some((tag, detail, i32::from_le_bytes([a, b, c, d])))
+}
+
+impl Report {
+    /// As bytes on the socket.
+    pub(crate) fn encode(self) -> [u8; PACKET] {
+        match self {
+            Self::Hello => pack(b'H', 0, 0),
+            Self::Started => pack(b'S', 0, 0),
+            Self::Failed(Failed::Confine, errno) => pack(b'F', b'l', errno),
+            Self::Failed(Failed::Chdir, errno) => pack(b'F', b'c', errno),
+            Self::Failed(Failed::Exec, errno) => pack(b'F', b'x', errno),
+            Self::Exited(code) => pack(b'X', 0, code),
+            Self::Signalled(signal) => pack(b'D', 0, signal),
+        }
+    }
+
+    /// From bytes on the socket; `None` if they are no message of ours.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        Some(match unpack(bytes)? {
+            (b'H', 0, 0) => Self::Hello,
+            (b'S', 0, 0) => Self::Started,
+            (b'F', b'l', errno) => Self::Failed(Failed::Confine, errno),
+            (b'F', b'c', errno) => Self::Failed(Failed::Chdir, errno),
+            (b'F', b'x', errno) => Self::Failed(Failed::Exec, errno),
+            (b'X', 0, code) => Self::Exited(code),
+            (b'D', 0, signal) => Self::Signalled(signal),
+            _ => return None,
+        })
+    }
+}
+
+impl Order {
+    /// As bytes on the socket.
+    pub(crate) fn encode(self) -> [u8; PACKET] {
+        match self {
+            Self::Signal(number) => pack(b's', 0, number),
+            Self::Kill => pack(b'k', 0, 0),
+        }
+    }
+
+    /// From bytes on the socket; `None` if they are no message of ours.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        Some(match unpack(bytes)? {
+            (b's', 0, number) => Self::Signal(number),
+            (b'k', 0, 0) => Self::Kill,
+            _ => return None,
+        })
+    }
+}
+
+/// A connected pair: the supervisor's end and the inner stage's.
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let family = nix::sys::socket::AddressFamily::Unix;
+    Ok(socketpair(family, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?)
+}
+
+/// Sends one message; a peer that is gone is the reader's business, not an error here.
+pub(crate) fn post(socket: impl AsFd, packet: [u8; PACKET]) -> io::Result<()> {
+    match send(socket.as_fd().as_raw_fd(), &packet, MsgFlags::MSG_NOSIGNAL) {
+        Ok(_) | Err(Errno::EPIPE | Errno::ECONNRESET) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Waits for one order; `None` once the supervisor is gone.
+pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
+    let mut packet = [0; PACKET];
+    match recv(socket.as_fd().as_raw_fd(), &mut packet, MsgFlags::empty()) {
+        Ok(0) | Err(Errno::ECONNRESET) => Ok(None),
+        Ok(length) => Order::decode(&packet[..length])
+            .map(Some)
+            .ok_or_else(|| io::Error::other("the supervisor sent an unknown order")),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Sends [`Report::Hello`] with `process`, a descriptor of the sender: unlike a number it cannot
+/// come to mean another process.
+pub(crate) fn hello(socket: impl AsFd, process: &OwnedFd) -> io::Result<()> {
+    let packet = Report::Hello.encode();
+    let rights = [process.as_raw_fd()];
+    let parts = [ControlMessage::ScmRights(&rights)];
+    let socket = socket.as_fd().as_raw_fd();
+    sendmsg::<()>(socket, &[IoSlice::new(&packet)], &parts, MsgFlags::MSG_NOSIGNAL, None)?;
+    Ok(())
+}
+
+/// The next report with the descriptor that came with it; `None` once nobody can send any more.
+pub(crate) fn next_report(socket: impl AsFd) -> io::Result<Option<(Report, Option<OwnedFd>)>> {
+    let mut packet = [0; PACKET];
+    let mut buffers = [IoSliceMut::new(&mut packet)];
+    let mut space = cmsg_space!(RawFd);
+    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+    let received = recvmsg::<()>(socket.as_fd().as_raw_fd(), &mut buffers, Some(&mut space), flags);
+    let message = match received {
+        Err(Errno::ECONNRESET) => return Ok(None),
+        other => other?,
+    };
+    let length = message.bytes;
+    let sent = message.cmsgs()?.find_map(|part| match part {
+        ControlMessageOwned::ScmRights(fds) => fds.first().copied(),
+        _ => None,
+    });
+    let sent = sent.map(sys::adopt).transpose()?;
+    if length == 0 {
+        return Ok(None);
+    }
+    let report = Report::decode(&packet[..length])
+        .ok_or_else(|| io::Error::other("the inner stage sent an unknown report"))?;
+    Ok(Some((report, sent)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(Report::Hello)]
+    #[case(Report::Started)]
+    #[case(Report::Failed(Failed::Confine, 1))]
+    #[case(Report::Failed(Failed::Chdir, 2))]
+    #[case(Report::Failed(Failed::Exec, 13))]
+    #[case(Report::Exited(255))]
+    #[case(Report::Signalled(9))]
+    fn reports_round_trip(#[case] report: Report) {
+        assert_eq!(Report::decode(&report.encode()), Some(report));
+    }
+
+    #[rstest]
+    #[case(Order::Signal(15))]
+    #[case(Order::Kill)]
+    fn orders_round_trip(#[case] order: Order) {
+        assert_eq!(Order::decode(&order.encode()), Some(order));
+    }
+
+    #[rstest]
+    #[case::short(b"S".as_slice())]
+    #[case::unknown_tag(b"?\0\0\0\0\0".as_slice())]
+    #[case::unknown_detail(b"F?\0\0\0\0".as_slice())]
+    fn garbage_is_no_message(#[case] bytes: &[u8]) {
+        assert_eq!(Report::decode(bytes), None);
+        assert_eq!(Order::decode(bytes), None);
+    }
+}

@@ -1,0 +1,55 @@
+//! Why a run is declined or failed: [`Refusal`], the protocol's error before it is written down.
+
+use std::path::Path;
+
+use boxproof_cases::protocol::{ErrorKind, RunError, WirePath};
+
+/// A reason not to run, or not to go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Refusal {
+    /// What kind of thing went wrong.
+    pub(crate) kind: ErrorKind,
+    /// One sentence that names the thing and says what to do.
+    pub(crate) message: String,
+    /// Line in the request (from 1), if the request is at fault.
+    pub(crate) line: Option<u64>,
+}
+
+impl Refusal {
+    /// A refusal of `kind`.
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), line: None }
+    }
+
+    /// The request is not well-formed.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidRequest, message)
+    }
+
+    /// The policy asks for what cannot be enforced here.
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
+    /// The sandbox could not be set up.
+    pub(crate) fn setup(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Setup, message)
+    }
+
+    /// A system call of ours failed while `what` was being done.
+    pub(crate) fn os(what: &str, error: impl std::fmt::Display) -> Self {
+        Self::setup(format!("{what}: {error}"))
+    }
+
+    /// As the result file says it; `request` is named where it is at fault.
+    pub(crate) fn to_wire(&self, request: &Path) -> RunError {
+        let at_fault = self.kind == ErrorKind::InvalidRequest;
+        RunError {
+            kind: self.kind,
+            message: self.message.clone(),
+            file: at_fault.then(|| WirePath::from(request)),
+            line: self.line,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Real paths: follows links one by one and remembers where each stood ([`Found`]).
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use super::reach;
+
+/// Links followed before a path counts as a loop (the kernel's own limit).
+const MAX_LINKS: usize = 40;
+
+/// Something that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Its path without links, `.`, `..` or repeated slashes.
+    pub(crate) real: PathBuf,
+    /// Whether it is a folder.
+    pub(crate) folder: bool,
+    /// Where the links stood that led there (real paths), in order.
+    pub(crate) links: Vec<PathBuf>,
+    /// Whether this user can get there without any capability. The command has none, and neither
+    /// has, in such a folder, the helper that would mount something there.
+    pub(crate) reachable: bool,
+}
+
+impl Found {
+    /// What stands at `real`, a path without links.
+    pub(super) fn at(real: PathBuf, folder: bool, links: Vec<PathBuf>) -> Self {
+        let reachable = reach::is_reachable(&real);
+        Self { real, folder, links, reachable }
+    }
+}
+
+/// `path` with what is there, if anything is.
+pub(super) fn entry(path: &Path) -> Option<(PathBuf, Found)> {
+    find(path).map(|found| (path.to_owned(), found))
+}
+
+/// Follows `path` (absolute) to what is there; `None` if that is nothing, or out of our reach.
+pub(super) fn find(path: &Path) -> Option<Found> {
+    let mut ahead: VecDeque<OsString> = parts(path);
+    let mut real = PathBuf::from("/");
+    let mut links = Vec::new();
+    while let Some(part) = ahead.pop_front() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&part);
+        match fs::symlink_metadata(&next).ok()? {
+            found if found.is_symlink() => {
+                let target = fs::read_link(&next).ok()?;
+                links.push(next);
+                if links.len() > MAX_LINKS {
+                    return None;
+                }
+                follow(&target, &mut real, &mut ahead);
+            }
+            _ => real = next,
+        }
+    }
+    let folder = fs::symlink_metadata(&real).ok()?.is_dir();
+    Some(Found::at(real, folder, links))
+}
+
+fn follow(target: &Path, real: &mut PathBuf, ahead: &mut VecDeque<OsString>) {
+    if target.is_absolute() {
+        *real = PathBuf::from("/");
+    }
+    for part in parts(target).into_iter().rev() {
+        ahead.push_front(part);
+    }
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    let kept = |part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    };
+    path.components().filter_map(kept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use std::os::unix::fs::symlink;
+
+    #[rstest]
+    #[case::plain("d/f", Some("d/f"), &[])]
+    #[case::dots("d/../d//./f", Some("d/f"), &[])]
+    #[case::link("l/f", Some("d/f"), &["l"])]
+    #[case::dots_after_link("l/../f2", Some("f2"), &["l"])]
+    #[case::chain("l2", Some("d"), &["l2", "l"])]
+    #[case::loop_("o", None, &[])]
+    #[case::dangling("g", None, &[])]
+    #[case::absent("x", None, &[])]
+    fn links_are_followed(#[case] path: &str, #[case] real: Option<&str>, #[case] links: &[&str]) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir(root.join("d")).unwrap();
+        fs::write(root.join("d/f"), "").unwrap();
+        fs::write(root.join("f2"), "").unwrap();
+        symlink("d", root.join("l")).unwrap();
+        symlink(root.join("l"), root.join("l2")).unwrap();
+        symlink("o", root.join("o")).unwrap();
+        symlink("nothing", root.join("g")).unwrap();
+        let found = find(&root.join(path));
+        assert_eq!(found.as_ref().map(|f| f.real.clone()), real.map(|r| root.join(r)));
+        let expected: Vec<_> = links.iter().map(|link| root.join(link)).collect();
+        assert_eq!(found.map(|f| f.links).unwrap_or_default(), expected);
+    }
+}

@@ -1,0 +1,64 @@
+//! Path sockets bound on the host, from the kernel's own table.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
+
+use super::reach::is_reachable;
+
+/// Bound sockets whose path leads to a socket today. One that the command cannot get to anyway is
+/// left out: nothing could be mounted there either.
+pub(super) fn bound() -> Vec<PathBuf> {
+    let table = fs::read("/proc/net/unix").unwrap_or_default();
+    let table = String::from_utf8_lossy(&table).into_owned();
+    let mut sockets: Vec<PathBuf> = paths(&table)
+        .filter_map(|path| fs::canonicalize(path).ok())
+        .filter(is_socket)
+        .filter(|path| is_reachable(path))
+        .collect();
+    sockets.sort();
+    sockets.dedup();
+    sockets
+}
+
+fn is_socket(path: &PathBuf) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
+/// The absolute paths in a table of seven columns and a path.
+fn paths(table: &str) -> impl Iterator<Item = PathBuf> + '_ {
+    table.lines().skip(1).filter_map(path_of)
+}
+
+fn path_of(line: &str) -> Option<PathBuf> {
+    let mut rest = line;
+    for _ in 0..7 {
+        rest = rest.trim_start().split_once(' ')?.1;
+    }
+    let path = rest.trim_start_matches(' ');
+    path.starts_with('/').then(|| PathBuf::from(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_read() {
+        let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01  1234 /run/a b.sock\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 123456 @abstract\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 99\n\
+            0000000000000000: 00000002 00000000 00010000 0002 01 7 /x\n";
+        let found: Vec<_> = paths(table).collect();
+        assert_eq!(found, [PathBuf::from("/run/a b.sock"), PathBuf::from("/x")]);
+    }
+
+    #[test]
+    fn a_bound_socket_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("s");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert!(bound().contains(&path));
+    }
+}

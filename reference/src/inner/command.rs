@@ -1,0 +1,123 @@
+//! The last steps before the command: session, streams, lock-down, working directory, exec.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+
+use nix::errno::Errno;
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::{self, AccessFlags};
+
+use super::{Streams, filter};
+use crate::control::{Failed, Report};
+use crate::launch::{Hold, Launch};
+use crate::sys;
+
+/// Where programs are looked up when the command's environment has no PATH.
+const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
+
+/// Becomes the command; returns (an exit code nobody sees) only if that failed, after saying why.
+pub(super) fn run(launch: &Launch, streams: &Streams, failure: &OwnedFd) -> i32 {
+    let (what, errno) = match become_command(launch, streams) {
+        Ok(never) => match never {},
+        Err(failed) => failed,
+    };
+    let report = Report::Failed(what, errno as i32);
+    // If even this cannot be written the pipe is cut, which the parent takes for an exec.
+    match unistd::write(failure, &report.encode()) {
+        Ok(_) => 0,
+        Err(_) => std::process::abort(),
+    }
+}
+
+fn become_command(
+    launch: &Launch,
+    streams: &Streams,
+) -> Result<std::convert::Infallible, (Failed, Errno)> {
+    take_over(streams).map_err(|errno| (Failed::Confine, errno))?;
+    if let Hold::Namespace { scope_sockets } = launch.hold {
+        confine(scope_sockets).map_err(|errno| (Failed::Confine, errno))?;
+    }
+    unistd::chdir(launch.cwd.as_c_str()).map_err(|errno| (Failed::Chdir, errno))?;
+    Err((Failed::Exec, execute(&launch.argv, &launch.env)))
+}
+
+/// New session (no terminal to type into), the command's own streams, clean signal state.
+fn take_over(streams: &Streams) -> nix::Result<()> {
+    unistd::setsid()?;
+    unistd::dup2_stdin(&streams.stdin)?;
+    unistd::dup2_stdout(&streams.stdout)?;
+    unistd::dup2_stderr(&streams.stderr)?;
+    sys::default_action(Signal::SIGPIPE).map_err(|error| errno_of(&error))?;
+    SigSet::empty().thread_set_mask()
+}
+
+fn confine(scope_sockets: bool) -> nix::Result<()> {
+    if scope_sockets {
+        sys::scope_abstract_sockets().map_err(|error| errno_of(&error))?;
+    }
+    filter::install().map_err(|error| errno_of(&error))
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw)
+}
+
+/// Executes the first candidate that can be; the errno a shell would name otherwise.
+fn execute(argv: &[CString], env: &[CString]) -> Errno {
+    let named = argv[0].to_bytes().contains(&b'/');
+    let mut verdict = Errno::ENOENT;
+    for candidate in candidates(&argv[0], env) {
+        let Err(errno) = unistd::execve(&candidate, argv, env);
+        match errno {
+            Errno::ENOENT | Errno::ENOTDIR => {}
+            // A folder of PATH that cannot be entered says nothing about the program.
+            Errno::EACCES if !named && unistd::access(&*candidate, AccessFlags::F_OK).is_err() => {}
+            Errno::EACCES => verdict = errno,
+            other => return other,
+        }
+    }
+    verdict
+}
+
+/// The files `program` may mean: itself if it has a slash, else one in each folder of PATH.
+fn candidates(program: &CStr, env: &[CString]) -> Vec<CString> {
+    let name = program.to_bytes();
+    if name.is_empty() {
+        return Vec::new();
+    }
+    if name.contains(&b'/') {
+        return vec![program.to_owned()];
+    }
+    let path = env.iter().find_map(|pair| pair.to_bytes().strip_prefix(b"PATH="));
+    let folders = path.unwrap_or(DEFAULT_PATH).split(|byte| *byte == b':');
+    folders.filter_map(|folder| CString::new(join(folder, name)).ok()).collect()
+}
+
+fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    let folder = if folder.is_empty() { b"." } else { folder };
+    [folder, b"/", name].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::slash("./x", &["PATH=/a"], &["./x"])]
+    #[case::path("x", &["A=1", "PATH=/a:/b"], &["/a/x", "/b/x"])]
+    #[case::empty_element("x", &["PATH=:/b"], &["./x", "/b/x"])]
+    #[case::no_path("x", &[], &["/usr/local/bin/x", "/usr/bin/x", "/bin/x"])]
+    #[case::empty_name("", &["PATH=/a"], &[])]
+    fn programs_are_looked_up(
+        #[case] program: &str,
+        #[case] env: &[&str],
+        #[case] expected: &[&str],
+    ) {
+        let strings = |texts: &[&str]| -> Vec<CString> {
+            texts.iter().map(|text| CString::new(*text).unwrap()).collect()
+        };
+        let program = CString::new(program).unwrap();
+        assert_eq!(candidates(&program, &strings(env)), strings(expected));
+    }
+}

@@ -1,0 +1,125 @@
+//! The seccomp filter: what namespaces and dropped capabilities leave open.
+
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// Calls that reach state no namespace separates: kernel keyrings, and rings whose operations
+/// bypass every later filter.
+const CLOSED_CALLS: [i64; 6] = [
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// Terminal requests that put bytes into the terminal's input (TIOCSTI; TIOCLINUX pastes).
+const CLOSED_REQUESTS: [u64; 2] = [0x5412, 0x541C];
+
+/// Installs the filter for this process and its descendants; sets no_new_privs.
+pub(super) fn install() -> io::Result<()> {
+    let program = program().map_err(io::Error::other)?;
+    seccompiler::apply_filter(&program).map_err(io::Error::other)
+}
+
+fn program() -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
+        CLOSED_CALLS.into_iter().map(|call| (call, Vec::new())).collect();
+    let requests: Result<Vec<SeccompRule>, _> = CLOSED_REQUESTS.into_iter().map(request).collect();
+    rules.insert(libc::SYS_ioctl, requests?);
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let refuse = SeccompAction::Errno(libc::EPERM as u32);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?;
+    Ok(with_x32_closed(filter.try_into()?))
+}
+
+/// The kernel reads 32 bits of the request, so only those are compared.
+fn request(number: u64) -> Result<SeccompRule, seccompiler::BackendError> {
+    let width = SeccompCmpArgLen::Dword;
+    SeccompRule::new(vec![SeccompCondition::new(1, width, SeccompCmpOp::Eq, number)?])
+}
+
+/// x32 calls share the architecture mark of x86_64 but not its numbers: all answer ENOSYS.
+#[cfg(target_arch = "x86_64")]
+fn with_x32_closed(program: BpfProgram) -> BpfProgram {
+    /// `__X32_SYSCALL_BIT`.
+    const X32: u32 = 0x4000_0000;
+    let statement =
+        |code: u32, k: u32, jf: u8| seccompiler::sock_filter { code: code as u16, jt: 0, jf, k };
+    let answer = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+    let mut whole = vec![
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, X32, 1),
+        statement(libc::BPF_RET | libc::BPF_K, answer, 0),
+    ];
+    whole.extend(program);
+    whole
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn with_x32_closed(program: BpfProgram) -> BpfProgram {
+    program
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::raw::call;
+    use rstest::rstest;
+
+    /// `KEYCTL_GET_KEYRING_ID` of the session keyring.
+    const KEYCTL: (i64, [i64; 3]) = (libc::SYS_keyctl, [0, -3, 0]);
+
+    fn ioctl(request: i64) -> (i64, [i64; 3]) {
+        // Descriptor -1: past the filter the kernel answers EBADF, whatever the request.
+        (libc::SYS_ioctl, [-1, request, 0])
+    }
+
+    /// What `(number, args)` gives in a thread of its own with the filter, and without.
+    fn with_and_without(act: (i64, [i64; 3])) -> [Result<i64, i32>; 2] {
+        let filtered = std::thread::spawn(move || {
+            install().unwrap();
+            call(act.0, act.1)
+        });
+        [filtered.join().unwrap(), call(act.0, act.1)]
+    }
+
+    #[rstest]
+    #[case::tiocsti(ioctl(0x5412), libc::EBADF)]
+    #[case::high_bits_hide_nothing(ioctl(0x1_0000_5412), libc::EBADF)]
+    #[case::tioclinux(ioctl(0x541C), libc::EBADF)]
+    #[case::io_uring((libc::SYS_io_uring_enter, [-1, 0, 0]), libc::EBADF)]
+    #[case::request_key((libc::SYS_request_key, [0, 0, 0]), libc::EFAULT)]
+    fn closed_calls_are_refused(#[case] act: (i64, [i64; 3]), #[case] open: i32) {
+        assert_eq!(with_and_without(act), [Err(libc::EPERM), Err(open)]);
+    }
+
+    #[test]
+    fn keyrings_are_closed() {
+        let [with, without] = with_and_without(KEYCTL);
+        assert_eq!(with, Err(libc::EPERM));
+        assert_ne!(without, Err(libc::EPERM));
+    }
+
+    #[rstest]
+    #[case::window_size(ioctl(0x5413), Err(libc::EBADF))]
+    #[case::plain_call((libc::SYS_getppid, [0, 0, 0]), Ok(i64::from(std::os::unix::process::parent_id())))]
+    fn everything_else_passes(#[case] act: (i64, [i64; 3]), #[case] expected: Result<i64, i32>) {
+        assert_eq!(with_and_without(act), [expected, expected]);
+    }
+
+    /// The kernel's own answer is the same where it has no x32, so the program itself is looked at.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn x32_numbers_are_turned_away_first() {
+        let program = program().unwrap();
+        let first: Vec<_> = program[..3].iter().map(|step| (step.code, step.jf, step.k)).collect();
+        let answer = 0x0005_0000 | libc::ENOSYS as u32;
+        assert_eq!(first, [(0x20, 0, 0), (0x35, 1, 0x4000_0000), (0x06, 0, answer)]);
+    }
+}

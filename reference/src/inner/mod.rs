@@ -1,0 +1,162 @@
+//! The inner stage: runs inside the box, starts the command, reports how it ended.
+//!
+//! In a namespace it is pid 1, so that its exit ends whatever the command left behind, and it is
+//! not dumpable, so that the command finds nothing of the launcher under `/proc/1`.
+
+mod command;
+mod filter;
+mod survivors;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use crate::control::{self, Order, Report};
+use crate::launch::{Hold, Launch};
+use crate::sys;
+
+/// The hidden verb that starts the inner stage; five descriptor numbers follow it.
+pub(crate) const VERB: &str = "__inner";
+
+/// The command's standard streams, until it has them.
+struct Streams {
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+}
+
+/// Runs the stage; the exit code only matters where the supervisor heard nothing.
+pub(crate) fn main(args: &[OsString]) -> i32 {
+    match stage(args) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("refbox: inner stage: {error}");
+            1
+        }
+    }
+}
+
+fn stage(args: &[OsString]) -> io::Result<()> {
+    let [launch, control, stdin, stdout, stderr] = handles(args)?;
+    let mut bytes = Vec::new();
+    File::from(sys::adopt(launch)?).read_to_end(&mut bytes)?;
+    let launch = Launch::decode(&bytes)?;
+    let control = sys::adopt(control)?;
+    let streams = Streams {
+        stdin: sys::adopt(stdin)?,
+        stdout: sys::adopt(stdout)?,
+        stderr: sys::adopt(stderr)?,
+    };
+    sys::seal_descriptors()?;
+    let children = prepare(launch.hold)?;
+    control::hello(&control, &sys::pidfd_open(Pid::this())?)?;
+    let Some(command) = start(&launch, streams, &control)? else { return Ok(()) };
+    let ended = watch(command, &children, &control)?;
+    if let Some(report) = ended {
+        control::post(&control, report.encode())?;
+    }
+    match launch.hold {
+        Hold::Namespace { .. } => Ok(()),
+        Hold::Subreaper => survivors::end(),
+    }
+}
+
+fn handles(args: &[OsString]) -> io::Result<[RawFd; 5]> {
+    let numbers: Option<Vec<RawFd>> =
+        args.iter().map(|arg| arg.to_str().and_then(|text| text.parse().ok())).collect();
+    numbers
+        .and_then(|numbers| numbers.try_into().ok())
+        .ok_or_else(|| io::Error::other("this verb is for refbox itself, not for you to call"))
+}
+
+/// Takes the role that `hold` names; returns where ended children are announced.
+fn prepare(hold: Hold) -> io::Result<SignalFd> {
+    match hold {
+        Hold::Namespace { .. } => nix::sys::prctl::set_dumpable(false)?,
+        Hold::Subreaper => nix::sys::prctl::set_child_subreaper(true)?,
+    }
+    sys::default_action(Signal::SIGCHLD)?;
+    let mask = SigSet::from(Signal::SIGCHLD);
+    mask.thread_block()?;
+    Ok(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
+}
+
+/// Starts the command and reports it; `None` if it could not be executed.
+fn start(launch: &Launch, streams: Streams, control: &OwnedFd) -> io::Result<Option<Pid>> {
+    let (status, failure) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    let command = sys::fork_child(|| command::run(launch, &streams, &failure))?;
+    // Only the command may hold its streams: a reader of them waits for the last holder.
+    drop((streams, failure));
+    let mut packet = Vec::new();
+    File::from(status).read_to_end(&mut packet)?;
+    if packet.is_empty() {
+        control::post(control, Report::Started.encode())?;
+        return Ok(Some(command));
+    }
+    let report = Report::decode(&packet)
+        .ok_or_else(|| io::Error::other("the command's set-up was cut short"))?;
+    control::post(control, report.encode())?;
+    Ok(None)
+}
+
+/// Follows orders until the command ended (its report) or everything is to end (`None`).
+fn watch(command: Pid, children: &SignalFd, control: &OwnedFd) -> io::Result<Option<Report>> {
+    loop {
+        let mut polled = [
+            PollFd::new(children.as_fd(), PollFlags::POLLIN),
+            PollFd::new(control.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut polled, PollTimeout::NONE) {
+            Err(Errno::EINTR) => continue,
+            other => other?,
+        };
+        let [ended, ordered] = polled.map(|fd| fd.any().unwrap_or(true));
+        if ended {
+            while children.read_signal()?.is_some() {}
+            if let Some(report) = reap(command)? {
+                return Ok(Some(report));
+            }
+        }
+        if ordered && !obey(command, control::next_order(control)?) {
+            return Ok(None);
+        }
+    }
+}
+
+/// Whether to go on after `order`. The command is not reaped yet, so its group is still its own.
+fn obey(command: Pid, order: Option<Order>) -> bool {
+    let Some(Order::Signal(number)) = order else { return false };
+    if let Ok(signal) = Signal::try_from(number) {
+        // A group that has just ended is no failure: its report follows.
+        let _gone = killpg(command, signal);
+    }
+    true
+}
+
+/// Reaps everything that ended; the report if the command is among it.
+fn reap(command: Pid) -> io::Result<Option<Report>> {
+    loop {
+        let status = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
+            Err(Errno::EINTR) => continue,
+            other => other?,
+        };
+        match status {
+            WaitStatus::Exited(pid, code) if pid == command => {
+                return Ok(Some(Report::Exited(code)));
+            }
+            WaitStatus::Signaled(pid, signal, _) if pid == command => {
+                return Ok(Some(Report::Signalled(signal as i32)));
+            }
+            _ => {}
+        }
+    }
+}

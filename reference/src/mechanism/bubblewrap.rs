@@ -1,0 +1,186 @@
+//! The plan rendered as arguments of `bwrap`, which then executes the inner stage as pid 1.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use boxproof_cases::protocol::ErrorKind;
+
+use super::{Handles, Helper, inner_words};
+use crate::error::Refusal;
+use crate::launch::Hold;
+use crate::plan::{Step, View};
+use crate::sys;
+
+/// The mechanism's name in requests and results.
+pub(crate) const NAME: &str = "bubblewrap";
+/// The program.
+const PROGRAM: &str = "bwrap";
+/// Where it is looked for when PATH is not set.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// `bwrap` reads no more arguments than this (its MAX_ARGS).
+const MAX_ARGUMENTS: usize = 9000;
+/// Namespaces and privileges; the same for every policy.
+const FIXED: [&str; 9] = [
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--die-with-parent",
+    "--as-pid-1",
+    "--cap-drop",
+    "ALL",
+];
+
+/// How the inner stage holds a command in this mechanism.
+pub(crate) fn hold() -> Hold {
+    Hold::Namespace { scope_sockets: scopes_sockets() }
+}
+
+/// Whether the kernel lets Landlock cut off abstract unix sockets.
+pub(crate) fn scopes_sockets() -> bool {
+    /// The first ABI with scopes.
+    const SCOPES: i64 = 6;
+    sys::landlock_abi() >= SCOPES
+}
+
+/// The helper for `view`; `untrusted` are folders whose programs must not be run unconfined.
+pub(crate) fn helper(
+    prefix: &[&str],
+    handles: Handles,
+    view: &View,
+    untrusted: &[PathBuf],
+) -> Result<Helper, Refusal> {
+    let program = find(std::env::var_os("PATH"), untrusted)?;
+    let masks = view.steps.iter().filter(|step| matches!(step, Step::MaskFile(_))).count();
+    let masks: Vec<OwnedFd> = (0..masks).map(|_| empty()).collect::<Result<_, _>>()?;
+    let numbers: Vec<RawFd> = masks.iter().map(AsRawFd::as_raw_fd).collect();
+    let list = arguments(view, &numbers);
+    if list.len() > MAX_ARGUMENTS {
+        return Err(Refusal::unsupported(format!(
+            "the policy needs {} arguments of bwrap, which reads {MAX_ARGUMENTS} at most; deny folders instead of single files",
+            list.len()
+        )));
+    }
+    let list: OwnedFd =
+        sys::memory_file(&joined(&list)).map_err(|e| Refusal::os("bwrap arguments", e))?.into();
+    let own = own_executable().map_err(|error| Refusal::os("/proc/self/exe", error))?;
+    let mut command = Command::new(program);
+    command.arg("--args").arg(list.as_raw_fd().to_string()).arg("--");
+    command.arg(format!("/proc/self/fd/{}", own.as_raw_fd()));
+    command.args(inner_words(prefix, &handles));
+    let mut kept = [list.as_raw_fd(), own.as_raw_fd()].to_vec();
+    kept.extend(handles.numbers());
+    kept.extend(numbers);
+    let owners: Vec<OwnedFd> = masks.into_iter().chain([list, own]).collect();
+    Ok(Helper { command, kept, owners: (handles, owners), hold: hold() })
+}
+
+/// The arguments for `view`; `masks` are descriptors of empty files, one for each masked file.
+fn arguments(view: &View, masks: &[RawFd]) -> Vec<OsString> {
+    let mut list: Vec<OsString> = FIXED.iter().map(OsString::from).collect();
+    if !view.host_network {
+        list.push("--unshare-net".into());
+    }
+    let mut masks = masks.iter();
+    for step in &view.steps {
+        let mask = matches!(step, Step::MaskFile(_)).then(|| masks.next()).flatten();
+        list.extend(rendered(step, mask.copied().unwrap_or(-1)));
+    }
+    list
+}
+
+fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
+    let words = |before: &[&str], path: &Path, times: usize| -> Vec<OsString> {
+        let before = before.iter().map(OsString::from);
+        before.chain(std::iter::repeat_n(path.as_os_str().to_owned(), times)).collect()
+    };
+    match step {
+        Step::Bind(path) => words(&["--bind"], path, 2),
+        Step::BindReadOnly(path) => words(&["--ro-bind"], path, 2),
+        Step::MaskFile(path) => {
+            words(&["--perms", "0000", "--ro-bind-data", &mask.to_string()], path, 1)
+        }
+        Step::MaskFolder(path) => {
+            let mut list = words(&["--perms", "0000", "--tmpfs"], path, 1);
+            list.extend(words(&["--remount-ro"], path, 1));
+            list
+        }
+        Step::Tmpfs(path, mode) => words(&["--perms", &format!("{mode:04o}"), "--tmpfs"], path, 1),
+        Step::Seal(path) => words(&["--remount-ro"], path, 1),
+        Step::Dev => words(&["--dev"], Path::new("/dev"), 1),
+        Step::Proc => words(&["--proc"], Path::new("/proc"), 1),
+    }
+}
+
+fn joined(list: &[OsString]) -> Vec<u8> {
+    list.iter().flat_map(|word| word.as_bytes().iter().copied().chain([0])).collect()
+}
+
+fn empty() -> Result<OwnedFd, Refusal> {
+    File::open("/dev/null").map(OwnedFd::from).map_err(|error| {
+        Refusal::os("a mask for each denied file (raise `ulimit -n`, or deny folders)", error)
+    })
+}
+
+/// This executable by descriptor: inside the box its path may be hidden.
+fn own_executable() -> std::io::Result<OwnedFd> {
+    let flags = libc::O_PATH | libc::O_CLOEXEC;
+    Ok(File::options().read(true).custom_flags(flags).open("/proc/self/exe")?.into())
+}
+
+/// The first `bwrap` in absolute folders of `path` that an earlier run cannot have planted.
+fn find(path: Option<OsString>, untrusted: &[PathBuf]) -> Result<PathBuf, Refusal> {
+    let path = path.unwrap_or_else(|| OsStr::new(DEFAULT_PATH).to_owned());
+    let trusted = |program: &PathBuf| !untrusted.iter().any(|root| program.starts_with(root));
+    let mut programs = std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .filter_map(|folder| folder.join(PROGRAM).canonicalize().ok());
+    programs.find(trusted).ok_or_else(|| {
+        Refusal::new(
+            ErrorKind::Unavailable,
+            "bubblewrap (bwrap) was not found in PATH; install the package bubblewrap",
+        )
+    })
+}
+
+/// What a failed start means, from what `bwrap` said.
+pub(crate) fn explain(said: &str) -> Refusal {
+    let said = said.trim().replace('\n', "; ");
+    let denied = ["No permissions to creat", "Creating new namespace failed", "setting up uid map"];
+    if !denied.iter().any(|words| said.contains(words)) {
+        return Refusal::setup(format!("the sandbox could not be set up: {said}"));
+    }
+    let switches = refusing_switches(&|name| std::fs::read_to_string(name).ok());
+    Refusal::new(
+        ErrorKind::Unavailable,
+        format!("user namespaces are refused on this host ({said}); {switches}"),
+    )
+}
+
+/// Names the kernel switches that forbid user namespaces, with the remedy.
+fn refusing_switches(read: &dyn Fn(&str) -> Option<String>) -> String {
+    let switches = [
+        ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+        ("user.max_user_namespaces", "0", "15000"),
+        ("kernel.unprivileged_userns_clone", "0", "1"),
+    ];
+    let refusing = switches.iter().filter(|(name, refusing, _)| {
+        let value = read(&format!("/proc/sys/{}", name.replace('.', "/")));
+        value.is_some_and(|value| value.trim() == *refusing)
+    });
+    let remedies: Vec<String> =
+        refusing.map(|(name, _, remedy)| format!("run `sysctl -w {name}={remedy}`")).collect();
+    match remedies.is_empty() {
+        true => "allow them for this program, or run it outside the container".to_owned(),
+        false => remedies.join(" and "),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Steps and the arguments they must become; what failures of `bwrap` mean.
+
+use super::*;
+use rstest::rstest;
+
+#[test]
+fn a_view_becomes_arguments_in_order() {
+    let path = |text: &str| PathBuf::from(text);
+    let steps = vec![
+        Step::BindReadOnly(path("/")),
+        Step::Dev,
+        Step::Proc,
+        Step::Tmpfs(path("/tmp"), 0o1777),
+        Step::Bind(path("/w")),
+        Step::MaskFile(path("/w/a b")),
+        Step::MaskFolder(path("/w/d")),
+        Step::MaskFile(path("/w/e")),
+        Step::Seal(path("/dev")),
+    ];
+    let list = arguments(&View { steps, host_network: false }, &[7, 8]);
+    let text: Vec<String> = list.iter().map(|word| word.display().to_string()).collect();
+    let expected = "--unshare-user|--unshare-pid|--unshare-ipc|--unshare-uts|--unshare-cgroup-try|\
+        --die-with-parent|--as-pid-1|--cap-drop|ALL|--unshare-net|--ro-bind|/|/|--dev|/dev|\
+        --proc|/proc|--perms|1777|--tmpfs|/tmp|--bind|/w|/w|--perms|0000|--ro-bind-data|7|/w/a b|\
+        --perms|0000|--tmpfs|/w/d|--remount-ro|/w/d|--perms|0000|--ro-bind-data|8|/w/e|\
+        --remount-ro|/dev";
+    assert_eq!(text.join("|"), expected);
+}
+
+#[test]
+fn the_host_network_is_shared_only_where_granted() {
+    let has_net = |host_network| {
+        let list = arguments(&View { steps: Vec::new(), host_network }, &[]);
+        list.contains(&OsString::from("--unshare-net"))
+    };
+    assert!(has_net(false));
+    assert!(!has_net(true));
+}
+
+#[test]
+fn a_program_in_a_writable_folder_is_not_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::write(root.join("bwrap"), "").unwrap();
+    let path = Some(root.clone().into_os_string());
+    assert_eq!(find(path.clone(), &[]).unwrap(), root.join("bwrap"));
+    let refusal = find(path, &[root]).unwrap_err();
+    assert_eq!(refusal.kind, ErrorKind::Unavailable);
+    assert!(refusal.message.contains("install the package bubblewrap"), "{refusal}");
+}
+
+#[rstest]
+#[case::refused(
+    "bwrap: No permissions to create new namespace, likely because",
+    ErrorKind::Unavailable
+)]
+#[case::uid_map("bwrap: setting up uid map: Permission denied", ErrorKind::Unavailable)]
+#[case::other("bwrap: Can't find source path /x: No such file", ErrorKind::Setup)]
+fn failures_are_told_apart(#[case] said: &str, #[case] kind: ErrorKind) {
+    let refusal = explain(said);
+    assert_eq!(refusal.kind, kind);
+    assert!(refusal.message.contains(said), "{refusal}");
+}
+
+#[rstest]
+#[case(
+    "kernel/apparmor_restrict_unprivileged_userns",
+    "1\n",
+    "run `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`"
+)]
+#[case("user/max_user_namespaces", "0\n", "run `sysctl -w user.max_user_namespaces=15000`")]
+#[case(
+    "kernel/unprivileged_userns_clone",
+    "0\n",
+    "run `sysctl -w kernel.unprivileged_userns_clone=1`"
+)]
+#[case(
+    "user/max_user_namespaces",
+    "15000\n",
+    "allow them for this program, or run it outside the container"
+)]
+fn the_refusing_switch_is_named(#[case] file: &str, #[case] value: &str, #[case] remedy: &str) {
+    let read = |name: &str| (name == format!("/proc/sys/{file}")).then(|| value.to_owned());
+    assert_eq!(refusing_switches(&read), remedy);
+}

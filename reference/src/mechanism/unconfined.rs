@@ -1,0 +1,17 @@
+//! No confinement: the inner stage as an ordinary process, for mode unconfined.
+
+use std::process::Command;
+
+use super::{Handles, Helper, inner_words};
+use crate::launch::Hold;
+
+/// The mechanism's name in requests and results.
+pub(crate) const NAME: &str = "unconfined";
+
+/// The helper: this very executable.
+pub(crate) fn helper(prefix: &[&str], handles: Handles) -> Helper {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(inner_words(prefix, &handles));
+    let kept = handles.numbers().to_vec();
+    Helper { command, kept, owners: (handles, Vec::new()), hold: Hold::Subreaper }
+}

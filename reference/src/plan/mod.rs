@@ -1,0 +1,120 @@
+//! From policy and host to [`Plan`]: what a mechanism has to do, in order. Pure.
+
+mod denies;
+pub(crate) mod environment;
+pub(crate) mod names;
+mod roots;
+mod view;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use boxproof_cases::protocol::{Mode, Network, Policy, Protect, Readable, Run, TmpPolicy};
+
+use crate::error::Refusal;
+use crate::host::Host;
+
+/// One step of building the file system view. Later steps lie on top of earlier ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The host's path, writable.
+    Bind(PathBuf),
+    /// The host's path, read-only with everything below it.
+    BindReadOnly(PathBuf),
+    /// An object that can be neither opened nor changed, over a file or socket.
+    MaskFile(PathBuf),
+    /// A folder that can be neither entered, listed nor changed.
+    MaskFolder(PathBuf),
+    /// A fresh, empty, writable folder with this mode.
+    Tmpfs(PathBuf, u32),
+    /// What was mounted here so far becomes read-only (not what lies on mounts below).
+    Seal(PathBuf),
+    /// A fresh `/dev` with harmless devices.
+    Dev,
+    /// A fresh `/proc` of the box's own processes.
+    Proc,
+}
+
+/// The confinement of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct View {
+    /// The steps, in order.
+    pub(crate) steps: Vec<Step>,
+    /// Whether the host's network is shared; a private, empty one otherwise.
+    pub(crate) host_network: bool,
+}
+
+/// Everything a mechanism has to do for one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// The confinement; `None` for mode unconfined.
+    pub(crate) view: Option<View>,
+    /// The whole environment.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// Working directory (real path).
+    pub(crate) cwd: PathBuf,
+}
+
+impl Plan {
+    /// The same run without any confinement.
+    pub(crate) fn unconfined(policy: &Policy, run: &Run, host: &Host) -> Result<Self, Refusal> {
+        let env = environment::environment(&policy.env, &host.env, None);
+        Ok(Self { view: None, env, cwd: real_cwd(run, host)? })
+    }
+}
+
+/// What `policy` means on `host` for `run`; refuses what no step can express.
+pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, Refusal> {
+    if policy.mode == Mode::Unconfined {
+        return nothing_to_enforce(policy).and_then(|()| Plan::unconfined(policy, run, host));
+    }
+    if policy.readable != Readable::All {
+        return Err(Refusal::unsupported(
+            "policy.readable: a list of readable roots cannot be enforced yet; use \"all\" and deny_read",
+        ));
+    }
+    let host_network = match policy.network {
+        Network::None {} => false,
+        Network::Host {} => true,
+        Network::Proxy { .. } => return Err(network_refusal("proxy")),
+        Network::Domains { .. } => return Err(network_refusal("domains")),
+    };
+    let tmp = (policy.tmp == TmpPolicy::Private).then_some("/tmp");
+    let cwd = real_cwd(run, host)?;
+    let steps = view::steps(policy, host, &cwd, host_network)?;
+    let env = environment::environment(&policy.env, &host.env, tmp);
+    Ok(Plan { view: Some(View { steps, host_network }), env, cwd })
+}
+
+fn network_refusal(kind: &str) -> Refusal {
+    Refusal::unsupported(format!(
+        "policy.network: {kind} cannot be enforced yet; use {{\"none\":{{}}}} or {{\"host\":{{}}}}"
+    ))
+}
+
+/// Mode unconfined takes no rules: one that would not be enforced must not look as if it were.
+fn nothing_to_enforce(policy: &Policy) -> Result<(), Refusal> {
+    let rules = [
+        ("readable", policy.readable != Readable::All),
+        ("deny_read", !policy.deny_read.is_empty()),
+        ("deny_write", !policy.deny_write.is_empty()),
+        ("protect", policy.protect != Protect::None),
+    ];
+    match rules.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((rule, _)) => Err(Refusal::unsupported(format!(
+            "policy.{rule}: mode unconfined enforces nothing; remove the rule or choose another mode"
+        ))),
+    }
+}
+
+fn real_cwd(run: &Run, host: &Host) -> Result<PathBuf, Refusal> {
+    let cwd = run.cwd.as_path();
+    let found = host.at(cwd).filter(|found| found.folder).map(|found| found.real.clone());
+    found.ok_or_else(|| {
+        Refusal::invalid(format!("run.cwd: {} is not an existing folder", cwd.display()))
+    })
+}
+
+#[cfg(test)]
+mod tests;

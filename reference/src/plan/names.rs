@@ -1,0 +1,56 @@
+//! The protected names: data only.
+
+/// The grant that re-opens the names that belong to git.
+const GIT_GRANT: &str = "git_metadata_write";
+
+/// Every grant that is understood.
+pub(crate) const GRANTS: [&str; 1] = [GIT_GRANT];
+
+/// One name that steers tools, protected directly below the workspace and each writable root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Name {
+    /// The file name.
+    pub(crate) name: &'static str,
+    /// Whether it belongs to git: a file of this name points to the real folder.
+    pub(crate) git: bool,
+}
+
+impl Name {
+    /// Whether one of `grants` re-opens this name.
+    pub(crate) fn granted_by(&self, grants: &[String]) -> bool {
+        self.git && grants.iter().any(|grant| grant == GIT_GRANT)
+    }
+}
+
+const fn other(name: &'static str) -> Name {
+    Name { name, git: false }
+}
+
+/// What a later, unconfined tool would execute or obey: repositories, configuration of coding
+/// tools and editors, shell start-up files, and per-folder settings of common tools.
+pub(crate) const PROTECTED: [Name; 24] = [
+    Name { name: ".git", git: true },
+    other(".gitmodules"),
+    other(".gitconfig"),
+    other(".agents"),
+    other(".claude"),
+    other(".codex"),
+    other(".cursor"),
+    other(".gemini"),
+    other(".inferoa"),
+    other(".caliban"),
+    other(".orbit"),
+    other(".mcp.json"),
+    other(".vscode"),
+    other(".idea"),
+    other(".bashrc"),
+    other(".bash_profile"),
+    other(".bash_login"),
+    other(".profile"),
+    other(".zshrc"),
+    other(".zshenv"),
+    other(".zprofile"),
+    other(".zlogin"),
+    other(".ripgreprc"),
+    other(".envrc"),
+];

@@ -1,0 +1,67 @@
+//! The writable roots: real paths, none that a deny covers, none that a link smuggled in.
+
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::{Mode, Policy, TmpPolicy};
+
+use crate::error::Refusal;
+use crate::host::{Found, Host};
+
+/// Trees that are made afresh or describe the kernel: never writable.
+const NEVER: [&str; 3] = ["/proc", "/dev", "/sys"];
+
+/// The real paths that `policy` makes writable, before denies are taken out.
+pub(super) fn writable(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
+    let mut roots = match policy.mode {
+        Mode::WorkspaceWrite => named(policy, host)?,
+        Mode::ReadOnly | Mode::Unconfined => Vec::new(),
+    };
+    if policy.tmp == TmpPolicy::Host {
+        roots.extend(host.tmp.iter().cloned());
+    }
+    roots.sort();
+    roots.dedup();
+    Ok(roots)
+}
+
+fn named(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
+    let names = std::iter::once(&policy.workspace).chain(&policy.writable);
+    let roots: Vec<(&Path, &Found)> = names
+        .map(|name| {
+            let found = host.at(name.as_path()).ok_or_else(|| absent(name.as_path()))?;
+            Ok((name.as_path(), found))
+        })
+        .collect::<Result<_, Refusal>>()?;
+    roots.iter().try_for_each(|(name, found)| acceptable(name, found, &roots))?;
+    Ok(roots.into_iter().map(|(_, found)| found.real.clone()).collect())
+}
+
+fn absent(name: &Path) -> Refusal {
+    Refusal::unsupported(format!(
+        "policy.writable: {} does not exist, and nothing can be bound there; create it first",
+        name.display()
+    ))
+}
+
+/// A link inside a writable root may have been planted by an earlier run: it must not lead out.
+fn acceptable(name: &Path, found: &Found, roots: &[(&Path, &Found)]) -> Result<(), Refusal> {
+    if NEVER.iter().any(|tree| found.real.starts_with(tree)) {
+        return Err(Refusal::unsupported(format!(
+            "policy.writable: {} cannot be made writable; remove it",
+            name.display()
+        )));
+    }
+    let leaves = |link: &PathBuf| {
+        let mut holders = roots.iter().map(|(_, root)| &root.real);
+        holders.any(|root| link.starts_with(root) && !found.real.starts_with(root))
+    };
+    match found.links.iter().find(|link| leaves(link)) {
+        None => Ok(()),
+        Some(link) => Err(Refusal::unsupported(format!(
+            "policy.writable: {} leads out of the writable roots through the link {}; name {} itself if it is meant",
+            name.display(),
+            link.display(),
+            found.real.display()
+        ))),
+    }
+}

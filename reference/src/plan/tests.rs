@@ -1,0 +1,229 @@
+//! Policies over a made-up host and the steps they must become.
+
+use super::*;
+use crate::host::Found;
+use boxproof_cases::protocol::{Command, ErrorKind};
+use rstest::rstest;
+
+fn found(real: &str, folder: bool, links: &[&str]) -> Found {
+    Found {
+        real: real.into(),
+        folder,
+        links: links.iter().map(PathBuf::from).collect(),
+        reachable: true,
+    }
+}
+
+/// A host with a workspace /h/w, an outside /h/o, /tmp, /run, and a few links.
+fn host() -> Host {
+    let folders =
+        ["/", "/h", "/h/w", "/h/w/a", "/h/w/a/b", "/h/o", "/tmp", "/tmp/w", "/var", "/dev"];
+    let files = ["/h/w/f", "/h/w/a/b/f", "/h/o/f", "/run/d.sock"];
+    let mut host = Host {
+        tmp: vec!["/tmp".into(), "/var/tmp".into()],
+        services: vec!["/run".into()],
+        knobs: vec!["/proc/sys".into()],
+        resolver: Some("/run/resolve/resolv.conf".into()),
+        ..Host::default()
+    };
+    let folders = folders.iter().map(|path| (path, found(path, true, &[])));
+    let files = files.iter().map(|path| (path, found(path, false, &[])));
+    host.paths.extend(folders.chain(files).map(|(path, found)| (path.into(), found)));
+    host.paths.insert("/h/w/in".into(), found("/h/w/a", true, &["/h/w/in"]));
+    host.paths.insert("/h/w/out".into(), found("/h/o", true, &["/h/w/out"]));
+    host.paths.insert("/h/alias".into(), found("/h/w", true, &["/h/alias"]));
+    host
+}
+
+fn policy(json: &str) -> Policy {
+    let mut whole: serde_json::Value = serde_json::from_str(json).unwrap();
+    let members = whole.as_object_mut().unwrap();
+    members.entry("workspace").or_insert("/h/w".into());
+    serde_json::from_value(whole).unwrap()
+}
+
+fn run_in(cwd: &str) -> Run {
+    Run::new(Command::Argv(vec!["true".into()]), cwd)
+}
+
+fn steps(json: &str, host: &Host) -> Vec<String> {
+    let policy = policy(json);
+    let plan =
+        resolve(&policy, &run_in(policy.workspace.as_path().to_str().unwrap()), host).unwrap();
+    plan.view.unwrap().steps.iter().map(shown).collect()
+}
+
+fn shown(step: &Step) -> String {
+    let word = match step {
+        Step::Bind(_) => "rw",
+        Step::BindReadOnly(_) => "ro",
+        Step::MaskFile(_) => "mask-file",
+        Step::MaskFolder(_) => "mask-folder",
+        Step::Tmpfs(_, 0o1777) => "tmp",
+        Step::Tmpfs(..) => "empty",
+        Step::Seal(_) => "seal",
+        Step::Dev | Step::Proc => "fresh",
+    };
+    format!("{word} {}", step.path().display())
+}
+
+const SYSTEM: &str =
+    "ro /, fresh /dev, fresh /proc, tmp /tmp, empty /run, ro /proc/sys, tmp /var/tmp, tmp /dev/shm";
+const SEALS: &str = "seal /dev, seal /run";
+
+#[rstest]
+#[case::plain("{}", "rw /h/w")]
+#[case::read_only(r#"{"mode":"read_only"}"#, "")]
+#[case::read_only_ignores_writable(r#"{"mode":"read_only","writable":["/h/o"]}"#, "")]
+#[case::alias(r#"{"workspace":"/h/alias"}"#, "rw /h/w")]
+#[case::extra_root(r#"{"writable":["/h/o"]}"#, "rw /h/o, rw /h/w")]
+#[case::link_inside(r#"{"writable":["/h/w/in"]}"#, "rw /h/w, rw /h/w/a")]
+#[case::deny_write(r#"{"deny_write":["/h/w/f"]}"#, "rw /h/w, ro /h/w/f")]
+#[case::deny_write_outside_is_read_only_anyway(r#"{"deny_write":["/h/o"]}"#, "rw /h/w")]
+#[case::deny_read_file(r#"{"deny_read":["/h/w/f"]}"#, "rw /h/w, mask-file /h/w/f")]
+#[case::deny_read_outside(r#"{"deny_read":["/h/o/f"]}"#, "rw /h/w, mask-file /h/o/f")]
+#[case::deny_read_folder(r#"{"deny_read":["/h/o"]}"#, "rw /h/w, mask-folder /h/o")]
+#[case::deny_read_by_link(r#"{"deny_read":["/h/w/out"]}"#, "rw /h/w, mask-folder /h/o")]
+#[case::parents_are_pinned(
+    r#"{"deny_read":["/h/w/a/b/f"]}"#,
+    "rw /h/w, rw /h/w/a, rw /h/w/a/b, mask-file /h/w/a/b/f"
+)]
+#[case::no_pin_reopens_a_deny(
+    r#"{"deny_write":["/h/w/a"],"deny_read":["/h/w/a/b/f"]}"#,
+    "rw /h/w, ro /h/w/a, mask-file /h/w/a/b/f"
+)]
+#[case::deny_read_wins_over_deny_write(
+    r#"{"deny_write":["/h/w/a/b"],"deny_read":["/h/w/a"]}"#,
+    "rw /h/w, mask-folder /h/w/a"
+)]
+#[case::nested_denies_count_once(
+    r#"{"deny_read":["/h/w/a","/h/w/a/b/f"],"deny_write":["/h/w/f","/h/w/f"]}"#,
+    "rw /h/w, mask-folder /h/w/a, ro /h/w/f"
+)]
+#[case::deny_wins_over_root(
+    r#"{"writable":["/h/w/a/b"],"deny_write":["/h/w/a"]}"#,
+    "rw /h/w, ro /h/w/a"
+)]
+#[case::deny_covers_workspace(r#"{"deny_write":["/h/w"]}"#, "")]
+fn policies_become_steps(#[case] json: &str, #[case] middle: &str) {
+    let (shallow, deep) = SYSTEM.split_at(SYSTEM.find(", ro /proc/sys").unwrap());
+    let mut expected: Vec<String> = [shallow, &deep[2..]]
+        .iter()
+        .flat_map(|part| part.split(", "))
+        .map(|s| s.trim().into())
+        .collect();
+    expected.extend(middle.split(", ").filter(|step| !step.is_empty()).map(str::to_owned));
+    expected.sort_by_key(|step| depth(step));
+    expected.extend(SEALS.split(", ").map(str::to_owned));
+    assert_eq!(steps(json, &host()), expected);
+}
+
+fn depth(step: &str) -> usize {
+    step.rsplit(' ').next().unwrap().split('/').filter(|part| !part.is_empty()).count()
+}
+
+#[rstest]
+#[case::workspace_in_private_tmp(r#"{"workspace":"/tmp/w"}"#, &["tmp /tmp", "rw /tmp/w"], &[])]
+#[case::read_only_workspace_in_private_tmp(
+    r#"{"workspace":"/tmp/w","mode":"read_only"}"#, &["tmp /tmp", "ro /tmp/w"], &[])]
+#[case::read_only_workspace_in_host_tmp(
+    r#"{"workspace":"/tmp/w","mode":"read_only","tmp":"host"}"#, &["rw /tmp", "ro /tmp/w"], &["tmp /tmp"])]
+#[case::host_tmp(r#"{"tmp":"host"}"#, &["rw /tmp", "tmp /dev/shm", "rw /var/tmp"], &["tmp /tmp"])]
+#[case::no_tmp(r#"{"tmp":"none"}"#, &[], &["tmp /tmp", "tmp /var/tmp", "tmp /dev/shm", "rw /tmp"])]
+#[case::wide_root_keeps_private_folders(r#"{"writable":["/var"]}"#, &["rw /var", "tmp /var/tmp"], &[])]
+#[case::whole_host_keeps_fresh_trees(r#"{"writable":["/"]}"#, &["rw /", "fresh /dev", "fresh /proc"], &["ro /"])]
+#[case::resolver_with_host_network(
+    r#"{"network":{"host":{}}}"#, &["empty /run", "ro /run/resolve/resolv.conf", "seal /run"], &[])]
+#[case::no_resolver_without(r#"{}"#, &[], &["ro /run/resolve/resolv.conf"])]
+#[case::listed_socket(r#"{"unix_sockets":["/run/d.sock"]}"#, &["empty /run", "ro /run/d.sock"], &[])]
+fn steps_come_in_this_order(#[case] json: &str, #[case] present: &[&str], #[case] absent: &[&str]) {
+    let steps = steps(json, &host());
+    let places: Vec<_> =
+        present.iter().map(|step| steps.iter().position(|s| s == step).expect(step)).collect();
+    assert!(places.is_sorted(), "{steps:?}");
+    for step in absent {
+        assert!(!steps.iter().any(|s| s == step), "{step} in {steps:?}");
+    }
+}
+
+#[test]
+fn loose_sockets_are_masked_where_visible() {
+    let mut host = host();
+    host.sockets = ["/h/o/s", "/h/w/s", "/h/w/a/s", "/run/x", "/tmp/x"].map(PathBuf::from).into();
+    host.paths.insert("/h/o/s".into(), found("/h/o/s", false, &[]));
+    let steps = steps(r#"{"unix_sockets":["/h/o/s"],"deny_read":["/h/w/a"]}"#, &host);
+    let masks: Vec<_> = steps.iter().filter(|step| step.starts_with("mask-file")).collect();
+    assert_eq!(masks, ["mask-file /h/w/s"]);
+}
+
+#[test]
+fn protected_names_are_read_only_and_pinned_where_deep() {
+    let mut host = host();
+    host.protected = vec![found("/h/w/.git", false, &[]), found("/h/w/a/b/git", true, &[])];
+    host.protected.push(found("/h/o/git", true, &[]));
+    let steps = steps(r#"{"protect":"metadata"}"#, &host);
+    let tail = &steps[steps.len() - 7..];
+    let expected = [
+        "rw /h/w",
+        "rw /h/w/a",
+        "ro /h/w/.git",
+        "rw /h/w/a/b",
+        "ro /h/w/a/b/git",
+        "seal /dev",
+        "seal /run",
+    ];
+    assert_eq!(tail, expected);
+}
+
+#[rstest]
+#[case::absent_read(r#"{"deny_read":["/h/w/no"]}"#, "policy.deny_read: /h/w/no does not exist")]
+#[case::absent_write(r#"{"deny_write":["/h/w/no"]}"#, "policy.deny_write: /h/w/no does not exist")]
+#[case::absent_root(r#"{"writable":["/h/no"]}"#, "policy.writable: /h/no does not exist")]
+#[case::kernel_root(r#"{"writable":["/dev"]}"#, "policy.writable: /dev cannot be made writable")]
+#[case::link_leaves(r#"{"writable":["/h/w/out"]}"#, "through the link /h/w/out")]
+#[case::loose_link(r#"{"deny_write":["/h/w/in"]}"#, "/h/w/in is a symbolic link")]
+#[case::readable(r#"{"readable":["/h/w"]}"#, "policy.readable")]
+#[case::proxy(r#"{"network":{"proxy":{"port":1}}}"#, "policy.network: proxy")]
+#[case::domains(r#"{"network":{"domains":{}}}"#, "policy.network: domains")]
+#[case::abstract_socket(r#"{"unix_sockets":["@x"]}"#, "@x is abstract")]
+#[case::unconfined_with_rules(
+    r#"{"mode":"unconfined","deny_read":["/h/w/f"]}"#,
+    "policy.deny_read: mode unconfined"
+)]
+#[case::denied_cwd(r#"{"deny_read":["/h/w"]}"#, "run.cwd: /h/w is denied")]
+fn what_no_step_expresses_is_refused(#[case] json: &str, #[case] message: &str) {
+    let refusal = resolve(&policy(json), &run_in("/h/w"), &host()).unwrap_err();
+    assert_eq!(refusal.kind, ErrorKind::Unsupported);
+    assert!(refusal.message.contains(message), "{}", refusal.message);
+}
+
+#[test]
+fn what_the_command_cannot_get_to_needs_no_mask() {
+    let mut host = host();
+    host.paths.get_mut(std::path::Path::new("/h/o/f")).unwrap().reachable = false;
+    let steps = steps(r#"{"deny_read":["/h/o/f","/h/w/f"]}"#, &host);
+    let masks: Vec<_> = steps.iter().filter(|step| step.starts_with("mask")).collect();
+    assert_eq!(masks, ["mask-file /h/w/f"]);
+}
+
+#[test]
+fn a_protected_link_is_refused() {
+    let mut host = host();
+    host.protected = vec![found("/h/o", true, &["/h/w/.git"])];
+    let refusal =
+        resolve(&policy(r#"{"protect":"metadata"}"#), &run_in("/h/w"), &host).unwrap_err();
+    assert!(refusal.message.starts_with("/h/w/.git is a symbolic link"), "{}", refusal.message);
+}
+
+#[test]
+fn a_cwd_that_is_hidden_is_refused() {
+    let refusal = resolve(&policy("{}"), &run_in("/tmp/w"), &host()).unwrap_err();
+    assert!(refusal.message.contains("run.cwd: /tmp/w lies in a folder"), "{}", refusal.message);
+}
+
+#[test]
+fn mode_unconfined_has_no_view() {
+    let plan = resolve(&policy(r#"{"mode":"unconfined"}"#), &run_in("/h/alias"), &host()).unwrap();
+    assert_eq!(plan.view, None);
+    assert_eq!(plan.cwd, PathBuf::from("/h/w"));
+}

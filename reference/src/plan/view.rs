@@ -1,0 +1,193 @@
+//! The steps of the view, from writable roots and denies. Shallow paths come first, so that every
+//! step lies on top of what contains it; a deny is never below a root that could re-open it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::{Policy, TmpPolicy, WirePath};
+
+use super::denies::Denies;
+use super::{Step, roots};
+use crate::error::Refusal;
+use crate::host::Host;
+
+/// Mode of a private temp folder.
+const TMP_MODE: u32 = 0o1777;
+/// Mode of the empty folder that stands for service state.
+const SERVICE_MODE: u32 = 0o755;
+
+/// Builds the view of `policy` on `host`; `cwd` is a real path.
+pub(super) fn steps(
+    policy: &Policy,
+    host: &Host,
+    cwd: &Path,
+    host_network: bool,
+) -> Result<Vec<Step>, Refusal> {
+    let scene = Scene::new(policy, host)?;
+    scene.check_cwd(cwd)?;
+    let mut steps = scene.system();
+    steps.extend(scene.grants(host_network)?);
+    steps.extend(scene.pins().into_iter().map(Step::Bind));
+    steps.extend(scene.denied());
+    steps.extend(scene.socket_masks()?);
+    steps.sort_by_key(|step| step.path().components().count());
+    let seals = std::iter::once(PathBuf::from("/dev")).chain(host.services.iter().cloned());
+    steps.extend(seals.map(Step::Seal));
+    Ok(steps)
+}
+
+impl Step {
+    /// Where the step takes place.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Bind(path) | Self::BindReadOnly(path) => path,
+            Self::MaskFile(path) | Self::MaskFolder(path) => path,
+            Self::Tmpfs(path, _) | Self::Seal(path) => path,
+            Self::Dev => Path::new("/dev"),
+            Self::Proc => Path::new("/proc"),
+        }
+    }
+}
+
+/// What the steps are made from.
+struct Scene<'a> {
+    policy: &'a Policy,
+    host: &'a Host,
+    /// The workspace's real path.
+    workspace: PathBuf,
+    /// Writable roots that no deny covers.
+    roots: Vec<PathBuf>,
+    denies: Denies,
+    /// Folders that are replaced by empty ones.
+    hidden: Vec<PathBuf>,
+}
+
+impl<'a> Scene<'a> {
+    fn new(policy: &'a Policy, host: &'a Host) -> Result<Self, Refusal> {
+        let name = policy.workspace.as_path();
+        let workspace = host.at(name).ok_or_else(|| {
+            Refusal::invalid(format!("policy.workspace: {} does not exist", name.display()))
+        })?;
+        let mut roots = roots::writable(policy, host)?;
+        let denies = Denies::collect(policy, host, &roots)?;
+        roots.retain(|root| !denies.cover(root));
+        let private = (policy.tmp == TmpPolicy::Private).then_some(&host.tmp);
+        let hidden = private.into_iter().flatten().chain(&host.services).cloned().collect();
+        Ok(Self { policy, host, workspace: workspace.real.clone(), roots, denies, hidden })
+    }
+
+    fn check_cwd(&self, cwd: &Path) -> Result<(), Refusal> {
+        let problem = match () {
+            () if self.denies.hide(cwd) => "is denied by policy.deny_read",
+            () if self.is_hidden(cwd) && !cwd.starts_with(&self.workspace) => {
+                "lies in a folder that is private inside the sandbox"
+            }
+            () => return Ok(()),
+        };
+        Err(Refusal::unsupported(format!(
+            "run.cwd: {} {problem}; choose one in the workspace",
+            cwd.display()
+        )))
+    }
+
+    /// The host read-only, fresh kernel trees, private folders.
+    fn system(&self) -> Vec<Step> {
+        let root = PathBuf::from("/");
+        let mut steps = vec![match self.roots.contains(&root) {
+            true => Step::Bind(root),
+            false => Step::BindReadOnly(root),
+        }];
+        steps.extend([Step::Dev, Step::Proc]);
+        steps.extend(self.host.knobs.iter().cloned().map(Step::BindReadOnly));
+        if self.policy.tmp == TmpPolicy::Private {
+            steps.extend(self.host.tmp.iter().map(|path| Step::Tmpfs(path.clone(), TMP_MODE)));
+        }
+        if self.policy.tmp != TmpPolicy::None {
+            steps.push(Step::Tmpfs("/dev/shm".into(), TMP_MODE));
+        }
+        let services = self.host.services.iter().cloned();
+        steps.extend(services.map(|path| Step::Tmpfs(path, SERVICE_MODE)));
+        steps
+    }
+
+    /// Writable roots, and what must be visible although its surroundings are hidden.
+    fn grants(&self, host_network: bool) -> Result<Vec<Step>, Refusal> {
+        let below = |path: &&PathBuf| path.as_path() != Path::new("/");
+        let mut steps: Vec<Step> =
+            self.roots.iter().filter(below).cloned().map(Step::Bind).collect();
+        let workspace = &self.workspace;
+        let read_only = !self.roots.contains(workspace) && !self.denies.hide(workspace);
+        if read_only && (self.is_hidden(workspace) || self.is_writable(workspace)) {
+            steps.push(Step::BindReadOnly(workspace.clone()));
+        }
+        let resolver = self.host.resolver.iter().filter(|_| host_network).cloned();
+        let shown = resolver.chain(self.listed_sockets()?);
+        let shown = shown.filter(|path| self.is_hidden(path) && !self.denies.hide(path));
+        steps.extend(shown.map(Step::BindReadOnly));
+        Ok(steps)
+    }
+
+    /// Sockets the policy grants, as far as they exist.
+    fn listed_sockets(&self) -> Result<Vec<PathBuf>, Refusal> {
+        let names = self.policy.unix_sockets.iter().map(WirePath::as_path);
+        let mut listed = Vec::new();
+        for name in names {
+            if name.as_os_str().as_encoded_bytes().starts_with(b"@") {
+                return Err(Refusal::unsupported(format!(
+                    "policy.unix_sockets: {} is abstract, and no abstract socket can be granted alone; remove it",
+                    name.display()
+                )));
+            }
+            listed.extend(self.host.at(name).map(|found| found.real.clone()));
+        }
+        Ok(listed)
+    }
+
+    /// Folders between a writable root and a deny, each bound onto itself: a mount point cannot be
+    /// renamed, so the denied path cannot be moved away under a new name.
+    fn pins(&self) -> BTreeSet<PathBuf> {
+        let denied = self.denies.read.iter().map(|found| &found.real).chain(&self.denies.write);
+        denied.flat_map(|path| self.pins_of(path)).collect()
+    }
+
+    fn pins_of(&self, denied: &Path) -> Vec<PathBuf> {
+        let outermost = self.roots.iter().filter(|root| denied.starts_with(root)).min();
+        let Some(root) = outermost else { return Vec::new() };
+        let between = denied.ancestors().skip(1).take_while(|folder| folder != root);
+        between
+            .filter(|folder| !self.roots.iter().any(|root| root == folder))
+            .filter(|folder| !self.denies.cover(folder) && !self.is_hidden(folder))
+            .map(Path::to_owned)
+            .collect()
+    }
+
+    fn denied(&self) -> Vec<Step> {
+        let read = self.denies.read.iter().map(|found| match found.folder {
+            true => Step::MaskFolder(found.real.clone()),
+            false => Step::MaskFile(found.real.clone()),
+        });
+        let write = self.denies.write.iter().filter(|path| self.is_writable(path));
+        read.chain(write.cloned().map(Step::BindReadOnly)).collect()
+    }
+
+    /// Host sockets that would be visible though the policy does not list them.
+    fn socket_masks(&self) -> Result<Vec<Step>, Refusal> {
+        let listed = self.listed_sockets()?;
+        let loose = self.host.sockets.iter().filter(|path| {
+            !listed.contains(path) && !self.is_hidden(path) && !self.denies.hide(path)
+        });
+        Ok(loose.cloned().map(Step::MaskFile).collect())
+    }
+
+    fn is_writable(&self, path: &Path) -> bool {
+        !self.is_hidden(path) && self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    /// Whether `path` lies in a private folder and in no root that re-opens part of that.
+    fn is_hidden(&self, path: &Path) -> bool {
+        self.hidden.iter().filter(|folder| path.starts_with(folder)).any(|folder| {
+            let reopened = |root: &PathBuf| path.starts_with(root) && root.starts_with(folder);
+            !self.roots.iter().any(reopened)
+        })
+    }
+}

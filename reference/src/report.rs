@@ -1,0 +1,199 @@
+//! The result: what was observed put into the protocol's words, the exit code, the result file.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use boxproof_cases::protocol::{ErrorKind, PROTOCOL, RunResult, exit};
+use nix::errno::Errno;
+use nix::sys::signal::Signal;
+
+use crate::control::{Failed, Report};
+use crate::error::Refusal;
+use crate::supervise::{Captured, Outcome};
+
+/// A result with nothing in it yet but that nothing was started.
+fn blank(mechanism: &str, took: Duration) -> RunResult {
+    RunResult {
+        protocol: PROTOCOL,
+        started: false,
+        success: false,
+        exit_code: None,
+        signal: None,
+        timed_out: false,
+        interrupted_by: None,
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        mechanism: mechanism.to_owned(),
+        enforced: Default::default(),
+        blocked: None,
+        annotations: Vec::new(),
+        error: None,
+        stdout: None,
+        stderr: None,
+        stdout_b64: None,
+        stderr_b64: None,
+        truncated: None,
+    }
+}
+
+/// The result of a run that was declined.
+pub(crate) fn refused(refusal: &Refusal, request: &Path) -> RunResult {
+    RunResult { error: Some(refusal.to_wire(request)), ..blank("", Duration::ZERO) }
+}
+
+/// The result of a run that was tried, and the process exit code.
+///
+/// `refusal` is why the command was not executed, or why its end is not known.
+pub(crate) fn finished(
+    outcome: Outcome,
+    mechanism: &str,
+    refusal: Option<&Refusal>,
+    request: &Path,
+) -> (RunResult, i32) {
+    let code = exit_code(&outcome);
+    let mut result = blank(mechanism, outcome.took);
+    result.started = outcome.started;
+    result.timed_out = outcome.timed_out;
+    result.interrupted_by = outcome.interrupted_by.map(|signal| signal.as_str().to_owned());
+    (result.exit_code, result.signal) = ending(&outcome);
+    result.success = outcome.started && result.exit_code == Some(0);
+    result.annotations = annotation(&outcome).into_iter().collect();
+    result.error = refusal.map(|refusal| refusal.to_wire(request));
+    if let (Some(error), None) = (&outcome.stdin_error, &result.error) {
+        let message = format!("failed to write process stdin: {error}");
+        result.error = Some(Refusal::new(ErrorKind::Stdin, message).to_wire(request));
+    }
+    if let Some(captured) = outcome.captured {
+        attach(&mut result, captured);
+    }
+    (result, code)
+}
+
+/// Why the command was not executed, or its end is unknown; `said` explains a failed set-up.
+pub(crate) fn why_not(
+    outcome: &Outcome,
+    program: &str,
+    cwd: &Path,
+    said: impl Fn(&str) -> Refusal,
+) -> Option<Refusal> {
+    if let Some(error) = &outcome.broken {
+        return Some(Refusal::new(ErrorKind::Wait, format!("supervising failed: {error}")));
+    }
+    if outcome.ended.is_some() {
+        return None;
+    }
+    if let Some((what, errno)) = outcome.failed {
+        let error = io::Error::from_raw_os_error(errno);
+        return Some(match what {
+            Failed::Exec => {
+                Refusal::new(ErrorKind::Spawn, format!("failed to spawn `{program}`: {error}"))
+            }
+            Failed::Chdir => Refusal::setup(format!(
+                "cannot enter {} inside the sandbox: {error}; choose a cwd in the workspace",
+                cwd.display()
+            )),
+            Failed::Confine => Refusal::setup(format!("cannot lock the command down: {error}")),
+        });
+    }
+    match (outcome.timed_out || outcome.interrupted_by.is_some(), outcome.started) {
+        (true, _) => None,
+        (false, true) => Some(Refusal::new(
+            ErrorKind::Wait,
+            format!("the sandbox ended before the command's end was seen ({})", outcome.helper),
+        )),
+        (false, false) if outcome.said.trim().is_empty() => Some(Refusal::setup(format!(
+            "the sandbox ended before it was set up ({})",
+            outcome.helper
+        ))),
+        (false, false) => Some(said(&outcome.said)),
+    }
+}
+
+/// The line that is added to the command's stderr, if its end was not its own.
+pub(crate) fn annotation(outcome: &Outcome) -> Option<String> {
+    match outcome.interrupted_by {
+        Some(signal) => Some(format!("process interrupted by signal {}", signal.as_str())),
+        None => outcome.timed_out.then(|| "process timed out".to_owned()),
+    }
+}
+
+fn interrupted_code(signal: Signal) -> i32 {
+    exit::SIGNAL_BASE + signal as i32
+}
+
+/// `exit_code` and `signal` of the result.
+fn ending(outcome: &Outcome) -> (Option<i32>, Option<i32>) {
+    match (outcome.interrupted_by, outcome.started) {
+        (Some(signal), true) => return (Some(interrupted_code(signal)), None),
+        (_, false) => return (None, None),
+        (None, true) => {}
+    }
+    match outcome.ended {
+        _ if outcome.timed_out => (None, None),
+        Some(Report::Exited(code)) => (Some(code), None),
+        Some(Report::Signalled(signal)) => (None, Some(signal)),
+        _ => (None, None),
+    }
+}
+
+/// Our own exit code.
+fn exit_code(outcome: &Outcome) -> i32 {
+    let not_found = Some((Failed::Exec, Errno::ENOENT as i32));
+    match (outcome.interrupted_by, outcome.timed_out, outcome.ended) {
+        (Some(signal), ..) => interrupted_code(signal),
+        (None, true, _) => exit::TIMEOUT,
+        (None, false, Some(Report::Exited(code))) => code,
+        (None, false, Some(Report::Signalled(signal))) => exit::SIGNAL_BASE + signal,
+        // The box was killed from outside, and the command with it.
+        _ if outcome.started => interrupted_code(Signal::SIGKILL),
+        _ if outcome.failed == not_found => exit::NOT_FOUND,
+        _ => exit::REFUSED,
+    }
+}
+
+/// Puts captured streams into `result`, with its annotations where a caller of the command would
+/// have seen them.
+fn attach(result: &mut RunResult, mut captured: Captured) {
+    for line in &result.annotations {
+        if !captured.stderr.is_empty() {
+            captured.stderr.push(b'\n');
+        }
+        captured.stderr.extend(line.as_bytes());
+    }
+    result.stdout = Some(String::from_utf8_lossy(&captured.stdout).into_owned());
+    result.stderr = Some(String::from_utf8_lossy(&captured.stderr).into_owned());
+    result.stdout_b64 = Some(STANDARD.encode(&captured.stdout));
+    result.stderr_b64 = Some(STANDARD.encode(&captured.stderr));
+    result.truncated = Some(captured.truncated);
+}
+
+/// Fails early where the result could not be written later.
+pub(crate) fn check_destination(file: &Path) -> io::Result<()> {
+    let flags = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
+    if file.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    Ok(nix::unistd::access(&folder_of(file), flags)?)
+}
+
+/// Writes `result` so that a reader sees the whole of it or nothing.
+pub(crate) fn write(result: &RunResult, file: &Path) -> io::Result<()> {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(file.file_name().unwrap_or_default());
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = folder_of(file).join(name);
+    let mut bytes = serde_json::to_vec(result)?;
+    bytes.push(b'\n');
+    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, file));
+    written.inspect_err(|_| drop(fs::remove_file(&temporary)))
+}
+
+fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}

@@ -1,0 +1,121 @@
+//! The request file: read, parsed with its location on error, and checked before anything starts.
+
+use std::fs;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use boxproof_cases::protocol::{
+    Command, EnvPolicy, PROTOCOL, Policy, Readable, RunRequest, Stdin, WirePath,
+};
+
+use crate::error::Refusal;
+use crate::mechanism::{bubblewrap, unconfined};
+use crate::plan::names;
+
+/// The mechanism name that leaves the choice to us.
+pub(crate) const AUTO: &str = "auto";
+
+/// Reads and checks the request in `file`.
+pub(crate) fn read(file: &Path) -> Result<RunRequest, Refusal> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| Refusal::invalid(format!("cannot read the request: {error}")))?;
+    let request = parse(&text)?;
+    check(&request)?;
+    Ok(request)
+}
+
+fn parse(text: &str) -> Result<RunRequest, Refusal> {
+    serde_json::from_str(text).map_err(|error| {
+        let line = Some(error.line() as u64).filter(|line| *line > 0);
+        Refusal { line, ..Refusal::invalid(format!("the request is not valid: {error}")) }
+    })
+}
+
+/// Everything that can be said against a request without looking at the host.
+fn check(request: &RunRequest) -> Result<(), Refusal> {
+    if request.protocol != PROTOCOL {
+        let spoken = request.protocol;
+        return Err(Refusal::invalid(format!("protocol: {spoken} is unknown; use {PROTOCOL}")));
+    }
+    check_paths(&request.policy)?;
+    absolute("run.cwd", &request.run.cwd)?;
+    check_command(&request.run.command)?;
+    check_env(&request.policy.env)?;
+    check_stdin(&request.run.stdin)?;
+    check_mechanism(&request.run.mechanism)?;
+    if request.run.debug {
+        return Err(Refusal::unsupported("run.debug: cannot be done yet; use false"));
+    }
+    let unknown = request.policy.grants.iter().find(|grant| !names::GRANTS.contains(&&***grant));
+    unknown.map_or(Ok(()), |grant| {
+        let known = names::GRANTS.join(", ");
+        Err(Refusal::unsupported(format!("policy.grants: {grant:?} is unknown; known: {known}")))
+    })
+}
+
+fn check_paths(policy: &Policy) -> Result<(), Refusal> {
+    absolute("policy.workspace", &policy.workspace)?;
+    let readable = match &policy.readable {
+        Readable::All => [].as_slice(),
+        Readable::Only(roots) => roots.as_slice(),
+    };
+    let lists = [
+        ("policy.readable", readable),
+        ("policy.writable", &policy.writable),
+        ("policy.deny_read", &policy.deny_read),
+        ("policy.deny_write", &policy.deny_write),
+    ];
+    lists
+        .iter()
+        .try_for_each(|(name, list)| list.iter().try_for_each(|path| absolute(name, path)))?;
+    let abstracts =
+        |path: &&WirePath| !path.as_path().as_os_str().as_encoded_bytes().starts_with(b"@");
+    let sockets = policy.unix_sockets.iter().filter(abstracts);
+    sockets.into_iter().try_for_each(|path| absolute("policy.unix_sockets", path))
+}
+
+fn absolute(name: &str, path: &WirePath) -> Result<(), Refusal> {
+    let path = path.as_path();
+    match path.is_absolute() {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!("{name}: {path:?} is not an absolute path"))),
+    }
+}
+
+fn check_command(command: &Command) -> Result<(), Refusal> {
+    match command {
+        Command::Argv(argv) if argv.is_empty() => {
+            Err(Refusal::invalid("run.command: argv is empty; name a program"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_env(env: &EnvPolicy) -> Result<(), Refusal> {
+    let bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+    match env.pass.iter().chain(env.set.keys()).find(bad) {
+        None => Ok(()),
+        Some(name) => Err(Refusal::invalid(format!("policy.env: {name:?} is no variable name"))),
+    }
+}
+
+fn check_stdin(stdin: &Stdin) -> Result<(), Refusal> {
+    let Stdin::BytesB64(text) = stdin else { return Ok(()) };
+    let bytes = STANDARD.decode(text);
+    bytes.map(drop).map_err(|error| Refusal::invalid(format!("run.stdin: not base64: {error}")))
+}
+
+fn check_mechanism(name: &str) -> Result<(), Refusal> {
+    let known = [AUTO, bubblewrap::NAME, unconfined::NAME];
+    match known.contains(&name) {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!(
+            "run.mechanism: {name:?} is unknown; known: {}",
+            known.join(", ")
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! The verb `run`: request → host → plan → mechanism → supervise → result, in that order.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use boxproof_cases::protocol::{
+    ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunRequest, RunResult, exit,
+};
+
+use crate::capabilities::{self, claims};
+use crate::error::Refusal;
+use crate::host::Host;
+use crate::launch::{Hold, Launch};
+use crate::mechanism::{Handles, bubblewrap, unconfined};
+use crate::plan::{self, Plan};
+use crate::supervise::{self, Outcome};
+use crate::{control, report, request, sys};
+
+/// Times a run is set up at most, because host sockets came or went meanwhile.
+const ATTEMPTS: usize = 30;
+
+/// A run that was tried: what was observed, by which mechanism, and why it did not start.
+pub(crate) struct Tried {
+    pub(crate) outcome: Outcome,
+    pub(crate) mechanism: &'static str,
+    pub(crate) refusal: Option<Refusal>,
+}
+
+/// Runs the request in `request_file`, writes the result; returns the exit code.
+pub(crate) fn run(prefix: &[&str], request_file: &Path, result_file: &Path) -> i32 {
+    if let Err(error) = report::check_destination(result_file) {
+        eprintln!("refbox: cannot write the result to {}: {error}", result_file.display());
+        return exit::REFUSED;
+    }
+    let (result, code) = match request::read(request_file) {
+        Err(refusal) => declined(&refusal, request_file),
+        Ok(request) => answer(prefix, &request, request_file),
+    };
+    if let Err(error) = report::write(&result, result_file) {
+        eprintln!("refbox: cannot write the result to {}: {error}", result_file.display());
+        return exit::REFUSED;
+    }
+    code
+}
+
+fn declined(refusal: &Refusal, request_file: &Path) -> (RunResult, i32) {
+    eprintln!("refbox: {refusal}");
+    (report::refused(refusal, request_file), exit::REFUSED)
+}
+
+/// Runs `request`; without a sandbox only if the policy says so and nothing has run yet.
+fn answer(prefix: &[&str], request: &RunRequest, file: &Path) -> (RunResult, i32) {
+    let tried = attempt(prefix, request);
+    let reason = match &tried {
+        Err(refusal) => Some(refusal),
+        Ok(Tried { outcome, refusal, .. }) if !outcome.started => refusal.as_ref(),
+        Ok(_) => None,
+    };
+    let unavailable = reason.filter(|refusal| {
+        let willing = request.policy.on_unavailable == OnUnavailable::RunUnconfined;
+        willing && matches!(refusal.kind, ErrorKind::Unavailable | ErrorKind::Unsupported)
+    });
+    match (unavailable.cloned(), tried) {
+        (Some(reason), _) => degraded(prefix, request, file, &reason),
+        (None, Err(refusal)) => declined(&refusal, file),
+        (None, Ok(tried)) => {
+            let enforced = capabilities::enforced(tried.mechanism, &request.policy);
+            conclude(tried, request, file, |result| result.enforced = enforced)
+        }
+    }
+}
+
+fn degraded(
+    prefix: &[&str],
+    request: &RunRequest,
+    file: &Path,
+    reason: &Refusal,
+) -> (RunResult, i32) {
+    let warning = format!("RUNNING WITHOUT A SANDBOX: {reason}");
+    eprintln!("refbox: {warning}");
+    let host = Host::observe(&request.policy, &request.run);
+    let tried = Plan::unconfined(&request.policy, &request.run, &host)
+        .and_then(|plan| carry_out(prefix, request, &plan));
+    match tried {
+        Err(refusal) => declined(&refusal, file),
+        Ok(tried) => conclude(tried, request, file, |result| {
+            let nothing = claims(bubblewrap::NAME).map(|(name, _)| (name.into(), ClaimLevel::None));
+            result.enforced = nothing.collect();
+            result.annotations.insert(0, warning);
+        }),
+    }
+}
+
+/// Turns what was tried into the result, and says on stderr what its reader has to know.
+fn conclude(
+    tried: Tried,
+    request: &RunRequest,
+    file: &Path,
+    complete: impl FnOnce(&mut RunResult),
+) -> (RunResult, i32) {
+    let Tried { outcome, mechanism, refusal } = tried;
+    let line = report::annotation(&outcome).filter(|_| !request.run.capture);
+    if let Some(line) = line {
+        eprintln!("{line}");
+    }
+    if let Some(refusal) = &refusal {
+        eprintln!("refbox: {refusal}");
+    }
+    let (mut result, code) = report::finished(outcome, mechanism, refusal.as_ref(), file);
+    complete(&mut result);
+    if !result.started {
+        // Nothing ran, so nothing was enforced.
+        result.enforced.clear();
+    }
+    (result, code)
+}
+
+/// Plans and carries out; again if the start failed while the host's sockets changed under it.
+pub(crate) fn attempt(prefix: &[&str], request: &RunRequest) -> Result<Tried, Refusal> {
+    let mut host = Host::observe(&request.policy, &request.run);
+    for _ in 1..ATTEMPTS {
+        let tried = once(prefix, request, &host)?;
+        let failed = tried.refusal.as_ref().filter(|refusal| refusal.kind == ErrorKind::Setup);
+        let Some(refusal) = failed.filter(|_| !tried.outcome.started) else { return Ok(tried) };
+        let now = Host::observe(&request.policy, &request.run);
+        if now.sockets == host.sockets && !names_socket(&refusal.message, &host) {
+            return Ok(tried);
+        }
+        host = now;
+    }
+    once(prefix, request, &host)
+}
+
+/// Whether a failed start was about a socket; one of the same name may stand there again.
+fn names_socket(message: &str, host: &Host) -> bool {
+    host.sockets.iter().filter_map(|path| path.to_str()).any(|path| message.contains(path))
+}
+
+fn once(prefix: &[&str], request: &RunRequest, host: &Host) -> Result<Tried, Refusal> {
+    check_workspace(request, host)?;
+    check_mechanism(request)?;
+    let plan = plan::resolve(&request.policy, &request.run, host)?;
+    carry_out(prefix, request, &plan)
+}
+
+fn check_workspace(request: &RunRequest, host: &Host) -> Result<(), Refusal> {
+    let workspace = request.policy.workspace.as_path();
+    match host.at(workspace).is_some_and(|found| found.folder) {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!(
+            "policy.workspace: {} is not an existing folder",
+            workspace.display()
+        ))),
+    }
+}
+
+fn check_mechanism(request: &RunRequest) -> Result<(), Refusal> {
+    let unconfined = request.policy.mode == Mode::Unconfined;
+    match (request.run.mechanism.as_str(), unconfined) {
+        (unconfined::NAME, false) => Err(Refusal::unsupported(
+            "run.mechanism: unconfined enforces no step of this policy; use auto or bubblewrap",
+        )),
+        (bubblewrap::NAME, true) => Err(Refusal::unsupported(
+            "run.mechanism: bubblewrap does not run mode unconfined; use auto or unconfined",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Starts the plan's helper and sees it to its end.
+fn carry_out(prefix: &[&str], request: &RunRequest, plan: &Plan) -> Result<Tried, Refusal> {
+    let run = &request.run;
+    let argv = run.command.to_argv();
+    let hold = plan.view.as_ref().map_or(Hold::Subreaper, |_| bubblewrap::hold());
+    let launch = Launch::new(hold, &plan.cwd, &argv, &plan.env)?;
+    let os = |error| Refusal::os("preparing the command", error);
+    let (ours, theirs) = control::pair().map_err(os)?;
+    let (streams, kept) = supervise::plumb(&run.stdin, run.capture).map_err(os)?;
+    let launch_file = sys::memory_file(&launch.encode()).map_err(os)?;
+    let handles = Handles { launch: launch_file, control: theirs, streams };
+    let (helper, mechanism) = match &plan.view {
+        None => (unconfined::helper(prefix, handles), unconfined::NAME),
+        Some(view) => {
+            let helper = bubblewrap::helper(prefix, handles, view, &untrusted(request))?;
+            (helper, bubblewrap::NAME)
+        }
+    };
+    let timeout = run.timeout_ms.map(Duration::from_millis);
+    let outcome = supervise::supervise(helper, ours, kept, timeout)
+        .map_err(|error| Refusal::new(ErrorKind::Wait, format!("supervising failed: {error}")))?;
+    let program = shown_program(&run.command);
+    let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), bubblewrap::explain);
+    Ok(Tried { outcome, mechanism, refusal })
+}
+
+fn shown_program(command: &Command) -> String {
+    command.to_argv().into_iter().next().unwrap_or_default()
+}
+
+/// Folders an earlier run could write: no helper of ours is taken from there.
+fn untrusted(request: &RunRequest) -> Vec<PathBuf> {
+    let policy = &request.policy;
+    let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
+    roots.filter_map(|root| root.as_path().canonicalize().ok()).collect()
+}

@@ -1,0 +1,182 @@
+//! Linux system calls that no safe wrapper offers.
+
+use std::ffi::c_long;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::unistd::{ForkResult, Pid};
+
+/// First descriptor that is not a standard stream.
+const FIRST_EXTRA: RawFd = 3;
+/// `LANDLOCK_CREATE_RULESET_VERSION`.
+const RULESET_VERSION: c_long = 1;
+/// `LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET`.
+const SCOPE_ABSTRACT_UNIX_SOCKET: u64 = 1;
+
+/// `struct landlock_ruleset_attr` of ABI 6.
+#[repr(C)]
+struct RulesetAttr {
+    handled_access_fs: u64,
+    handled_access_net: u64,
+    scoped: u64,
+}
+
+fn checked(result: c_long) -> io::Result<c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Marks every descriptor but 0, 1 and 2 close-on-exec.
+pub(crate) fn seal_descriptors() -> io::Result<()> {
+    let flags = libc::CLOSE_RANGE_CLOEXEC as c_long;
+    // SAFETY: close_range with CLOEXEC only sets flags on descriptors of this process.
+    let result = unsafe {
+        libc::syscall(libc::SYS_close_range, FIRST_EXTRA as c_long, c_long::from(u32::MAX), flags)
+    };
+    checked(result).map(drop)
+}
+
+/// Makes the child of `command` a session leader that inherits 0, 1, 2 and `kept`, nothing else.
+pub(crate) fn spawn_sealed(command: &mut Command, kept: Vec<RawFd>) {
+    let prepare = move || {
+        nix::unistd::setsid()?;
+        seal_descriptors()?;
+        kept.iter().try_for_each(|fd| keep_over_exec(*fd))
+    };
+    // SAFETY: the closure makes only async-signal-safe system calls and allocates nothing.
+    unsafe { command.pre_exec(prepare) };
+}
+
+fn keep_over_exec(fd: RawFd) -> io::Result<()> {
+    // SAFETY: F_SETFD changes a flag of a descriptor number; a bad number gives EBADF.
+    let result = unsafe { libc::fcntl(fd, libc::F_SETFD, 0) };
+    checked(c_long::from(result)).map(drop)
+}
+
+/// Forks; the child runs `body` and never returns. The caller must have one thread only.
+pub(crate) fn fork_child(body: impl FnOnce() -> i32) -> io::Result<Pid> {
+    // SAFETY: the inner stage is single-threaded, so the child may run any code.
+    match unsafe { nix::unistd::fork() }? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => {
+            let code = body();
+            // SAFETY: _exit ends this process at once; no destructor of the parent runs twice.
+            unsafe { libc::_exit(code) }
+        }
+    }
+}
+
+/// Takes over a descriptor that the launcher left open for us; an error if it is not open.
+pub(crate) fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_GETFD only asks; a number that is not open gives EBADF.
+    checked(c_long::from(unsafe { libc::fcntl(fd, libc::F_GETFD) }))?;
+    // SAFETY: the descriptor is open, was made for us alone, and nothing else here owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A descriptor for the process `pid`: ourselves, or a child that is not reaped.
+pub(crate) fn pidfd_open(pid: Pid) -> io::Result<OwnedFd> {
+    // SAFETY: pidfd_open takes two integers and returns a new descriptor.
+    let fd = checked(unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) })?;
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// Sends `signal` to the process behind `pidfd`; one that is gone already is no error.
+pub(crate) fn pidfd_signal(pidfd: &OwnedFd, signal: i32) -> io::Result<()> {
+    let none = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: the descriptor is open; a null siginfo means a plain kill.
+    let result = checked(unsafe {
+        libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), signal, none, 0)
+    });
+    match result {
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// A memory file that holds `content`, positioned at its start.
+pub(crate) fn memory_file(content: &[u8]) -> io::Result<File> {
+    use std::io::{Seek, Write};
+    let flags = nix::sys::memfd::MFdFlags::MFD_CLOEXEC;
+    let mut file = File::from(nix::sys::memfd::memfd_create("refbox", flags)?);
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Landlock's ABI version; 0 where the kernel has none.
+pub(crate) fn landlock_abi() -> i64 {
+    let none = std::ptr::null::<RulesetAttr>();
+    // SAFETY: with this flag the kernel reads no attribute and returns a version number.
+    let result =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0, RULESET_VERSION) };
+    result.max(0)
+}
+
+/// Cuts this process off from abstract unix sockets outside it (Landlock ABI 6).
+pub(crate) fn scope_abstract_sockets() -> io::Result<()> {
+    let attr = RulesetAttr {
+        handled_access_fs: 0,
+        handled_access_net: 0,
+        scoped: SCOPE_ABSTRACT_UNIX_SOCKET,
+    };
+    let size = size_of::<RulesetAttr>();
+    // SAFETY: the attribute lives through the call and its size is given.
+    let fd = checked(unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size, 0)
+    })?;
+    // SAFETY: the kernel just made this descriptor for us.
+    let ruleset = unsafe { OwnedFd::from_raw_fd(fd as RawFd) };
+    // SAFETY: the ruleset descriptor is open; restricting oneself is always sound.
+    checked(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) })
+        .map(drop)
+}
+
+/// Gives `signal` its default action in this process.
+pub(crate) fn default_action(signal: nix::sys::signal::Signal) -> io::Result<()> {
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, sigaction};
+    let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the default action runs no code of ours.
+    unsafe { sigaction(signal, &action) }?;
+    Ok(())
+}
+
+/// `_LINUX_CAPABILITY_VERSION_3`: two words a set.
+const CAPABILITY_VERSION: u32 = 0x2008_0522;
+
+#[repr(C)]
+struct CapabilityHeader {
+    version: u32,
+    pid: i32,
+}
+
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct CapabilityWord {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+/// Runs `body` with no effective capability in this thread, then puts them back.
+pub(crate) fn without_capabilities<T>(body: impl FnOnce() -> T) -> io::Result<T> {
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
+    let mut saved = [CapabilityWord::default(); 2];
+    // SAFETY: header and both words live through the call and have the layout of version 3.
+    let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, saved.as_mut_ptr()) };
+    checked(got)?;
+    set_capabilities(&saved.map(|word| CapabilityWord { effective: 0, ..word }))?;
+    let result = body();
+    set_capabilities(&saved)?;
+    Ok(result)
+}
+
+fn set_capabilities(words: &[CapabilityWord; 2]) -> io::Result<()> {
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
+    // SAFETY: header and both words live through the call and have the layout of version 3.
+    let set = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) };
+    checked(set).map(drop)
+}

@@ -1,0 +1,187 @@
+//! The fixture: [`Bed`], a folder with a workspace and an outside, and one way to run in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long anything may take before a test gives up on it.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A fresh folder, not below any temp folder, with `w` (workspace) and `o` (outside).
+pub(crate) struct Bed {
+    folder: TempDir,
+}
+
+/// A finished run.
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) result: Value,
+}
+
+impl Bed {
+    /// A bed for confined runs; fails where bubblewrap is missing.
+    pub(crate) fn new() -> Self {
+        let version = Command::new("bwrap").arg("--version").stdout(Stdio::null()).status();
+        let works = version.is_ok_and(|status| status.success());
+        assert!(works, "these tests need bubblewrap: install the package bubblewrap");
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let bed = Self { folder };
+        fs::create_dir(bed.ws("")).unwrap();
+        fs::create_dir(bed.out("")).unwrap();
+        bed
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    /// A path in the workspace.
+    pub(crate) fn ws(&self, path: &str) -> PathBuf {
+        join(self.root().join("w"), path)
+    }
+
+    /// A path outside every grant, on the same file system.
+    pub(crate) fn out(&self, path: &str) -> PathBuf {
+        join(self.root().join("o"), path)
+    }
+
+    /// Words that no other process has in its command line.
+    pub(crate) fn nonce(&self) -> String {
+        format!("nonce-{}-{}", std::process::id(), self.root().file_name().unwrap().display())
+    }
+
+    pub(crate) fn request_file(&self) -> PathBuf {
+        self.root().join("request.json")
+    }
+
+    pub(crate) fn result_file(&self) -> PathBuf {
+        self.root().join("result.json")
+    }
+
+    /// The request of `command`; `policy` and `run` members win over the defaults.
+    pub(crate) fn write_request(&self, policy: &Value, command: Value, run: &Value) {
+        let mut request = json!({
+            "protocol": 1,
+            "policy": {"workspace": self.ws("")},
+            "run": {"command": command, "cwd": self.ws("")},
+        });
+        merge(&mut request["policy"], policy);
+        merge(&mut request["run"], run);
+        fs::write(self.request_file(), request.to_string()).unwrap();
+    }
+
+    /// `refbox run` on the written request, not started yet.
+    pub(crate) fn refbox(&self) -> Command {
+        let mut refbox = Command::new(program());
+        refbox.arg("run").arg("--request").arg(self.request_file());
+        refbox.arg("--result").arg(self.result_file());
+        refbox.stdin(Stdio::null());
+        refbox
+    }
+
+    /// Runs a shell line under `policy`.
+    pub(crate) fn sh(&self, policy: &Value, line: &str) -> Done {
+        self.go(policy, json!({"shell": line}), &json!({}))
+    }
+
+    /// Runs `command` under `policy` with further members of `run`.
+    pub(crate) fn go(&self, policy: &Value, command: Value, run: &Value) -> Done {
+        self.write_request(policy, command, run);
+        let output = self.refbox().output().unwrap();
+        self.done(&output)
+    }
+
+    /// What a run left.
+    pub(crate) fn done(&self, output: &Output) -> Done {
+        let result = fs::read_to_string(self.result_file()).expect("no result was written");
+        Done {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+            result: serde_json::from_str(&result).unwrap(),
+        }
+    }
+
+    /// Names in the bed and below, but the request and the result.
+    pub(crate) fn listing(&self) -> Vec<PathBuf> {
+        let mut names = Vec::new();
+        list(&self.root(), &mut names);
+        names.retain(|name| *name != self.request_file() && *name != self.result_file());
+        names.sort();
+        names
+    }
+}
+
+impl Done {
+    /// Fails the test unless the command was executed and exited with `code`.
+    #[track_caller]
+    pub(crate) fn expect(&self, code: i32) -> &Self {
+        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.out, self.err);
+        assert_eq!(self.result["started"], true, "{}", self.result);
+        assert_eq!(self.result["exit_code"], code, "{}", self.result);
+        assert_eq!(self.result["success"], code == 0, "{}", self.result);
+        self
+    }
+
+    /// Fails the test unless stderr holds `words`.
+    #[track_caller]
+    pub(crate) fn complains(&self, words: &str) -> &Self {
+        assert!(self.err.contains(words), "no {words:?} in stderr: {}", self.err);
+        self
+    }
+}
+
+/// The program under test.
+pub(crate) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_refbox"))
+}
+
+/// Polls `condition` until it holds; fails the test at the deadline.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < DEADLINE, "{what}: not within {DEADLINE:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether some process has `nonce` in its command line.
+pub(crate) fn is_alive(nonce: &str) -> bool {
+    let entries = fs::read_dir("/proc").unwrap();
+    entries.filter_map(Result::ok).any(|entry| {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        line.windows(nonce.len()).any(|window| window == nonce.as_bytes())
+    })
+}
+
+/// Whether this user may do everything.
+pub(crate) fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
+
+fn join(base: PathBuf, path: &str) -> PathBuf {
+    if path.is_empty() { base } else { base.join(path) }
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    for (name, value) in from.as_object().unwrap() {
+        into[name] = value.clone();
+    }
+}
+
+fn list(folder: &Path, names: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        names.push(entry.path());
+        if entry.file_type().unwrap().is_dir() {
+            list(&entry.path(), names);
+        }
+    }
+}

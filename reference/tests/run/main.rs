@@ -1,0 +1,19 @@
+//! `refbox run` on real commands: for every element one act that must work and one that must not.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::needless_pass_by_value,
+    reason = "a test fails by panicking; JSON literals are handed over as they are written"
+)]
+
+mod bed;
+mod environment;
+mod exec;
+mod files;
+mod masks;
+mod network;
+mod process;
+mod protect;
+mod refusal;
+mod supervise;

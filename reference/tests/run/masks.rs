@@ -1,0 +1,138 @@
+//! Read denies: they fail with an error, cannot be written, and cannot be undone.
+
+use std::fs;
+
+use rstest::rstest;
+use serde_json::json;
+
+use crate::bed::{Bed, is_root};
+
+/// Acts on a masked file `s`, each of which must fail.
+const FILE_ACTS: [&str; 9] = [
+    "cat s",
+    "head -c1 < s",
+    "cp s copy",
+    "echo x > s",
+    "echo x >> s",
+    "chmod 644 s",
+    "rm -f s",
+    "mv s t",
+    "ln s t",
+];
+
+#[rstest]
+#[case::in_workspace("w")]
+#[case::outside("o")]
+fn a_masked_file_discloses_and_takes_nothing(#[case] place: &str) {
+    let bed = Bed::new();
+    let folder = if place == "w" { bed.ws("") } else { bed.out("") };
+    let secret = folder.join("s");
+    fs::write(&secret, "canary").unwrap();
+    let line = acts(&folder.display().to_string(), &FILE_ACTS);
+    let open = bed.sh(&json!({}), &format!("cat {}", secret.display()));
+    assert_eq!(open.expect(0).out, "canary");
+    let done = bed.sh(&json!({"deny_read": [secret]}), &line);
+    done.expect(3).complains("Permission denied");
+    assert!(!format!("{}{}", done.out, done.err).contains("canary"));
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "canary");
+}
+
+#[test]
+fn a_masked_folder_can_be_neither_entered_nor_filled() {
+    let bed = Bed::new();
+    fs::create_dir(bed.ws("d")).unwrap();
+    fs::write(bed.ws("d/s"), "canary").unwrap();
+    let acts =
+        acts(".", &["ls d", "cat d/s", "cd d", "echo x > d/n", "chmod 755 d", "rmdir d", "mv d e"]);
+    let done = bed.sh(&json!({"deny_read": [bed.ws("d")]}), &acts);
+    done.expect(3).complains("Permission denied");
+    assert!(!done.out.contains("canary"));
+    assert_eq!(fs::read_dir(bed.ws("d")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_parent_of_a_mask_cannot_be_moved_away() {
+    let bed = Bed::new();
+    fs::create_dir_all(bed.ws("a/b")).unwrap();
+    fs::write(bed.ws("a/b/s"), "canary").unwrap();
+    let line =
+        "touch a/b/free && mkdir a/c || exit 9; mv a z && exit 9; mv a/b a/z && exit 9; exit 3";
+    bed.sh(&json!({"deny_read": [bed.ws("a/b/s")]}), line).expect(3).complains("busy");
+    assert!(bed.ws("a/b/s").exists());
+    bed.sh(&json!({}), "mv a z").expect(0);
+}
+
+/// Tries to get rid of the masks, first as it is, then with every privilege of a namespace of its
+/// own; prints each act that worked. No shell tool gets as far as the system call.
+const UNDO: &str = "import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+RDONLY, REMOUNT, BIND, REC, DETACH = 1, 32, 4096, 16384, 2
+def tried(what, result):
+    if result == 0: print('worked:', what)
+def undo():
+    for path in (b's', b'ro', b'.'):
+        tried('umount %s' % path, libc.umount2(path, 0))
+        tried('detach %s' % path, libc.umount2(path, DETACH))
+        tried('remount %s' % path, libc.mount(None, path, None, REMOUNT | BIND, None))
+    tried('remount /', libc.mount(None, b'/', None, REMOUNT | BIND, None))
+    tried('bind', libc.mount(b'.', b'/tmp', None, BIND, None))
+undo()
+if libc.unshare(0x10000000 | 0x20000) != 0: sys.exit('no nested namespace')
+undo()
+if libc.mount(b'.', b'/tmp', None, BIND | REC, None) != 0: sys.exit('no privileges in it')
+for path in ('s', '/tmp/s'):
+    try: print('worked: read', open(path).read())
+    except PermissionError: pass
+for path in ('ro', '/tmp/ro', '/refbox-escape'):
+    try: open(path, 'w').write('evil'); print('worked: write', path)
+    except OSError: pass
+print('tried all')";
+
+#[test]
+fn masks_cannot_be_undone() {
+    let bed = Bed::new();
+    fs::write(bed.ws("s"), "canary").unwrap();
+    fs::write(bed.ws("ro"), "kept").unwrap();
+    let policy = json!({"deny_read": [bed.ws("s")], "deny_write": [bed.ws("ro")]});
+    let done = bed.go(&policy, json!({"argv": ["python3", "-c", UNDO]}), &json!({}));
+    assert_eq!(done.expect(0).out, "tried all\n");
+    assert_eq!(fs::read_to_string(bed.ws("ro")).unwrap(), "kept");
+    assert!(!std::path::Path::new("/refbox-escape").exists());
+}
+
+#[test]
+fn many_masks_hold() {
+    let bed = Bed::new();
+    let names: Vec<_> = (0..300).map(|number| bed.ws(&format!("s{number}"))).collect();
+    names.iter().for_each(|name| fs::write(name, "canary").unwrap());
+    let line = "for f in s*; do cat $f 2> /dev/null && exit 9; done; exit 3";
+    bed.sh(&json!({"deny_read": names}), line).expect(3);
+}
+
+/// A line that exits with 3 if every act in `folder` fails, else with 9.
+fn acts(folder: &str, acts: &[&str]) -> String {
+    let mut line = format!("cd '{folder}'\n");
+    for act in acts {
+        line.push_str(&format!("( {act} ) && {{ echo 'worked: {act}'; exit 9; }}\n"));
+    }
+    line + "exit 3"
+}
+
+#[test]
+fn what_mode_bits_close_needs_no_mask_and_stays_closed() {
+    let bed = Bed::new();
+    if !is_root() {
+        // What an ordinary user cannot even look up counts as absent.
+        let done = bed.sh(&json!({"deny_read": ["/root/.profile"]}), "true");
+        assert_eq!(done.code, Some(126));
+        return;
+    }
+    fs::create_dir(bed.out("d")).unwrap();
+    fs::write(bed.out("d/s"), "canary").unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(bed.out("d/sock")).unwrap();
+    fs::set_permissions(bed.out("d"), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    std::os::unix::fs::chown(bed.out("d"), Some(1), Some(1)).unwrap();
+    let line = format!("cat {}", bed.out("d/s").display());
+    let done = bed.sh(&json!({"deny_read": [bed.out("d/s")]}), &line);
+    done.expect(1).complains("Permission denied");
+}

@@ -1,0 +1,176 @@
+//! Declined runs: nothing starts, the result says why, the exit code is 126.
+
+use std::fs;
+use std::process::Command;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, Done, program};
+
+#[track_caller]
+fn expect_refused(bed: &Bed, done: &Done, kind: &str, message: &str) {
+    assert_eq!(done.code, Some(126), "{}", done.result);
+    assert_eq!(done.result["started"], false);
+    assert_eq!(done.result["success"], false);
+    assert_eq!(done.result["exit_code"], Value::Null);
+    assert_eq!(done.result["error"]["kind"], kind);
+    let said = done.result["error"]["message"].as_str().unwrap();
+    assert!(said.contains(message), "{said}");
+    assert_eq!(done.err, format!("refbox: {said}\n"));
+    assert_eq!(done.result["enforced"], json!({}));
+    assert!(!bed.ws("ran").exists(), "the command ran");
+}
+
+#[rstest]
+#[case::absent_deny(json!({"deny_read": ["/no/such/file"]}), "/no/such/file does not exist")]
+#[case::proxy(json!({"network": {"proxy": {"port": 80}}}), "policy.network: proxy")]
+#[case::domains(json!({"network": {"domains": {"allow": ["x"]}}}), "policy.network: domains")]
+#[case::readable(json!({"readable": ["/usr"]}), "policy.readable")]
+#[case::grant(json!({"grants": ["all"]}), "policy.grants: \"all\"")]
+fn what_cannot_be_enforced_is_refused(#[case] policy: Value, #[case] message: &str) {
+    let bed = Bed::new();
+    let done = bed.sh(&policy, "touch ran");
+    expect_refused(&bed, &done, "unsupported", message);
+}
+
+#[rstest]
+#[case::mechanism(json!({}), json!({"mechanism": "unconfined"}))]
+#[case::mode(json!({"mode": "unconfined"}), json!({"mechanism": "bubblewrap"}))]
+fn a_mechanism_that_does_not_fit_is_refused(#[case] policy: Value, #[case] run: Value) {
+    let bed = Bed::new();
+    let done = bed.go(&policy, json!({"shell": "touch ran"}), &run);
+    expect_refused(&bed, &done, "unsupported", "run.mechanism");
+}
+
+#[rstest]
+#[case::member(json!({"denyRead": []}), json!({}), "unknown field `denyRead`")]
+#[case::workspace(json!({"workspace": "/no/such"}), json!({}), "policy.workspace: /no/such is not")]
+#[case::cwd(json!({}), json!({"cwd": "/no/such"}), "run.cwd: /no/such is not")]
+#[case::cwd_file(json!({}), json!({"cwd": "/etc/passwd"}), "run.cwd: /etc/passwd is not")]
+#[case::nul(json!({}), json!({"command": {"argv": ["a\0b"]}}), "nul byte")]
+fn a_bad_request_is_refused(#[case] policy: Value, #[case] run: Value, #[case] message: &str) {
+    let bed = Bed::new();
+    let done = bed.go(&policy, json!({"shell": "touch ran"}), &run);
+    expect_refused(&bed, &done, "invalid_request", message);
+    assert_eq!(done.result["error"]["file"], json!(bed.request_file()));
+}
+
+#[test]
+fn a_syntax_error_is_located() {
+    let bed = Bed::new();
+    fs::write(bed.request_file(), "{\n\"protocol\": 1,\n?}").unwrap();
+    let done = bed.done(&bed.refbox().output().unwrap());
+    expect_refused(&bed, &done, "invalid_request", "line 3");
+    assert_eq!(done.result["error"]["line"], 3);
+}
+
+#[test]
+fn without_bubblewrap_nothing_runs_and_the_remedy_is_named() {
+    let bed = Bed::new();
+    bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
+    let done = bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap());
+    expect_refused(&bed, &done, "unavailable", "install the package bubblewrap");
+}
+
+#[test]
+fn running_unconfined_instead_must_be_asked_for_and_is_loud() {
+    let bed = Bed::new();
+    let policy = json!({"on_unavailable": "run_unconfined"});
+    bed.write_request(&policy, json!({"argv": ["/bin/sh", "-c", "exit 5"]}), &json!({}));
+    let done = bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap());
+    done.expect(5).complains("refbox: RUNNING WITHOUT A SANDBOX: bubblewrap");
+    assert_eq!(done.result["mechanism"], "unconfined");
+    let enforced = done.result["enforced"].as_object().unwrap();
+    assert!(enforced.len() > 20 && enforced.values().all(|level| level == "none"), "{enforced:?}");
+    assert!(done.result["annotations"][0].as_str().unwrap().contains("WITHOUT A SANDBOX"));
+}
+
+#[test]
+fn a_sandbox_that_fails_to_start_is_no_denial() {
+    let bed = Bed::new();
+    let fake = bed.out("bwrap");
+    fs::write(&fake, "#!/bin/sh\necho 'bwrap: no luck' >&2\nexit 1\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&fake, executable).unwrap();
+    bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
+    let done = bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap());
+    expect_refused(&bed, &done, "setup", "bwrap: no luck");
+}
+
+#[test]
+fn a_socket_that_goes_while_the_sandbox_is_built_is_no_failure() {
+    let bed = Bed::new();
+    let socket = bed.out("s");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    // The first start fails as bwrap does over a path that has gone; the second is the real one.
+    let found = Command::new("sh").args(["-c", "command -v bwrap"]).output().unwrap();
+    let real = String::from_utf8(found.stdout).unwrap();
+    let script = format!(
+        "#!/bin/sh\nif [ -e '{0}' ]; then /bin/rm '{0}'; echo gone >&2; exit 1; fi\nexec {1} \"$@\"\n",
+        socket.display(),
+        real.trim()
+    );
+    fs::write(bed.out("bwrap"), script).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(bed.out("bwrap"), executable).unwrap();
+    bed.write_request(&json!({}), json!({"argv": ["/bin/sh", "-c", "exit 5"]}), &json!({}));
+    bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap()).expect(5);
+    assert!(!socket.exists());
+}
+
+#[test]
+fn a_result_that_cannot_be_written_starts_nothing() {
+    let bed = Bed::new();
+    bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
+    let mut refbox = Command::new(program());
+    refbox.arg("run").arg("--request").arg(bed.request_file()).arg("--result");
+    let output = refbox.arg(bed.out("no/result.json")).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(!bed.ws("ran").exists());
+}
+
+#[test]
+fn capabilities_claim_what_the_trial_showed() {
+    let _needs_bubblewrap = Bed::new();
+    let output = Command::new(program()).arg("capabilities").output().unwrap();
+    assert!(output.status.success());
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["mechanism"], "bubblewrap", "{}", found["limits"]);
+    assert_eq!(found["claims"]["fs.read_deny"], "enforced");
+    assert_eq!(found["claims"]["protect.absent"], Value::Null);
+}
+
+#[test]
+fn without_bubblewrap_confinement_is_not_claimed() {
+    let bed = Bed::new();
+    // A trial command, but no bwrap.
+    std::os::unix::fs::symlink("/bin/true", bed.out("true")).unwrap();
+    let mut refbox = Command::new(program());
+    let output = refbox.arg("capabilities").env("PATH", bed.out("")).output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["mechanism"], "unconfined");
+    assert_eq!(found["claims"]["exec.exit_code"], "enforced");
+    assert_eq!(found["claims"]["fs.write"], Value::Null);
+}
+
+#[rstest]
+#[case::no_verb(&[])]
+#[case::unknown_verb(&["fly"])]
+#[case::unknown_flag(&["run", "--force"])]
+#[case::no_result(&["run", "--request", "x"])]
+fn usage_errors_are_two(#[case] args: &[&str]) {
+    let output = Command::new(program()).args(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!output.stderr.is_empty());
+}
+
+#[rstest]
+#[case(&["--help"])]
+#[case(&["run", "--help"])]
+fn help_has_examples(#[case] args: &[&str]) {
+    let output = Command::new(program()).args(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("refbox run --request request.json --result result.json"), "{text}");
+}

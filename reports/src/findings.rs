@@ -1,0 +1,80 @@
+//! The rows a reader must see ([`Finding`]), and what a run does not cover ([`gaps`]).
+
+use std::collections::BTreeMap;
+
+use crate::matrix::Matrix;
+use crate::record::CaseRow;
+use crate::verdict::{Outcome, Verdict};
+
+/// Why a row must be seen. The order is the order of reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// It failed, or is unexpected in some other way.
+    Failure,
+    /// It passed although it is a known failure.
+    Xpass,
+    /// Nothing was learnt from it.
+    Unlearnt,
+    /// It failed as known.
+    Known,
+}
+
+impl Kind {
+    /// Every kind, in order.
+    pub const ALL: [Self; 4] = [Self::Failure, Self::Xpass, Self::Unlearnt, Self::Known];
+
+    /// Why this row must be seen; `None` when it need not be.
+    #[must_use]
+    pub fn of(row: &CaseRow) -> Option<Self> {
+        match row.outcome {
+            Outcome::Xfail => Some(Self::Known),
+            Outcome::Xpass => Some(Self::Xpass),
+            _ if row.verdict.is_unlearnt() => Some(Self::Unlearnt),
+            _ if row.verdict.is_failure() => Some(Self::Failure),
+            Outcome::Unexpected => Some(Self::Failure),
+            Outcome::Expected => None,
+        }
+    }
+
+    /// The heading of this kind.
+    #[must_use]
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Failure => "failures",
+            Self::Xpass => "known failures that now pass",
+            Self::Unlearnt => "nothing learnt",
+            Self::Known => "known failures",
+        }
+    }
+}
+
+/// A row that must be seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Finding<'a> {
+    /// Its column in the matrix.
+    pub column: usize,
+    /// The row.
+    pub row: &'a CaseRow,
+}
+
+/// The findings of one kind: the most binding first, then in the order of columns and ids.
+#[must_use]
+pub fn findings<'a>(matrix: &Matrix<'a>, kind: Kind) -> Vec<Finding<'a>> {
+    let of_kind = |row: &&CaseRow| Kind::of(row) == Some(kind);
+    let mut found: Vec<Finding<'a>> = (0..matrix.columns.len())
+        .flat_map(|column| matrix.rows_of(column).map(move |row| Finding { column, row }))
+        .filter(|finding| of_kind(&finding.row))
+        .collect();
+    found.sort_by_key(|finding| finding.row.level);
+    found
+}
+
+/// What was selected and not run: verdict and reason → rows.
+#[must_use]
+pub fn gaps<'a>(rows: impl Iterator<Item = &'a CaseRow>) -> BTreeMap<(Verdict, &'a str), u64> {
+    let mut gaps = BTreeMap::new();
+    for row in rows.filter(|row| !row.verdict.is_judged() && !row.verdict.is_unlearnt()) {
+        *gaps.entry((row.verdict, row.reason.as_str())).or_default() += 1;
+    }
+    gaps
+}

@@ -1,0 +1,58 @@
+//! The summary for GitHub: totals, findings, conformance, claims, every case folded by area
+//! ([`render`]). Fits a size budget: what does not fit is left out and said to be.
+
+mod budget;
+mod escape;
+mod findings;
+mod tables;
+
+use budget::{Block, fit};
+use escape::text;
+
+use crate::label::{backend_words, corpus_words, missing_words, place_words, selection_words};
+use crate::matrix::Matrix;
+use crate::sentences::{claim_lines, gap_lines, outcome_line};
+use crate::summary::summary_line;
+
+/// The most bytes GitHub takes for a comment, and a safe size for a step summary.
+pub const GITHUB_BUDGET: usize = 65_535;
+
+/// Renders the matrix in at most `budget` bytes (at least 1 KiB are used). Details go first, then
+/// cases that need no look, then findings.
+#[must_use]
+pub fn render(matrix: &Matrix<'_>, budget: usize) -> String {
+    let mut blocks = vec![head(matrix), tables::totals(matrix)];
+    blocks.extend(findings::tables(matrix));
+    blocks.extend(findings::details(matrix));
+    blocks.extend(tables::conformance(matrix));
+    blocks.push(list("Claims against results", &claim_lines(matrix)));
+    blocks.push(list("Not covered by this run", &gap_lines(matrix)));
+    blocks.extend(tables::areas(matrix));
+    blocks.push(provenance(matrix));
+    fit(blocks, budget)
+}
+
+fn head(matrix: &Matrix<'_>) -> Block {
+    let outcomes = outcome_line(matrix).map(|line| format!("{line}\n\n")).unwrap_or_default();
+    Block::fixed(format!("## boxproof\n\n**{}**\n\n{outcomes}", summary_line(matrix.rows())))
+}
+
+fn list(title: &str, lines: &[String]) -> Block {
+    if lines.is_empty() {
+        return Block::fixed(String::new());
+    }
+    let items: String = lines.iter().map(|line| format!("- {}\n", text(line))).collect();
+    Block::fixed(format!("### {title}\n\n{items}\n"))
+}
+
+fn provenance(matrix: &Matrix<'_>) -> Block {
+    let mut lines: Vec<String> =
+        matrix.columns.first().map(|column| corpus_words(column.header)).into_iter().collect();
+    for column in &matrix.columns {
+        let (what, place) = (backend_words(column.backend), place_words(column.header));
+        let selection = selection_words(column.header);
+        lines.push(format!("{}: {what}; {place}; {selection}", column.label));
+    }
+    lines.extend(matrix.missing.iter().map(|backend| missing_words(backend)));
+    list("Provenance", &lines)
+}

@@ -1,0 +1,59 @@
+//! Runs side by side ([`Matrix`]): one column a backend, host and user; one row a case.
+
+use crate::record::{BackendInfo, CaseRow, Header};
+
+/// Runs side by side. Borrows their rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matrix<'a> {
+    /// One a backend, host and user; in the order of the records.
+    pub columns: Vec<Column<'a>>,
+    /// Named backends that are not installed.
+    pub missing: Vec<&'a BackendInfo>,
+    /// One an area, sorted by name.
+    pub sections: Vec<Section<'a>>,
+}
+
+/// One backend on one host under one user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column<'a> {
+    /// The shortest name that tells it from the other columns.
+    pub label: String,
+    /// The backend.
+    pub backend: &'a BackendInfo,
+    /// The header of its first record.
+    pub header: &'a Header,
+}
+
+/// The cases of one area.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section<'a> {
+    /// The area.
+    pub area: &'a str,
+    /// Its cases, sorted by id.
+    pub rows: Vec<MatrixRow<'a>>,
+}
+
+/// One case across all columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatrixRow<'a> {
+    /// The case id.
+    pub id: &'a str,
+    /// A cell a column; `None` where the case was not selected.
+    pub cells: Vec<Option<&'a CaseRow>>,
+}
+
+impl<'a> Matrix<'a> {
+    /// The rows of one column, in the order of the matrix.
+    pub fn rows_of(&self, column: usize) -> impl Iterator<Item = &'a CaseRow> {
+        self.all_rows().filter_map(move |row| row.cells.get(column).copied().flatten())
+    }
+
+    /// Every row of every column.
+    pub fn rows(&self) -> impl Iterator<Item = &'a CaseRow> {
+        (0..self.columns.len()).flat_map(|column| self.rows_of(column))
+    }
+
+    fn all_rows(&self) -> impl Iterator<Item = &MatrixRow<'a>> {
+        self.sections.iter().flat_map(|section| &section.rows)
+    }
+}

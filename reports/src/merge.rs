@@ -1,0 +1,190 @@
+//! Sets one or more runs side by side ([`merge`]): one column a backend, host and user.
+//!
+//! Runs of the same backend, host and user are shards of one another: their rows must be
+//! disjoint, and together they must be the whole selection.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use crate::label::{backend_label, column_labels, host_label};
+use crate::matrix::{Column, Matrix, MatrixRow, Section};
+use crate::record::{BackendInfo, CaseRow, Header, Run, Shard};
+
+/// Why runs cannot be set side by side.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MergeError {
+    /// There are no runs.
+    #[error("no run record was given; name at least one")]
+    Nothing,
+    /// The runs were made with different corpora, so equal ids need not be equal cases.
+    #[error(
+        "the records are of different corpora ({first} and {second}); run all with one corpus, \
+         or compare them with diff"
+    )]
+    Corpora {
+        /// Version and hash of the first record's corpus.
+        first: String,
+        /// Version and hash of another record's corpus.
+        second: String,
+    },
+    /// Two records of the same backend, host and user have a case in common.
+    #[error(
+        "case `{id}` of `{column}` is in two records; merge the shards of one run, or compare \
+         two runs with diff"
+    )]
+    Overlap {
+        /// The backend, host and user.
+        column: String,
+        /// The case.
+        id: String,
+    },
+    /// The records of a backend are not its whole selection.
+    #[error(
+        "the records of `{column}` have {found} of {selected} selected cases ({shards}); give \
+         every shard, run on hosts with the same facts, by the same harness and backend"
+    )]
+    Incomplete {
+        /// The backend, host and user.
+        column: String,
+        /// How many cases the records have.
+        found: u64,
+        /// How many were selected.
+        selected: u64,
+        /// Which shards are there.
+        shards: String,
+    },
+    /// Records of one backend, host and user were made with different selections.
+    #[error("the records of `{column}` are of different selections; use the same filters")]
+    Selections {
+        /// The backend, host and user.
+        column: String,
+    },
+}
+
+/// Sets `runs` side by side.
+///
+/// # Errors
+/// When that would hide or invent something; see [`MergeError`].
+pub fn merge(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
+    let first = runs.first().ok_or(MergeError::Nothing)?;
+    for run in runs {
+        check_corpus(&first.header, &run.header)?;
+    }
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for run in runs {
+        for backend in run.header.backends.iter().filter(|b| b.missing.is_none()) {
+            match groups.iter_mut().find(|group| group.takes(run, backend)) {
+                Some(group) => group.add(run)?,
+                None => groups.push(Group::new(run, backend)),
+            }
+        }
+    }
+    groups.iter().try_for_each(Group::check_complete)?;
+    let labels = column_labels(&groups.iter().map(|g| (g.backend, g.header)).collect::<Vec<_>>());
+    let sections = sections(&groups);
+    let columns = groups.iter().zip(labels).map(|(group, label)| group.column(label)).collect();
+    Ok(Matrix { columns, missing: missing(runs), sections })
+}
+
+/// The records that make up one column.
+struct Group<'a> {
+    backend: &'a BackendInfo,
+    header: &'a Header,
+    shards: BTreeSet<Option<Shard>>,
+    rows: BTreeMap<&'a str, &'a CaseRow>,
+}
+
+impl<'a> Group<'a> {
+    fn new(run: &'a Run, backend: &'a BackendInfo) -> Self {
+        let shards = BTreeSet::from([run.header.selection.shard]);
+        Self { backend, header: &run.header, shards, rows: rows_of(run, backend).collect() }
+    }
+
+    /// Whether `backend` in `run` is the same backend on the same host under the same user.
+    fn takes(&self, run: &Run, backend: &BackendInfo) -> bool {
+        let identity = |b: &BackendInfo| BackendInfo { program: String::new(), ..b.clone() };
+        let (ours, theirs) = (self.header, &run.header);
+        identity(self.backend) == identity(backend)
+            && (ours.user, &ours.host, &ours.harness)
+                == (theirs.user, &theirs.host, &theirs.harness)
+    }
+
+    fn add(&mut self, run: &'a Run) -> Result<(), MergeError> {
+        let (ours, theirs) = (&self.header.selection, &run.header.selection);
+        if (ours.ids, &ours.ids_sha256) != (theirs.ids, &theirs.ids_sha256) {
+            return Err(MergeError::Selections { column: self.describe() });
+        }
+        self.shards.insert(theirs.shard);
+        for (id, row) in rows_of(run, self.backend) {
+            if self.rows.insert(id, row).is_some() {
+                return Err(MergeError::Overlap { column: self.describe(), id: id.to_owned() });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_complete(&self) -> Result<(), MergeError> {
+        let selection = &self.header.selection;
+        if selection.is_exactly(&self.rows.keys().copied().collect()) {
+            return Ok(());
+        }
+        Err(MergeError::Incomplete {
+            column: self.describe(),
+            found: self.rows.len() as u64,
+            selected: selection.ids,
+            shards: self.shards.iter().map(shard_word).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    fn column(&self, label: String) -> Column<'a> {
+        Column { label, backend: self.backend, header: self.header }
+    }
+
+    fn describe(&self) -> String {
+        let user = self.header.user.kind.word();
+        format!("{} ({}, {user})", backend_label(self.backend), host_label(self.header))
+    }
+}
+
+fn rows_of<'a>(
+    run: &'a Run,
+    backend: &BackendInfo,
+) -> impl Iterator<Item = (&'a str, &'a CaseRow)> {
+    run.rows.iter().filter(|row| row.backend == backend.name).map(|row| (row.id.as_str(), row))
+}
+
+fn check_corpus(first: &Header, other: &Header) -> Result<(), MergeError> {
+    let word = |header: &Header| format!("{} {}", header.corpus.version, header.corpus.sha256);
+    if first.corpus.sha256 == other.corpus.sha256 {
+        return Ok(());
+    }
+    Err(MergeError::Corpora { first: word(first), second: word(other) })
+}
+
+fn shard_word(shard: &Option<Shard>) -> String {
+    shard.map_or("not sharded".to_owned(), |s| format!("shard {}/{}", s.index, s.of))
+}
+
+fn missing(runs: &[Run]) -> Vec<&BackendInfo> {
+    let mut missing: Vec<&BackendInfo> = Vec::new();
+    for backend in runs.iter().flat_map(|run| &run.header.backends) {
+        if backend.missing.is_some() && !missing.iter().any(|b| b.name == backend.name) {
+            missing.push(backend);
+        }
+    }
+    missing
+}
+
+fn sections<'a>(groups: &[Group<'a>]) -> Vec<Section<'a>> {
+    let mut areas: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (id, row) in groups.iter().flat_map(|group| &group.rows) {
+        areas.entry(&row.area).or_default().insert(id);
+    }
+    let cells = |id: &str| groups.iter().map(|group| group.rows.get(id).copied()).collect();
+    let row = |id| MatrixRow { id, cells: cells(id) };
+    areas
+        .into_iter()
+        .map(|(area, ids)| Section { area, rows: ids.into_iter().map(row).collect() })
+        .collect()
+}

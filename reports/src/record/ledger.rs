@@ -1,0 +1,130 @@
+//! What every record keeps to, whether it is being written or read ([`Ledger`]).
+
+use std::collections::{BTreeMap, HashSet};
+
+use thiserror::Error;
+
+use super::{BackendInfo, CaseRow, FORMAT, Footer, Header};
+use crate::verdict::{Outcome, Verdict};
+
+/// How a line contradicts the lines before it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// The header has a format version that never was.
+    #[error("format {0} never existed; this boxproof writes format {FORMAT}")]
+    Format(u32),
+    /// The header names a backend twice.
+    #[error("backend `{0}` is named twice in the header")]
+    DuplicateBackend(String),
+    /// A case has two rows for one backend.
+    #[error("a second row for case `{id}` and backend `{backend}`")]
+    DuplicateRow {
+        /// The case.
+        id: String,
+        /// The backend.
+        backend: String,
+    },
+    /// A row names a backend the header does not.
+    #[error("case `{id}` is of backend `{backend}`, which the header does not name")]
+    UnknownBackend {
+        /// The case.
+        id: String,
+        /// The backend.
+        backend: String,
+    },
+    /// A row claims a result of a backend that is not installed.
+    #[error("case `{id}` has a row for backend `{backend}`, which the header says is missing")]
+    MissingBackend {
+        /// The case.
+        id: String,
+        /// The backend.
+        backend: String,
+    },
+    /// A pass that is a known failure, or an unexpected pass that is none.
+    #[error("case `{id}`: outcome {outcome} does not go with verdict {verdict}")]
+    Outcome {
+        /// The case.
+        id: String,
+        /// Its verdict.
+        verdict: Verdict,
+        /// Its outcome.
+        outcome: Outcome,
+    },
+    /// A duration is negative or no number.
+    #[error("case `{id}`: a duration is not a number of milliseconds from 0")]
+    Duration {
+        /// The case.
+        id: String,
+    },
+}
+
+/// The books of one record: which backends it names, which rows it has, how they count.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    /// Backend → whether it is installed.
+    backends: BTreeMap<String, bool>,
+    seen: HashSet<(String, String)>,
+    counts: BTreeMap<String, u64>,
+}
+
+impl Ledger {
+    pub(super) fn open(header: &Header) -> Result<Self, Fault> {
+        if header.format != FORMAT {
+            return Err(Fault::Format(header.format));
+        }
+        let mut backends = BTreeMap::new();
+        for BackendInfo { name, missing, .. } in &header.backends {
+            if backends.insert(name.clone(), missing.is_none()).is_some() {
+                return Err(Fault::DuplicateBackend(name.clone()));
+            }
+        }
+        Ok(Self { backends, seen: HashSet::new(), counts: Footer::no_counts() })
+    }
+
+    pub(super) fn enter(&mut self, row: &CaseRow) -> Result<(), Fault> {
+        self.check_backend(row)?;
+        check_outcome(row)?;
+        check_durations(row)?;
+        if !self.seen.insert((row.id.clone(), row.backend.clone())) {
+            let (id, backend) = (row.id.clone(), row.backend.clone());
+            return Err(Fault::DuplicateRow { id, backend });
+        }
+        *self.counts.entry(row.verdict.word().to_owned()).or_default() += 1;
+        Ok(())
+    }
+
+    /// The footer these books ask for, given the checksum of the lines so far.
+    pub(super) fn close(self, checksum: String) -> Footer {
+        Footer { counts: self.counts, rows: self.seen.len() as u64, checksum }
+    }
+
+    fn check_backend(&self, row: &CaseRow) -> Result<(), Fault> {
+        let (id, backend) = (row.id.clone(), row.backend.clone());
+        match self.backends.get(&row.backend) {
+            Some(true) => Ok(()),
+            Some(false) => Err(Fault::MissingBackend { id, backend }),
+            None => Err(Fault::UnknownBackend { id, backend }),
+        }
+    }
+}
+
+fn check_outcome(row: &CaseRow) -> Result<(), Fault> {
+    let passed = row.verdict == Verdict::Pass;
+    let fits = match row.outcome {
+        Outcome::Xpass => passed,
+        Outcome::Xfail | Outcome::Unexpected => !passed,
+        Outcome::Expected => true,
+    };
+    let (id, verdict, outcome) = (row.id.clone(), row.verdict, row.outcome);
+    if fits { Ok(()) } else { Err(Fault::Outcome { id, verdict, outcome }) }
+}
+
+fn check_durations(row: &CaseRow) -> Result<(), Fault> {
+    let mut durations = row.arms.iter().map(|arm| arm.duration_ms).chain([row.duration_ms]);
+    // JSON has no NaN: written as null, it would make a record that cannot be read.
+    if durations.all(|ms| ms.is_finite() && ms >= 0.0) {
+        Ok(())
+    } else {
+        Err(Fault::Duration { id: row.id.clone() })
+    }
+}

@@ -1,0 +1,141 @@
+//! Reads a run record and refuses whatever is not whole and consistent ([`read`]).
+
+use std::io::BufRead;
+
+use sha2::{Digest, Sha256};
+
+use super::ledger::Ledger;
+use super::line::{self, LineError};
+use super::{CaseRow, FORMAT, Footer, Header, RecordError, Run};
+
+/// Reads one run record.
+///
+/// # Errors
+/// When the input fails, or is not one whole, consistent record; see [`RecordError`].
+pub fn read(input: impl BufRead) -> Result<Run, RecordError> {
+    let mut lines = Lines { input, number: 0, bytes: Vec::new() };
+    let mut hash = Sha256::new();
+    let header = read_header(&mut lines)?;
+    hash.update(&lines.bytes);
+    let mut ledger = Ledger::open(&header).map_err(|fault| lines.inconsistent(fault))?;
+    let mut rows = Vec::new();
+    let footer = loop {
+        if !lines.advance()? {
+            return Err(RecordError::MissingFooter);
+        }
+        match lines.kind()?.as_str() {
+            "case" => {
+                let row: CaseRow = lines.parse()?;
+                ledger.enter(&row).map_err(|fault| lines.inconsistent(fault))?;
+                hash.update(&lines.bytes);
+                rows.push(row);
+            }
+            "footer" => break lines.parse()?,
+            "header" => return Err(RecordError::HeaderNotFirst { line: lines.number }),
+            other => return Err(lines.unknown(other)),
+        }
+    };
+    if lines.advance()? {
+        return Err(RecordError::AfterFooter { line: lines.number });
+    }
+    // The footer is the line before the end.
+    check_words(&footer, lines.number - 1)?;
+    check_footer(&footer, &ledger.close(format!("{:x}", hash.finalize())))?;
+    Ok(Run { header, rows, footer })
+}
+
+fn read_header(lines: &mut Lines<impl BufRead>) -> Result<Header, RecordError> {
+    if !lines.advance()? {
+        return Err(RecordError::Empty);
+    }
+    match lines.kind()?.as_str() {
+        "header" => {}
+        "case" | "footer" => return Err(find_late_header(lines)?),
+        other => return Err(lines.unknown(other)),
+    }
+    let found = line::format_of(&lines.bytes).map_err(|error| lines.located(error))?;
+    if found > FORMAT {
+        return Err(RecordError::NewerFormat { found });
+    }
+    lines.parse()
+}
+
+/// Tells a record whose header is misplaced from one that has none.
+fn find_late_header(lines: &mut Lines<impl BufRead>) -> Result<RecordError, RecordError> {
+    while lines.advance()? {
+        if lines.kind()? == "header" {
+            return Ok(RecordError::HeaderNotFirst { line: lines.number });
+        }
+    }
+    Ok(RecordError::MissingHeader)
+}
+
+/// The counts must name every verdict and nothing else, so that 0 is a statement too.
+fn check_words(footer: &Footer, line: usize) -> Result<(), RecordError> {
+    if footer.counts.keys().eq(Footer::no_counts().keys()) {
+        return Ok(());
+    }
+    let message = "must count each of the ten verdict words and nothing else".to_owned();
+    Err(RecordError::Field { line, field: "counts".to_owned(), message })
+}
+
+fn check_footer(stated: &Footer, counted: &Footer) -> Result<(), RecordError> {
+    let mismatch = |what: &str, stated, counted| {
+        Err(RecordError::CountsMismatch { what: what.to_owned(), stated, counted })
+    };
+    for ((word, said), seen) in stated.counts.iter().zip(counted.counts.values()) {
+        if said != seen {
+            return mismatch(word, *said, *seen);
+        }
+    }
+    if stated.rows != counted.rows {
+        return mismatch("rows", stated.rows, counted.rows);
+    }
+    if stated.checksum != counted.checksum {
+        return Err(RecordError::ChecksumMismatch);
+    }
+    Ok(())
+}
+
+/// The input, one line at a time.
+struct Lines<R> {
+    input: R,
+    /// The current line's number, from 1.
+    number: usize,
+    /// The current line, newline included.
+    bytes: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn advance(&mut self) -> Result<bool, RecordError> {
+        self.number += 1;
+        self.bytes.clear();
+        let read = self.input.read_until(b'\n', &mut self.bytes);
+        let read = read.map_err(|source| RecordError::Io { line: self.number, source })?;
+        Ok(read > 0)
+    }
+
+    fn kind(&self) -> Result<String, RecordError> {
+        line::type_of(&self.bytes).map_err(|error| self.located(error))
+    }
+
+    fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, RecordError> {
+        line::parse(&self.bytes).map_err(|error| self.located(error))
+    }
+
+    fn located(&self, error: LineError) -> RecordError {
+        let line = self.number;
+        match error {
+            LineError::NotJson(message) => RecordError::NotJson { line, message },
+            LineError::Field { field, message } => RecordError::Field { line, field, message },
+        }
+    }
+
+    fn unknown(&self, found: &str) -> RecordError {
+        RecordError::UnknownType { line: self.number, found: found.to_owned() }
+    }
+
+    fn inconsistent(&self, fault: super::Fault) -> RecordError {
+        RecordError::Inconsistent { line: self.number, fault }
+    }
+}

@@ -1,0 +1,58 @@
+//! Writes a run record line by line, as verdicts come in ([`RecordWriter`]).
+
+use std::io::Write;
+
+use sha2::{Digest, Sha256};
+
+use super::ledger::Ledger;
+use super::line::RecordLine;
+use super::{CaseRow, Footer, Header, WriteError};
+
+/// A record being written. Dropped without [`finish`](Self::finish) it has no footer, and so
+/// reads as what it is: cut short.
+#[derive(Debug)]
+pub struct RecordWriter<W: Write> {
+    out: W,
+    hash: Sha256,
+    ledger: Ledger,
+}
+
+impl<W: Write> RecordWriter<W> {
+    /// Starts a record with its header.
+    ///
+    /// # Errors
+    /// When the output fails or the header is inconsistent.
+    pub fn new(out: W, header: &Header) -> Result<Self, WriteError> {
+        let ledger = Ledger::open(header)?;
+        let mut writer = Self { out, hash: Sha256::new(), ledger };
+        writer.line(&RecordLine::Header(header))?;
+        Ok(writer)
+    }
+
+    /// Adds one row.
+    ///
+    /// # Errors
+    /// When the output fails or the row contradicts the record so far; then nothing is written.
+    pub fn row(&mut self, row: &CaseRow) -> Result<(), WriteError> {
+        self.ledger.enter(row)?;
+        self.line(&RecordLine::Case(row))
+    }
+
+    /// Ends the record with its footer and flushes.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn finish(mut self) -> Result<(Footer, W), WriteError> {
+        let footer = self.ledger.close(format!("{:x}", self.hash.finalize()));
+        self.out.write_all(&RecordLine::Footer(&footer).to_bytes()?)?;
+        self.out.flush()?;
+        Ok((footer, self.out))
+    }
+
+    fn line(&mut self, line: &RecordLine<'_>) -> Result<(), WriteError> {
+        let bytes = line.to_bytes()?;
+        self.hash.update(&bytes);
+        self.out.write_all(&bytes)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! Totals of rows ([`Tally`]) and the line every run ends with.
+
+use std::fmt;
+
+use crate::record::{CaseRow, TwinState};
+use crate::verdict::Verdict;
+
+/// How many rows there are of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    counts: [u64; Verdict::ALL.len()],
+    /// Passes whose case has no twin.
+    pub passes_without_twin: u64,
+    /// Passes whose twin the backend cannot express.
+    pub passes_inexpressible: u64,
+}
+
+impl Tally {
+    /// Rows with this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> u64 {
+        self.counts[verdict as usize]
+    }
+
+    /// All rows.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Rows from which something was learnt.
+    #[must_use]
+    pub fn judged(&self) -> u64 {
+        Verdict::ALL.into_iter().filter(|v| v.is_judged()).map(|v| self.count(v)).sum()
+    }
+
+    fn add(&mut self, row: &CaseRow) {
+        self.counts[row.verdict as usize] += 1;
+        let pass_with = |twin| u64::from(row.verdict == Verdict::Pass && row.twin == twin);
+        self.passes_without_twin += pass_with(TwinState::None);
+        self.passes_inexpressible += pass_with(TwinState::Inexpressible);
+    }
+}
+
+impl<'a> FromIterator<&'a CaseRow> for Tally {
+    fn from_iter<I: IntoIterator<Item = &'a CaseRow>>(rows: I) -> Self {
+        let mut tally = Self::default();
+        rows.into_iter().for_each(|row| tally.add(row));
+        tally
+    }
+}
+
+/// The last line of a run: `N cases: P pass, …` with every other count that is not zero.
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cases: {} pass", self.total(), self.count(Verdict::Pass))?;
+        for verdict in Verdict::ALL.into_iter().skip(1).filter(|v| self.count(*v) > 0) {
+            write!(f, ", {} {verdict}", self.count(verdict))?;
+        }
+        match (self.passes_without_twin, self.passes_inexpressible) {
+            (0, 0) => Ok(()),
+            (none, 0) => write!(f, " ({none} passes without twin)"),
+            (0, inexpressible) => write!(f, " ({inexpressible} passes with inexpressible twin)"),
+            (none, inexpressible) => {
+                write!(f, " ({none} passes without twin, {inexpressible} with inexpressible twin)")
+            }
+        }
+    }
+}
+
+/// The last line of a run, without a newline.
+#[must_use]
+pub fn summary_line<'a>(rows: impl IntoIterator<Item = &'a CaseRow>) -> String {
+    rows.into_iter().collect::<Tally>().to_string()
+}

@@ -1,0 +1,116 @@
+//! Findings in detail: what each arm saw, and how to see it again.
+
+use super::Page;
+use super::paint::mark;
+use crate::findings::{Finding, Kind, findings};
+use crate::record::{ArmRow, CaseRow};
+use crate::text::{clean, exit_words, shorten, telling_lines, wrap};
+
+/// Where the text of a finding starts.
+const INDENT: usize = 4;
+/// Where the text of an arm starts.
+const ARM_INDENT: usize = 14;
+/// How many lines of a stream are shown.
+const STREAM_LINES: usize = 3;
+
+impl Page<'_> {
+    pub(super) fn findings(&self) -> String {
+        Kind::ALL
+            .into_iter()
+            .map(|kind| (kind, findings(self.matrix, kind)))
+            .filter(|(_, found)| !found.is_empty())
+            .map(|(kind, found)| self.group(kind, &found))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    fn group(&self, kind: Kind, found: &[Finding<'_>]) -> String {
+        let heading = self.paint.heading(&format!("{} ({})", kind.heading(), found.len()));
+        let entries: Vec<String> = found.iter().map(|f| self.finding(kind, f)).collect();
+        let separator = if kind == Kind::Known { "" } else { "\n" };
+        format!("{heading}\n{}", entries.join(separator))
+    }
+
+    pub(super) fn finding(&self, kind: Kind, finding: &Finding<'_>) -> String {
+        let row = finding.row;
+        let mut lines = self.title(finding);
+        let known = row.known.as_ref().map(|known| {
+            let link = known.link.as_ref().map(|link| format!(" ({link})")).unwrap_or_default();
+            format!("known: {}{link}", known.reason)
+        });
+        if kind == Kind::Known {
+            lines.extend(self.indented(&known.unwrap_or_default()));
+        } else {
+            lines.extend(self.indented(&row.message));
+            lines.extend(known.iter().flat_map(|known| self.indented(known)));
+            lines.extend(self.indented(&format!("case: {}", row.purpose)));
+            lines.extend(self.indented(&terms(row)));
+            lines.extend(row.arms.iter().flat_map(|arm| self.arm(arm)));
+            lines.extend(row.reproduce.iter().map(|line| format!("    again: {}", clean(line))));
+        }
+        lines.into_iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    fn title(&self, finding: &Finding<'_>) -> Vec<String> {
+        let row = finding.row;
+        let backend = clean(&self.matrix.columns[finding.column].label);
+        let verdict = self.paint.verdict(row.verdict.word(), row.verdict);
+        let mut lines = vec![
+            format!("{:1$}{2}", "", INDENT / 2, self.paint.heading(&clean(&row.id))),
+            format!("{:INDENT$}{backend}: {verdict}{}", "", mark(row)),
+        ];
+        if !row.reason.is_empty() {
+            lines.extend(self.indented(&format!("reason: {}", row.reason)));
+        }
+        lines
+    }
+
+    fn indented(&self, text: &str) -> Vec<String> {
+        let lines = wrap(&clean(text), self.width - INDENT);
+        lines.iter().map(|line| format!("{:INDENT$}{line}", "")).collect()
+    }
+
+    fn arm(&self, arm: &ArmRow) -> Vec<String> {
+        let mut facts = vec![exit_words(arm)];
+        facts.extend(arm.observation.iter().map(|seen| format!("probe saw {seen}")));
+        let holding = arm.oracles.iter().filter(|oracle| oracle.holds).count();
+        if holding > 0 {
+            facts.push(format!("{holding} of {} oracles hold", arm.oracles.len()));
+        }
+        let mut lines = wrap(&clean(&facts.join("; ")), self.width - ARM_INDENT);
+        for oracle in arm.oracles.iter().filter(|oracle| !oracle.holds) {
+            let text = format!("does not hold: {}; saw {}", oracle.oracle, oracle.saw);
+            lines.extend(wrap(&clean(&text), self.width - ARM_INDENT));
+        }
+        lines.extend(self.stream("stdout", &arm.stdout.text));
+        lines.extend(self.stream("stderr", &arm.stderr.text));
+        lines
+            .iter()
+            .enumerate()
+            .map(|(i, line)| format!("    {:8}  {line}", if i == 0 { arm.arm.word() } else { "" }))
+            .collect()
+    }
+
+    fn stream(&self, name: &str, text: &str) -> Vec<String> {
+        let room = self.width - ARM_INDENT - name.len() - 2;
+        let mut lines = telling_lines(text);
+        let mut shown: Vec<String> = lines
+            .by_ref()
+            .take(STREAM_LINES)
+            .map(|line| format!("{name}| {}", shorten(&clean(line), room)))
+            .collect();
+        match lines.count() {
+            0 => {}
+            more => shown.push(format!("{name}| … {more} more lines in the record")),
+        }
+        shown
+    }
+}
+
+fn terms(row: &CaseRow) -> String {
+    let requirements = match row.requirements.join(", ") {
+        none if none.is_empty() => String::new(),
+        some => format!("; requirement {some}"),
+    };
+    format!("level: {}{requirements}", row.level.word())
+}

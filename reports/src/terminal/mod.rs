@@ -1,0 +1,82 @@
+//! The matrix for a terminal: where and what, one section an area, findings in detail,
+//! conformance, claims, gaps, and the summary line last ([`render`]).
+
+mod areas;
+mod detail;
+mod grid;
+mod head;
+mod paint;
+mod tail;
+
+use crate::findings::{Finding, Kind};
+use crate::matrix::Matrix;
+
+use paint::Paint;
+
+/// Whether escape sequences may be used; the caller knows about pipes and `NO_COLOR`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Text only.
+    #[default]
+    Plain,
+    /// With colours.
+    Color,
+}
+
+/// How to render for a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalOptions {
+    /// Whether escape sequences may be used.
+    pub style: Style,
+    /// The terminal's width in characters; at least 60 are used.
+    pub width: usize,
+    /// List every case, not only those to look at.
+    pub verbose: bool,
+}
+
+impl Default for TerminalOptions {
+    fn default() -> Self {
+        Self { style: Style::Plain, width: 80, verbose: false }
+    }
+}
+
+/// The narrowest page that still holds a table.
+const MIN_WIDTH: usize = 60;
+/// The width of a quoted finding.
+const QUOTE_WIDTH: usize = 100;
+
+/// What the parts of a page share.
+struct Page<'a> {
+    matrix: &'a Matrix<'a>,
+    paint: Paint,
+    width: usize,
+    verbose: bool,
+}
+
+/// One finding as plain text, for formats that quote it.
+pub(crate) fn finding_text(matrix: &Matrix<'_>, kind: Kind, finding: &Finding<'_>) -> String {
+    let paint = Paint(Style::Plain);
+    Page { matrix, paint, width: QUOTE_WIDTH, verbose: true }.finding(kind, finding)
+}
+
+/// Renders the matrix; ends with the summary line and a newline.
+#[must_use]
+pub fn render(matrix: &Matrix<'_>, options: TerminalOptions) -> String {
+    let page = Page {
+        matrix,
+        paint: Paint(options.style),
+        width: options.width.max(MIN_WIDTH),
+        verbose: options.verbose,
+    };
+    let parts = [
+        page.head(),
+        page.areas(),
+        page.findings(),
+        page.conformance(),
+        page.claims(),
+        page.gaps(),
+        page.totals(),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}

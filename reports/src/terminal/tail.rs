@@ -1,0 +1,89 @@
+//! What it comes to: conformance, claims, gaps, totals.
+
+use super::Page;
+use super::grid::{Cell, Grid};
+use crate::conformance::Share;
+use crate::record::{CaseRow, Level};
+use crate::sentences::{claim_lines, gap_lines, outcome_line};
+use crate::summary::summary_line;
+use crate::text::{clean, wrap};
+
+impl Page<'_> {
+    /// Passed of judged, per level and area.
+    pub(super) fn conformance(&self) -> String {
+        let mut out = self.paint.heading("conformance") + ": passed/judged, +N not judged\n";
+        for grid in &Grid::blocks(self, 0) {
+            for level in Level::ALL {
+                out += &self.level(grid, level);
+            }
+        }
+        out
+    }
+
+    fn level(&self, grid: &Grid<'_>, level: Level) -> String {
+        if !self.matrix.rows().any(|row| row.level == level) {
+            return String::new();
+        }
+        let mut out = grid.head(level.word());
+        for section in &self.matrix.sections {
+            let cells = section.rows.iter().flat_map(|row| row.cells.iter().flatten());
+            if cells.clone().any(|row| row.level == level) {
+                let in_area = |row: &&CaseRow| row.level == level && row.area == section.area;
+                out += &grid.row(&clean(section.area), |column| {
+                    share(self.matrix.rows_of(column).filter(in_area).collect())
+                });
+            }
+        }
+        out
+    }
+
+    /// What a backend claims and did not show, or shows and does not claim.
+    pub(super) fn claims(&self) -> String {
+        let lines: Vec<String> =
+            claim_lines(self.matrix).iter().flat_map(|line| self.hanging(line)).collect();
+        self.titled("claims against results", &lines)
+    }
+
+    /// What this run does not cover.
+    pub(super) fn gaps(&self) -> String {
+        let lines: Vec<String> =
+            gap_lines(self.matrix).iter().flat_map(|line| self.hanging(line)).collect();
+        self.titled("not covered by this run", &lines)
+    }
+
+    /// Totals a column, and the summary line.
+    pub(super) fn totals(&self) -> String {
+        let mut lines = Vec::new();
+        if self.matrix.columns.len() > 1 {
+            for (index, column) in self.matrix.columns.iter().enumerate() {
+                let line = summary_line(self.matrix.rows_of(index));
+                lines.extend(self.hanging(&format!("{}: {line}", column.label)));
+            }
+        }
+        lines.extend(outcome_line(self.matrix).iter().flat_map(|line| self.hanging(line)));
+        let totals = match self.titled("totals", &lines) {
+            none if none.is_empty() => none,
+            some => some + "\n",
+        };
+        format!("{totals}{}\n", summary_line(self.matrix.rows()))
+    }
+
+    /// `text` wrapped, every line but the first indented further.
+    pub(super) fn hanging(&self, text: &str) -> Vec<String> {
+        let lines = wrap(&clean(text), self.width - 6);
+        let indent = |i: usize| if i == 0 { 2 } else { 6 };
+        lines.iter().enumerate().map(|(i, l)| format!("{:1$}{l}", "", indent(i))).collect()
+    }
+
+    fn titled(&self, title: &str, lines: &[String]) -> String {
+        if lines.is_empty() {
+            return String::new();
+        }
+        let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        format!("{}\n{body}", self.paint.heading(title))
+    }
+}
+
+fn share(share: Share) -> Cell {
+    Cell::plain(share.to_string())
+}

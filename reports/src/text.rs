@@ -1,0 +1,102 @@
+//! Making foreign text safe and fitting for a page: cleaning, wrapping, shortening.
+
+use crate::record::{ArmRow, ExitRow};
+
+/// `text` on one line, control and direction-changing characters made visible.
+pub(crate) fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push(' '),
+            c if is_unsafe(c) => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Characters with which foreign text could repaint or reorder a page.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The first `width` characters of `text`, with a mark where something was cut.
+pub(crate) fn shorten(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{head}…")
+}
+
+/// `text` in lines of at most `width` characters, broken between words; a longer word is left
+/// whole, for it may have to be copied.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// How an arm ended, and how long it took.
+pub(crate) fn exit_words(arm: &ArmRow) -> String {
+    let exit = match arm.exit {
+        Some(ExitRow::Code(code)) => format!("exit {code}"),
+        Some(ExitRow::Signal(signal)) => format!("signal {signal}"),
+        Some(ExitRow::Timeout) => "timed out".to_owned(),
+        Some(ExitRow::Refused) => "policy refused".to_owned(),
+        None => "never started".to_owned(),
+    };
+    format!("{exit} after {}", milliseconds(arm.duration_ms))
+}
+
+/// A duration as people read it.
+pub(crate) fn milliseconds(ms: f64) -> String {
+    if ms >= 1000.0 { format!("{:.1} s", ms / 1000.0) } else { format!("{ms:.1} ms") }
+}
+
+/// The lines of a stream worth showing: not empty, and not the probe's own record.
+pub(crate) fn telling_lines(stream: &str) -> impl Iterator<Item = &str> {
+    const RECORD_MARK: char = '\u{1e}';
+    stream.lines().filter(|line| !line.trim().is_empty() && !line.starts_with(RECORD_MARK))
+}
+
+/// The first digits of a hash, enough to tell two apart.
+pub(crate) fn short_hash(hash: &str) -> String {
+    if hash.is_empty() { "unknown".to_owned() } else { clean(hash).chars().take(12).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_repaint_the_page() {
+        assert_eq!(clean("a\x1b[2Jb\nc\td\r"), "a\\u{1b}[2Jb\\nc d\\r");
+        assert_eq!(clean("\u{202e}gpj.exe é"), "\\u{202e}gpj.exe é");
+    }
+
+    #[test]
+    fn wrapping_keeps_words_and_order() {
+        assert_eq!(wrap("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a abcdefghij b", 4), ["a", "abcdefghij", "b"]);
+        assert_eq!(wrap("", 4), Vec::<String>::new());
+        assert_eq!(shorten("abcdef", 4), "abc…");
+        assert_eq!(shorten("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn the_probes_record_is_not_output() {
+        let stream = "\u{1e}boxproof 1 {}\nfirst\n\n  \nsecond\n";
+        assert_eq!(telling_lines(stream).collect::<Vec<_>>(), ["first", "second"]);
+    }
+}

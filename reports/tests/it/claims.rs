@@ -1,0 +1,43 @@
+//! Claims against results.
+
+use boxproof_reports::claims::{Claims, compare};
+use boxproof_reports::{CaseRow, Verdict};
+use rstest::rstest;
+
+use crate::sample::bad;
+
+fn needing(verdict: Verdict) -> CaseRow {
+    CaseRow { needs: vec!["cap".to_owned()], ..bad("fs/a", "box", verdict, "") }
+}
+
+/// `over`, `under`, `unshown` or nothing.
+fn word(claims: &Claims<'_>) -> String {
+    let of = |name: &str, count: usize| name.repeat(count);
+    of("over", claims.over.len())
+        + &of("under", claims.under.len())
+        + &of("unshown", claims.unshown.len())
+}
+
+#[rstest]
+#[case("enforced", &[Verdict::Pass], "")]
+#[case("enforced", &[Verdict::Pass, Verdict::UnderBlock], "over")]
+#[case("partial", &[Verdict::Leak], "over")]
+#[case("enforced", &[Verdict::Inconclusive], "unshown")]
+#[case("enforced", &[Verdict::NotApplicable], "unshown")]
+#[case("enforced", &[], "unshown")]
+#[case("none", &[Verdict::Unsupported], "")]
+#[case("none", &[Verdict::Pass], "under")]
+#[case("none", &[Verdict::UnderBlock], "")]
+fn one_capability(#[case] level: &str, #[case] verdicts: &[Verdict], #[case] found: &str) {
+    let claims = [("cap".to_owned(), level.to_owned())].into();
+    let rows: Vec<CaseRow> = verdicts.iter().map(|verdict| needing(*verdict)).collect();
+    assert_eq!(word(&compare(&claims, rows.iter())), found);
+}
+
+#[test]
+fn what_is_not_listed_is_not_claimed() {
+    let claims = [].into();
+    let row = needing(Verdict::Pass);
+    let found = compare(&claims, [&row].into_iter());
+    assert_eq!((word(&found).as_str(), found.under[0].level), ("under", "none"));
+}

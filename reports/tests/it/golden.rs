@@ -1,0 +1,64 @@
+//! The example records and their renderings under `golden/`, byte for byte. `UPDATE_GOLDEN=1`
+//! rewrites them.
+
+use std::path::{Path, PathBuf};
+
+use boxproof_reports::record::read;
+use boxproof_reports::terminal::{self, Style, TerminalOptions};
+use boxproof_reports::{Run, markdown, merge};
+
+use crate::sample::{examples, record};
+
+fn folder(example: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(example)
+}
+
+/// Compares with the golden file, or rewrites it.
+fn golden(path: &Path, bytes: &[u8]) {
+    if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1") {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+        return;
+    }
+    let wanted = std::fs::read(path)
+        .unwrap_or_else(|e| panic!("{}: {e}; UPDATE_GOLDEN=1 writes it", path.display()));
+    let (wanted, found) = (String::from_utf8_lossy(&wanted), String::from_utf8_lossy(bytes));
+    assert_eq!(wanted, found, "{} is stale; UPDATE_GOLDEN=1 rewrites it", path.display());
+}
+
+fn terminal(runs: &[Run], style: Style, width: usize, verbose: bool) -> String {
+    let options = TerminalOptions { style, width, verbose };
+    terminal::render(&merge(runs).unwrap(), options)
+}
+
+#[test]
+fn example_records() {
+    for (name, runs) in examples() {
+        for (index, run) in runs.iter().enumerate() {
+            let path = folder(name).join(format!("run-{}.ndjson", index + 1));
+            golden(&path, &record(&run.header, &run.rows));
+            let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
+            assert_eq!(&read(file).unwrap(), run);
+        }
+    }
+}
+
+#[test]
+fn terminal_pages() {
+    for (name, runs) in examples() {
+        let page = terminal(&runs, Style::Plain, 80, false);
+        golden(&folder(name).join("terminal.txt"), page.as_bytes());
+        let verbose = terminal(&runs, Style::Plain, 80, true);
+        golden(&folder(name).join("terminal-verbose.txt"), verbose.as_bytes());
+        let color = terminal(&runs, Style::Color, 80, false);
+        golden(&folder(name).join("terminal-color.txt"), color.as_bytes());
+    }
+}
+
+#[test]
+fn markdown_pages() {
+    for (name, runs) in examples() {
+        let page = markdown::render(&merge(&runs).unwrap(), markdown::GITHUB_BUDGET);
+        golden(&folder(name).join("summary.md"), page.as_bytes());
+    }
+}

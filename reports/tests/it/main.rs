@@ -1,0 +1,15 @@
+//! Tests of the public interface; one module a part of the crate.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod claims;
+mod exit;
+mod findings;
+mod golden;
+mod markdown;
+mod merge;
+mod record;
+mod sample;
+mod schema;
+mod summary;
+mod terminal;
