@@ -58,13 +58,19 @@ pub(super) fn read_streams(
     // Who ran our act to its record was not refused or broken before it, whatever it prints.
     let ran = matches!(observation, Observation::Seen(_));
     let special = code.filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &err));
+    let (result, fault) = match read_result(spawn.result.as_ref()) {
+        Some(Ok(result)) => (Some(result), None),
+        // Who was killed could not write one.
+        Some(Err(fault)) => (None, code.map(|_| Special::NoResult(fault))),
+        None => (None, None),
+    };
     let report = RunReport {
         exit,
         stdout: stream(&Noise::strip(&spawn.noise.stdout, &without_records(&out)), workspace, asked_out),
         stderr: stream(&Noise::strip(&spawn.noise.stderr, &without_records(&err)), workspace, asked_err),
         observation,
-        result: read_result(spawn.result.as_ref()),
-        special,
+        result,
+        special: special.or(fault),
     };
     Streams { report, out, err }
 }
