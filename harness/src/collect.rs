@@ -60,7 +60,7 @@ fn backend_info(backend: &Backend) -> BackendInfo {
     }
 }
 
-/// One row a planned pair, in the plan's order.
+/// One row a planned pair whose backend is installed, in the plan's order.
 pub fn rows(
     request: &Request,
     plan: &Plan,
@@ -82,7 +82,11 @@ pub fn rows(
             }
         }
     };
-    plan.cases.iter().map(row).collect()
+    // A backend that is not installed is in the header and has no rows.
+    let present = |planned: &&crate::plan::PlannedCase| {
+        request.backends[planned.backend].missing.is_none()
+    };
+    plan.cases.iter().filter(present).map(row).collect()
 }
 
 /// Known-failure rows that should not be there any more, one sentence each.
