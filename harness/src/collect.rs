@@ -161,9 +161,11 @@ fn concluded(
     ];
     let arms: Vec<ArmRow> =
         arms.into_iter().filter_map(|(name, arm)| arm_row(name, arm.as_ref()?)).collect();
+    let spec = shell_word(&backend.spec);
+    let all = if request.all { " --all" } else { "" };
     let reproduce = format!(
-        "boxproof run '{}' --backend {} --verbose{}",
-        case.id, backend.name, request.reproduce
+        "boxproof run '{}' --backend {spec} --verbose{all}{}",
+        case.id, request.reproduce
     );
     CaseRow {
         message: judgement.message.clone(),
@@ -173,6 +175,15 @@ fn concluded(
         reproduce: Some(reproduce),
         ..skipped(case, backend, judgement.verdict, &judgement.reason)
     }
+}
+
+/// `word` as a shell takes it for one word.
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:@%+,=".contains(&b);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn with_outcome(row: CaseRow, backend: &Backend, setting: &Setting) -> CaseRow {
