@@ -111,6 +111,9 @@ fn finish(args: &Args, finished: Finished) -> Result<i32, Failure> {
             print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)));
         }
     }
+    for missing in run.header.backends.iter().filter_map(|backend| backend.missing.as_ref()) {
+        anstream::eprintln!("boxproof: {missing}");
+    }
     for stale in &finished.stale {
         anstream::eprintln!("boxproof: {stale}");
     }

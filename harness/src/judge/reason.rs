@@ -1,6 +1,7 @@
 //! Reading how a run ended: exits, signals, refusals, and the reason a tool gives in words.
 
 use boxproof_cases::case::ExitExpect;
+use boxproof_cases::protocol::RunResult;
 use boxproof_cases::protocol::exit::SIGNAL_BASE;
 use boxproof_reports::Verdict;
 use nix::errno::Errno;
@@ -111,15 +112,36 @@ fn message(name: &str) -> Option<String> {
     text.split(" (os error").next().map(str::to_owned)
 }
 
-/// Where a native result contradicts the process's exit.
+/// Where a native result is lacking, or contradicts itself or the process's exit.
 pub(super) fn contradiction(run: &RunReport) -> Option<String> {
+    if let Some(Special::NoResult(why)) = &run.special {
+        return Some(why.clone());
+    }
     let result = run.result.as_ref()?;
+    if let Some(message) = inconsistent(result) {
+        return Some(message.to_owned());
+    }
     let code = result.exit_code.or(result.signal.map(|number| SIGNAL_BASE + number))?;
     let interrupted = result.interrupted_by.is_some() || result.timed_out;
     if interrupted || code_of(run) == Some(code) {
         return None;
     }
     Some(format!("the result says {code}, but the backend {}", ended(run)))
+}
+
+/// What a result says that cannot all be true.
+fn inconsistent(result: &RunResult) -> Option<&'static str> {
+    let ended = result.exit_code.is_some() || result.signal.is_some();
+    let stopped = result.timed_out || result.interrupted_by.is_some();
+    if result.success && result.exit_code != Some(0) {
+        Some("the result says success without exit code 0")
+    } else if !result.started && result.error.is_none() {
+        Some("the result says that nothing was started, but not why")
+    } else if result.started && !ended && !stopped {
+        Some("the result says neither an exit code nor a signal")
+    } else {
+        None
+    }
 }
 
 /// The start of `text`, on one line.

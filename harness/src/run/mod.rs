@@ -347,10 +347,17 @@ fn step(argv: &[std::ffi::OsString], spawn: &Spawn) -> Result<(), String> {
     Err(format!("{}: {}: {said}", program.to_string_lossy(), output.status))
 }
 
-/// The native result at `path`, if there is a whole one.
-fn read_result(path: Option<&PathBuf>) -> Option<RunResult> {
-    let text = std::fs::read(path?).ok()?;
-    serde_json::from_slice(&text).ok()
+/// The native result at `path`, or what is wrong with it; none where none is due.
+fn read_result(path: Option<&PathBuf>) -> Option<Result<RunResult, String>> {
+    let text = std::fs::read(path?).map_err(|error| format!("there is no result: {error}"));
+    Some(text.and_then(|text| {
+        let result = serde_json::from_slice::<RunResult>(&text);
+        let result = result.map_err(|error| format!("the result cannot be read: {error}"))?;
+        match result.protocol {
+            protocol::PROTOCOL => Ok(result),
+            other => Err(format!("the result speaks protocol {other}")),
+        }
+    }))
 }
 
 /// What the probe reported on these streams.

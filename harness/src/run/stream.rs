@@ -58,6 +58,12 @@ pub(super) fn read_streams(
     // Who ran our act to its record was not refused or broken before it, whatever it prints.
     let ran = matches!(observation, Observation::Seen(_));
     let special = code.filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &err));
+    let (result, fault) = match read_result(spawn.result.as_ref()) {
+        Some(Ok(result)) => (Some(result), None),
+        // Who was killed could not write one.
+        Some(Err(fault)) => (None, code.map(|_| Special::NoResult(fault))),
+        None => (None, None),
+    };
     let report = RunReport {
         exit,
         stdout: stream(
@@ -74,8 +80,8 @@ pub(super) fn read_streams(
         ready: [&out, &err]
             .iter()
             .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),
-        result: read_result(spawn.result.as_ref()),
-        special,
+        result,
+        special: special.or(fault),
     };
     Streams { report, out, err }
 }

@@ -18,7 +18,9 @@ use crate::sys;
 use crate::workspace::Listeners;
 
 /// The most bytes of a stream that are kept; the rest is read and dropped, so nobody blocks.
-const KEEP: usize = 64 << 20;
+const KEEP: usize = 16 << 20;
+/// How many reads empty the largest pipe that an ordinary user can make (1 MiB).
+const PIPE_READS: usize = 16;
 /// How often a child is looked at where the kernel cannot wake us, in milliseconds.
 const NO_WATCH_MS: u16 = 5;
 
@@ -167,10 +169,12 @@ fn exit_of(status: std::process::ExitStatus) -> Exit {
     }
 }
 
-/// Reads what is there; a pipe at its end is closed.
+/// Reads what is there, but no more than a pipe can hold: who writes without end must not keep us
+/// from the clock. A pipe at its end is closed.
 fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>) {
     let mut buffer = [0; 64 << 10];
-    while let Some(open) = pipe {
+    for _ in 0..PIPE_READS {
+        let Some(open) = pipe else { return };
         match open.read(&mut buffer) {
             Ok(0) => *pipe = None,
             Ok(n) => into.extend_from_slice(&buffer[..n.min(KEEP.saturating_sub(into.len()))]),
