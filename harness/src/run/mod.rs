@@ -194,7 +194,8 @@ impl Runner<'_> {
         };
         let mut run = protocol::Run::new(protocol::Command::Argv(argv.to_vec()), workspace.ws());
         // The harness feeds stdin itself, so that every backend gets it the same way.
-        run.stdin = if stdin == Stdin::Null { Stdin::Null } else { Stdin::Inherit };
+        let inherits = stdin != Stdin::Null || workspace.terminal.is_some();
+        run.stdin = if inherits { Stdin::Inherit } else { Stdin::Null };
         Ok(RunRequest { protocol: protocol::PROTOCOL, policy: self.policy(step, workspace)?, run })
     }
 
@@ -275,8 +276,15 @@ impl Runner<'_> {
             .current_dir(&spawn.cwd)
             .stdin(if feed.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .stderr(Stdio::piped());
+        match &workspace.terminal {
+            Some(terminal) => {
+                command.stdin(terminal.stdin().map_err(|e| format!("terminal: {e}"))?);
+                sys::own_terminal(&mut command);
+            }
+            // A session of its own is a group of its own already.
+            None => drop(command.process_group(0)),
+        }
         sys::inherit_descriptors(&mut command, self.descriptors(workspace)?);
         let timeout = Duration::from_millis(self.case.timeout_ms);
         let during = self.case.during.clone();
