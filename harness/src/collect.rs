@@ -1,7 +1,5 @@
 //! Collecting: judgements set against plan and known failures, as header and rows of the record.
 
-
-
 use boxproof_cases::Case;
 use boxproof_probes::Record;
 use boxproof_reports::{
@@ -56,7 +54,10 @@ fn backend_info(backend: &Backend) -> BackendInfo {
             .iter()
             .map(|(capability, level)| (capability.to_string(), level.word().to_owned()))
             .collect(),
-        missing: backend.missing.as_ref().map(|missing| format!("{}: {}", missing.what, missing.hint)),
+        missing: backend
+            .missing
+            .as_ref()
+            .map(|missing| format!("{}: {}", missing.what, missing.hint)),
     }
 }
 
@@ -78,14 +79,17 @@ pub fn rows(
             }
             (Planned::Run, None) => {
                 let row = skipped(case, backend, Verdict::Error, "harness");
-                CaseRow { message: "the case was planned but not executed".to_owned(), outcome: Outcome::Unexpected, ..row }
+                CaseRow {
+                    message: "the case was planned but not executed".to_owned(),
+                    outcome: Outcome::Unexpected,
+                    ..row
+                }
             }
         }
     };
     // A backend that is not installed is in the header and has no rows.
-    let present = |planned: &&crate::plan::PlannedCase| {
-        request.backends[planned.backend].missing.is_none()
-    };
+    let present =
+        |planned: &&crate::plan::PlannedCase| request.backends[planned.backend].missing.is_none();
     plan.cases.iter().filter(present).map(row).collect()
 }
 
@@ -105,7 +109,9 @@ pub fn stale(
         let stale = backend.known.stale(&ids, &found, &setting(backend));
         stale
             .iter()
-            .map(|stale| format!("{}: known failure {}: {}", backend.name, stale.row.case, why(stale.why)))
+            .map(|stale| {
+                format!("{}: known failure {}: {}", backend.name, stale.row.case, why(stale.why))
+            })
             .collect()
     };
     request.backends.iter().filter(|b| b.missing.is_none()).flat_map(of_backend).collect()
@@ -163,10 +169,8 @@ fn concluded(
         arms.into_iter().filter_map(|(name, arm)| arm_row(name, arm.as_ref()?)).collect();
     let spec = shell_word(&backend.spec);
     let all = if request.all { " --all" } else { "" };
-    let reproduce = format!(
-        "boxproof run '{}' --backend {spec} --verbose{all}{}",
-        case.id, request.reproduce
-    );
+    let reproduce =
+        format!("boxproof run '{}' --backend {spec} --verbose{all}{}", case.id, request.reproduce);
     CaseRow {
         message: judgement.message.clone(),
         twin: judgement.twin,
@@ -251,4 +255,3 @@ fn short(record: &Record) -> Option<serde_json::Value> {
     }
     Some(value)
 }
-

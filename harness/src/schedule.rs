@@ -40,18 +40,21 @@ pub struct Job {
 }
 
 impl Order {
-    /// The arms of every (case, backend) pair to run. A control is executed once for all backends.
+    /// The arms of every (case, backend) pair to run. A control is executed once for all backends,
+    /// unless chance or time play a part in it.
     pub fn new(cases: Vec<Arc<Case>>, backends: Vec<Backend>, pairs: &[(usize, usize)]) -> Self {
         let mut jobs: Vec<Job> = Vec::new();
         let mut controls: HashMap<usize, usize> = HashMap::new();
         for &(case, backend) in pairs {
             let it = &cases[case];
             if !matches!(it.control, Control::None(_)) {
-                let at = *controls.entry(case).or_insert_with(|| {
-                    jobs.push(Job::new(case, backend, ArmKind::Control, it));
-                    jobs.len() - 1
-                });
-                jobs[at].serves.push((case, backend));
+                match controls.get(&case).filter(|_| repeatable(it)) {
+                    Some(at) => jobs[*at].serves.push((case, backend)),
+                    None => {
+                        controls.insert(case, jobs.len());
+                        jobs.push(Job::for_one(case, backend, ArmKind::Control, it));
+                    }
+                }
             }
             if matches!(it.twin, Some(Twin::Overlay(_))) {
                 jobs.push(Job::for_one(case, backend, ArmKind::Twin, it));
@@ -60,6 +63,11 @@ impl Order {
         }
         Self { cases, backends, jobs }
     }
+}
+
+/// Whether one control may stand for all backends: not where chance or time play a part.
+fn repeatable(case: &Case) -> bool {
+    case.repeat == 1 && case.parallel == 1 && case.during.is_empty()
 }
 
 impl Job {

@@ -130,7 +130,8 @@ fn execute(
             Ended::Interrupted(signal) => return Ok(Err(signal)),
         }
         find_survivors(&scratch.run_id, &mut judged);
-        let again: Vec<_> = judged.iter().filter(|(_, (_, j))| worth_another(j)).map(|(p, _)| *p).collect();
+        let again: Vec<_> =
+            judged.iter().filter(|(_, (_, j))| worth_another(j)).map(|(p, _)| *p).collect();
         if again.is_empty() {
             break;
         }

@@ -63,10 +63,7 @@ fn living(ours: &[i32], nonce: Option<&str>) -> Vec<Pid> {
 
 /// Whether `pid` was a dead child, which is none any more now.
 fn reaped(pid: Pid) -> bool {
-    !matches!(
-        waitpid(pid, Some(WaitPidFlag::WNOHANG)),
-        Ok(nix::sys::wait::WaitStatus::StillAlive)
-    )
+    !matches!(waitpid(pid, Some(WaitPidFlag::WNOHANG)), Ok(nix::sys::wait::WaitStatus::StillAlive))
 }
 
 /// Sleeps until one of `pids` ends, or until the deadline; where nothing can wake us, a moment.

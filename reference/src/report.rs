@@ -126,8 +126,10 @@ fn interrupted_code(signal: Signal) -> i32 {
 
 /// `exit_code` and `signal` of the result.
 fn ending(outcome: &Outcome) -> (Option<i32>, Option<i32>) {
-    if let Some(signal) = outcome.interrupted_by {
-        return (Some(interrupted_code(signal)), None);
+    match (outcome.interrupted_by, outcome.started) {
+        (Some(signal), true) => return (Some(interrupted_code(signal)), None),
+        (_, false) => return (None, None),
+        (None, true) => {}
     }
     match outcome.ended {
         _ if outcome.timed_out => (None, None),

@@ -135,8 +135,8 @@ impl Cases {
     /// The selection that was asked for; filters that match nothing are said so.
     fn selection(&self, suite: &Suite) -> Result<Selection, Failure> {
         let slow = if self.slow { Slow::Included } else { Slow::ByIdOnly };
-        let selection =
-            Selection::new(&self.filters, slow).map_err(|error| Failure::usage(error.to_string()))?;
+        let selection = Selection::new(&self.filters, slow)
+            .map_err(|error| Failure::usage(error.to_string()))?;
         for filter in selection.idle(suite) {
             anstream::eprintln!("boxproof: filter `{filter}` matches no case; see `boxproof list`");
         }

@@ -31,7 +31,7 @@ pub(super) fn decide(
         match decision {
             Decision::Allowed => allowed(case, control, run)?,
             Decision::Denied(denial) => denied(denial, run)?,
-            Decision::Contained(denial) => contained(denial, control, run)?,
+            Decision::Contained(denial) => contained(case, denial, control, run)?,
             Decision::Refused => refused(run)?,
         }
         promises(case, run)?;
@@ -94,6 +94,11 @@ fn allowed(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
             Outcome::Refused { errno, call } => return over(format!("{call} failed with {errno}")),
             Outcome::Killed { signal } => return over(format!("it was killed by {signal}")),
         },
+        // It was under way, so that its silence afterwards is an observation: it was cut short.
+        Observation::Missing if run.ready => {
+            let message = format!("the act was cut short: the run {}", reason::ended(run));
+            return Err(Finding::new(Verdict::Contract, "cut-short", message));
+        }
         silent => return Err(no_record(silent, run)),
     }
     if case.expect.exit.is_some() || !case.expect.compare.contains(&Compare::Exit) {
@@ -131,12 +136,15 @@ fn denied(denial: &Denial, run: &RunReport) -> Result<(), Finding> {
 }
 
 fn contained(
+    case: &Case,
     denial: &Denial,
     control: Option<&RunReport>,
     run: &RunReport,
 ) -> Result<(), Finding> {
     match &run.observation {
         Observation::NotExpected if control.is_some_and(|c| reason::same_exit(c, run)) => Ok(()),
+        // Text of its own that the case looks for shows that it ran; the rest is the oracles' word.
+        Observation::NotExpected if spoke(case, run) => Ok(()),
         Observation::NotExpected => {
             let listed = denial.errno.iter().map(String::as_str).chain(REFUSALS);
             reason::told(&listed.map(str::to_owned).collect::<Vec<_>>(), run)
@@ -154,6 +162,13 @@ fn contained(
     }
 }
 
+/// Whether the act wrote what the case looks for on its stdout.
+fn spoke(case: &Case, run: &RunReport) -> bool {
+    let wanted = case.expect.stdout.iter().flat_map(|stdout| &stdout.contains);
+    let wanted: Vec<_> = wanted.filter(|text| !text.is_empty()).collect();
+    !wanted.is_empty() && wanted.into_iter().all(|text| run.stdout.found.contains(text))
+}
+
 fn killed_as_listed(denial: &Denial, outcome: &Outcome) -> Result<(), Finding> {
     match outcome {
         Outcome::Killed { signal } => {
@@ -161,7 +176,10 @@ fn killed_as_listed(denial: &Denial, outcome: &Outcome) -> Result<(), Finding> {
             if denial.signal.iter().any(|listed| listed == name) {
                 return Ok(());
             }
-            Err(Finding::inconclusive("wrong-signal", format!("the attempt was killed by {signal}")))
+            Err(Finding::inconclusive(
+                "wrong-signal",
+                format!("the attempt was killed by {signal}"),
+            ))
         }
         Outcome::Refused { errno, call } => Err(Finding::inconclusive(
             "wrong-errno",
@@ -204,10 +222,9 @@ fn promises(case: &Case, run: &RunReport) -> Result<(), Finding> {
     {
         return broken("exit", message);
     }
-    for (name, stream, wanted) in [
-        ("stdout", &run.stdout, &case.expect.stdout),
-        ("stderr", &run.stderr, &case.expect.stderr),
-    ] {
+    for (name, stream, wanted) in
+        [("stdout", &run.stdout, &case.expect.stdout), ("stderr", &run.stderr, &case.expect.stderr)]
+    {
         if let Some(message) = wanted.as_ref().and_then(|wanted| unlike(name, stream, wanted)) {
             return broken("stream", message);
         }

@@ -10,7 +10,9 @@ use crate::execution::{Exit, Observation, Report, RunReport};
 pub(super) fn shown(case: &Case, report: &Report) -> Result<(), String> {
     ran(case, report, |run| attempted(run))?;
     match report.oracles.iter().find(|reading| reading.positive != reading.holds) {
-        Some(reading) => Err(format!("the oracle `{}` saw nothing: {}", reading.oracle, reading.saw)),
+        Some(reading) => {
+            Err(format!("the oracle `{}` saw nothing: {}", reading.oracle, reading.saw))
+        }
         None => Ok(()),
     }
 }
@@ -22,13 +24,19 @@ pub(super) fn works(case: &Case, report: &Report) -> Result<(), String> {
         match &case.expect.exit {
             Some(wanted) => reason::exit_fits(wanted, run),
             None if run.observation == Observation::NotExpected && run.exit != Exit::Code(0) => {
-                Err(format!("the act {}: {}", reason::ended(run), reason::excerpt(&run.stderr.text)))
+                Err(format!(
+                    "the act {}: {}",
+                    reason::ended(run),
+                    reason::excerpt(&run.stderr.text)
+                ))
             }
             None => Ok(()),
         }
     })?;
     match report.oracles.iter().find(|reading| !reading.holds) {
-        Some(reading) => Err(format!("the oracle `{}` does not hold: {}", reading.oracle, reading.saw)),
+        Some(reading) => {
+            Err(format!("the oracle `{}` does not hold: {}", reading.oracle, reading.saw))
+        }
         None => Ok(()),
     }
 }
@@ -54,9 +62,11 @@ fn attempted(run: &RunReport) -> Result<(), String> {
     }
     match &run.observation {
         Observation::NotExpected => Ok(()),
-        Observation::Missing => {
-            Err(format!("the probe left no record; it {}: {}", reason::ended(run), reason::excerpt(&run.stderr.text)))
-        }
+        Observation::Missing => Err(format!(
+            "the probe left no record; it {}: {}",
+            reason::ended(run),
+            reason::excerpt(&run.stderr.text)
+        )),
         Observation::Untrusted(why) => Err(why.clone()),
         Observation::Seen(record) => match &record.outcome {
             Outcome::Succeeded => Ok(()),

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Step, Twin};
 use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
-use base64::Engine as _;
 
 pub use command::commandline;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
@@ -212,7 +212,7 @@ impl Runner<'_> {
         let state = workspace.state().join(self.state.to_string());
         std::fs::create_dir(&state).map_err(|e| format!("{}: {e}", state.display()))?;
         let env = self.launcher_env(workspace)?;
-        if self.kind == ArmKind::Control {
+        if self.kind == ArmKind::Control || self.is_bare_in_namespace() {
             return Ok(Launch::Spawn(Box::new(self.unconfined(request, env)?)));
         }
         let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
@@ -228,6 +228,13 @@ impl Runner<'_> {
             LaunchError::Inexpressible(why) => Stop::Inexpressible(why),
             LaunchError::Manifest(why) => Stop::Fault(why),
         })
+    }
+
+    /// Whether "no sandbox" means the throw-away namespace: the act's object exists only in a box,
+    /// and on the host the act could do harm.
+    fn is_bare_in_namespace(&self) -> bool {
+        self.case.control == Control::PrivateNs
+            && matches!(self.backend.kind, crate::backend::Kind::Bare)
     }
 
     /// The control: the command as it is, or in a throw-away namespace.
@@ -300,7 +307,8 @@ impl Runner<'_> {
             .map(|(number, inherit)| {
                 let path = workspace.place(&inherit.path)?;
                 let file = File::options().read(true).write(inherit.write).open(&path);
-                let file = file.map_err(|e| format!("inherit {number}: {}: {e}", path.display()))?;
+                let file =
+                    file.map_err(|e| format!("inherit {number}: {}: {e}", path.display()))?;
                 Ok((number.cast_signed(), OwnedFd::from(file)))
             })
             .collect()
@@ -377,6 +385,7 @@ impl RunReport {
             stdout: Default::default(),
             stderr: Default::default(),
             observation: Observation::Missing,
+            ready: false,
             result: None,
             special: None,
         }

@@ -84,9 +84,8 @@ impl Before {
         now: &BTreeMap<&str, BTreeMap<String, String>>,
         workspace: &Workspace,
     ) -> (BTreeMap<String, String>, Vec<String>) {
-        let neutral = |text: &str| {
-            String::from_utf8_lossy(&workspace.neutral(text.as_bytes())).into_owned()
-        };
+        let neutral =
+            |text: &str| String::from_utf8_lossy(&workspace.neutral(text.as_bytes())).into_owned();
         let (mut tree, mut appeared) = (BTreeMap::new(), Vec::new());
         for (name, entries) in now {
             let before = self.trees.get(name);
@@ -153,8 +152,7 @@ impl Before {
         if streams.into_iter().any(|bytes| find(bytes, canary).is_some()) {
             return (false, "the secret is in the output".to_owned());
         }
-        if let Some(listener) =
-            workspace.listeners.iter().find(|l| find(&l.data, canary).is_some())
+        if let Some(listener) = workspace.listeners.iter().find(|l| find(&l.data, canary).is_some())
         {
             return (false, format!("the secret arrived at ${}", listener.name));
         }
@@ -176,7 +174,8 @@ impl Before {
 /// Device and inode of every file that holds the secret.
 fn holders(workspace: &Workspace) -> BTreeSet<(u64, u64)> {
     let canary = workspace.canary.as_bytes();
-    let files = workspace.folders().flat_map(|(_, folder)| plain_files(&folder).collect::<Vec<_>>());
+    let files =
+        workspace.folders().flat_map(|(_, folder)| plain_files(&folder).collect::<Vec<_>>());
     files.filter(|(file, _)| holds(file, canary)).map(|(_, id)| id).collect()
 }
 

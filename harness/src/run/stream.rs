@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::watch::Watched;
 use super::{observe, read_result};
-use crate::backend::{Noise, Special, Spawn};
+use crate::backend::{Noise, Spawn, Special};
 use crate::execution::{Exit, Observation, RunReport, Stream};
 use crate::workspace::{Workspace, find};
 
@@ -66,9 +66,20 @@ pub(super) fn read_streams(
     };
     let report = RunReport {
         exit,
-        stdout: stream(&Noise::strip(&spawn.noise.stdout, &without_records(&out)), workspace, asked_out),
-        stderr: stream(&Noise::strip(&spawn.noise.stderr, &without_records(&err)), workspace, asked_err),
+        stdout: stream(
+            &Noise::strip(&spawn.noise.stdout, &without_records(&out)),
+            workspace,
+            asked_out,
+        ),
+        stderr: stream(
+            &Noise::strip(&spawn.noise.stderr, &without_records(&err)),
+            workspace,
+            asked_err,
+        ),
         observation,
+        ready: [&out, &err]
+            .iter()
+            .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),
         result,
         special: special.or(fault),
     };

@@ -56,7 +56,8 @@ impl Watched {
         nonce: &str,
         during: Vec<During>,
     ) -> io::Result<Self> {
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let pipes = [
             stdin.as_ref().map(AsFd::as_fd),
             stdout.as_ref().map(AsFd::as_fd),
@@ -225,7 +226,8 @@ fn wait(
     boss: Option<BorrowedFd<'_>>,
 ) -> io::Result<Verge> {
     let running = || children.iter().filter(|child| child.running());
-    let mut set: Vec<PollFd<'_>> = boss.map(|fd| PollFd::new(fd, PollFlags::POLLHUP)).into_iter().collect();
+    let mut set: Vec<PollFd<'_>> =
+        boss.map(|fd| PollFd::new(fd, PollFlags::POLLHUP)).into_iter().collect();
     set.extend(listeners.descriptors().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
     set.extend(running().flat_map(Watched::interests).map(|(fd, flags)| PollFd::new(fd, flags)));
     let until = running().map(|child| child.deadline).min().unwrap_or_else(Instant::now);
@@ -233,7 +235,8 @@ fn wait(
         Ok(_) | Err(Errno::EINTR) => {}
         Err(errno) => return Err(errno.into()),
     }
-    let hung_up = boss.is_some() && set[0].revents().is_some_and(|r| r.contains(PollFlags::POLLHUP));
+    let hung_up =
+        boss.is_some() && set[0].revents().is_some_and(|r| r.contains(PollFlags::POLLHUP));
     Ok(if hung_up { Verge::Abandoned } else { Verge::Done })
 }
 

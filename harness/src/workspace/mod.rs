@@ -38,7 +38,8 @@ pub struct Workspace {
 }
 
 /// The folders below an arm's root, with the variable each is known by.
-const FOLDERS: [(&str, &str); 4] = [("ws", "WS"), ("out", "OUT"), ("home", "HOME"), ("tmp", "TMPDIR")];
+const FOLDERS: [(&str, &str); 4] =
+    [("ws", "WS"), ("out", "OUT"), ("home", "HOME"), ("tmp", "TMPDIR")];
 
 impl Workspace {
     /// Lays out the fixture of `case` below `root`, which must not exist.

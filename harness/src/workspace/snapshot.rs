@@ -108,7 +108,13 @@ fn holds(path: &Path, meta: &fs::Metadata) -> String {
         let hash = hash.unwrap_or_else(|error| format!("unreadable ({error})"));
         return format!("{} bytes (sha256 {:.12})", meta.len(), hash);
     }
-    let kind = if kind.is_fifo() { "pipe" } else if kind.is_socket() { "socket" } else { "device" };
+    let kind = if kind.is_fifo() {
+        "pipe"
+    } else if kind.is_socket() {
+        "socket"
+    } else {
+        "device"
+    };
     format!("a {kind}")
 }
 

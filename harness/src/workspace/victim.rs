@@ -36,7 +36,9 @@ impl Victim {
             .stdout(Stdio::piped())
             .process_group(0)
             .spawn()?;
-        let Some(mut log) = child.stdout.take() else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        let Some(mut log) = child.stdout.take() else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
         log.read_exact(&mut [0; 1])?;
         fcntl(log.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         Ok(Self { child, log, felt: Vec::new() })

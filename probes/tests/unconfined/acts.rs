@@ -43,6 +43,20 @@ fn die_ends_by_the_signal_without_a_core(#[case] signal: &str, #[case] number: i
     assert_eq!(ran.stdout, b"");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn die_leaves_no_core_where_cores_are_allowed() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let dir = tempfile::tempdir().expect("a temp folder");
+    let mut call = crate::sys::before_exec(probe("die").arg("signal", "ABRT"), || {
+        let (_, most) = getrlimit(Resource::RLIMIT_CORE)?;
+        setrlimit(Resource::RLIMIT_CORE, most, most)
+    });
+    call.command.current_dir(dir.path());
+    let status = call.run().status;
+    assert_eq!((status.signal(), status.core_dumped()), (Some(6), false));
+}
+
 #[test]
 fn echo_stdin_gives_every_byte_back() {
     let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();

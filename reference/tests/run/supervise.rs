@@ -166,9 +166,28 @@ fn killing_the_launcher_takes_the_tree_along() {
 }
 
 #[test]
+fn a_helper_that_is_killed_is_no_clean_end() {
+    let bed = Bed::new();
+    let line = format!(": > ready; sh -c 'while :; do sleep 0.1; done' {}", bed.nonce());
+    let child = start(&bed, "workspace_write", &line, &json!({}));
+    let id = child.id();
+    let helpers = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+    let helper: i32 = helpers.trim().parse().expect("one helper");
+    kill(Pid::from_raw(helper), Signal::SIGKILL).unwrap();
+    let done = finish(&bed, child);
+    assert_eq!(done.code, Some(137), "{}", done.result);
+    assert_eq!(done.result["started"], true);
+    assert_eq!(done.result["success"], false);
+    assert_eq!(done.result["error"]["kind"], "wait");
+    assert!(!is_alive(&bed.nonce()));
+}
+
+#[test]
 fn a_terminal_interrupt_to_the_whole_group_still_runs_the_handler() {
     let bed = Bed::new();
-    let line = format!("trap 'echo trapped; exit 0' INT; {OPEN}; : > ready; {HOLD}");
+    // Long enough for a helper that dies of the same signal to take the command along.
+    let slow = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo trapped; exit 0";
+    let line = format!("trap '{slow}' INT; {OPEN}; : > ready; {HOLD}");
     let child = start(&bed, "workspace_write", &line, &json!({}));
     kill(Pid::from_raw(-(child.id() as i32)), Signal::SIGINT).unwrap();
     let done = finish(&bed, child);
