@@ -1,6 +1,7 @@
 //! Ending a run in the middle: whatever the signal and whoever the user, nothing is left. And a
 //! worker that dies costs one case, not the run.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 

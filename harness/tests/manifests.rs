@@ -73,6 +73,7 @@ impl Scene {
     ) -> Result<Spawn, LaunchError> {
         let backend = Backend {
             name: "bubblewrap".into(),
+            spec: "bubblewrap".into(),
             version: None,
             sha256: None,
             program: Some("/bin/bwrap".into()),
