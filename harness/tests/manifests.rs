@@ -72,6 +72,7 @@ impl Scene {
         edit: impl FnOnce(&mut RunRequest),
     ) -> Result<Spawn, LaunchError> {
         let backend = Backend {
+            spec: String::new(),
             name: "bubblewrap".into(),
             spec: "bubblewrap".into(),
             version: None,
