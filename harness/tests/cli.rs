@@ -1,5 +1,7 @@
 //! The command line as its users and their scripts meet it: exit codes, streams, records.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use predicates::prelude::*;

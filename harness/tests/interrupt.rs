@@ -1,6 +1,7 @@
 //! Ending a run in the middle: whatever the signal and whoever the user, nothing is left. And a
 //! worker that dies costs one case, not the run.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 
@@ -62,6 +63,7 @@ struct Running {
     child: Child,
     place: Place,
     pipe: BufReader<File>,
+    run_id: Option<String>,
 }
 
 impl Running {
@@ -88,7 +90,7 @@ impl Running {
         // Open for both: whoever writes must not end the stream for the next.
         let pipe = OpenOptions::new().read(true).write(true).open(pipes.join("up")).unwrap();
         let child = command(user, &place, backend).spawn().unwrap();
-        Self { child, place, pipe: BufReader::new(pipe) }
+        Self { child, place, pipe: BufReader::new(pipe), run_id: None }
     }
 
     fn pid(&self) -> Pid {
@@ -116,10 +118,11 @@ impl Running {
     }
 
     /// The run's word, as its folder shows it.
-    fn run_id(&self) -> String {
+    fn run_id(&mut self) -> String {
         let mut entries = std::fs::read_dir(self.place.path("scratch")).unwrap();
         let id = entries.next().unwrap().unwrap().file_name().into_string().unwrap();
         assert!(id.starts_with("bx") && id.len() == 10, "{id}");
+        self.run_id = Some(id.clone());
         id
     }
 
@@ -154,10 +157,16 @@ impl Running {
 }
 
 impl Drop for Running {
+    /// A test that failed leaves what it found left, unless somebody ends it.
     fn drop(&mut self) {
-        // A test that failed before its end; the run cleans up after itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let place = self.place.path("").to_string_lossy().into_owned();
+        let run_id = self.run_id.as_deref().unwrap_or(&place);
+        let left = processes().into_iter();
+        for process in left.filter(|p| p.command.contains(&place) || p.command.contains(run_id)) {
+            let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
+        }
     }
 }
 
@@ -291,7 +300,8 @@ fn a_worker_that_is_killed_costs_one_case() {
     // A worker's death may be bad luck once; the second time the case is to blame.
     for _ in 0..2 {
         let worker = run.hear().trim().parse::<i32>().unwrap();
-        known.extend(run.processes(&run.run_id()));
+        let run_id = run.run_id();
+        known.extend(run.processes(&run_id));
         let its = process(worker).unwrap();
         assert_eq!(its.parent, run.pid().as_raw(), "{its:?}");
         assert!(killed.insert(worker), "the same worker again");

@@ -74,6 +74,7 @@ impl Scene {
         let backend = Backend {
             spec: String::new(),
             name: "bubblewrap".into(),
+            spec: "bubblewrap".into(),
             version: None,
             sha256: None,
             program: Some("/bin/bwrap".into()),

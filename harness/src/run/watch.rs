@@ -248,3 +248,39 @@ fn timeout(until: Instant, unwatched: bool) -> PollTimeout {
     let left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
     PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream that never runs dry, and never should be asked to.
+    struct Endless(usize);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            assert!(self.0 < 1000, "nobody looks at the clock any more");
+            buffer.fill(b'y');
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn a_stream_without_end_is_left_after_a_pipe_full() {
+        let (mut pipe, mut kept) = (Some(Endless(0)), Vec::new());
+        drain(&mut pipe, &mut kept);
+        assert_eq!(kept.len(), 1 << 20);
+        for _ in 0..32 {
+            drain(&mut pipe, &mut kept);
+        }
+        assert_eq!(kept.len(), KEEP);
+        assert!(pipe.is_some(), "it is read on, so that nobody blocks");
+    }
+
+    #[test]
+    fn a_stream_that_ends_is_closed() {
+        let (mut pipe, mut kept) = (Some(&b"all"[..]), Vec::new());
+        drain(&mut pipe, &mut kept);
+        assert_eq!((kept.as_slice(), pipe), (&b"all"[..], None));
+    }
+}
