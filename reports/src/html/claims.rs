@@ -24,7 +24,8 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
     }
     format!(
         "<section id=\"claims\">\n<h2>Claims against results</h2>\n<p class=\"soft\">What each \
-         backend claims, and passed of judged cases that need it.</p>\n{}</section>\n",
+         backend claims, and passed of judged cases that need it. Over-claimed: claimed, and a case \
+         that needs it failed. Under-claimed: not claimed, and a case that needs it passed.</p>\n{}</section>\n",
         table.end()
     )
 }

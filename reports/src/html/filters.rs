@@ -100,7 +100,7 @@ pub(super) fn legend(matrix: &Matrix<'_>) -> String {
          <dt>·</dt><dd>not selected for this backend</dd>\n\
          <dt>a/b +n</dt><dd>a of b judged cases passed; of n more nothing was learnt</dd>\n\
          <dt>known</dt><dd>listed as a known failure of this backend, and failing as listed</dd>\n\
-         <dt>known failure</dt><dd>listed as a known failure, and passing: the list is out of \
+         <dt>listed as failing</dt><dd>listed as a known failure, and passing: the list is out of \
          date</dd>\n</dl>\n</details>\n"
     )
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::escape::text;
-use super::tables::{Table, link};
+use super::tables::Table;
 use super::words;
 use crate::findings::gaps;
 use crate::matrix::Matrix;
@@ -17,9 +17,8 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
         found.iter().flat_map(|gaps| gaps.keys().copied()).collect();
     let mut table = Table::new(matrix, "gaps by reason", "reason");
     for kind in &kinds {
-        let cells = matrix.columns.iter().zip(&found).map(|(column, gaps)| {
-            cell(kind.0, &column.label, gaps.get(kind).copied().unwrap_or(0))
-        });
+        let count = |gaps: &BTreeMap<_, u64>| gaps.get(kind).copied().unwrap_or(0);
+        let cells = found.iter().map(|gaps| cell(count(gaps)));
         let (word, symbol) = (kind.0.word(), words::symbol(kind.0));
         let head = format!("<span class=\"chip {word}\">{symbol} {word}</span> {}", text(kind.1));
         table.row(&head, cells);
@@ -28,12 +27,12 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
         true => "<p>Every selected case was run.</p>\n".to_owned(),
         false => table.end(),
     };
-    format!("<section id=\"gaps\">\n<h2>Not covered</h2>\n{body}</section>\n")
+    format!(
+        "<section id=\"gaps\">\n<h2>Not covered</h2>\n<p class=\"soft\">Selected and not run, by reason.</p>\n{body}</section>\n"
+    )
 }
 
-fn cell(verdict: Verdict, label: &str, count: u64) -> String {
-    match count {
-        0 => "<td class=\"nil\">0</td>".to_owned(),
-        _ => link("", &[("verdict", verdict.word()), ("backend", label)], &count.to_string()),
-    }
+fn cell(count: u64) -> String {
+    let class = if count == 0 { " class=\"nil\"" } else { "" };
+    format!("<td{class}>{count}</td>")
 }

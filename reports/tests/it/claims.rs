@@ -1,6 +1,6 @@
 //! Claims against results.
 
-use boxproof_reports::claims::{Claims, compare};
+use boxproof_reports::claims::{Claims, Standing, all, compare};
 use boxproof_reports::{CaseRow, Verdict};
 use rstest::rstest;
 
@@ -40,4 +40,20 @@ fn what_is_not_listed_is_not_claimed() {
     let row = needing(Verdict::Pass);
     let found = compare(&claims, [&row].into_iter());
     assert_eq!((word(&found).as_str(), found.under[0].level), ("under", "none"));
+}
+
+#[test]
+fn every_capability_is_listed_with_its_standing() {
+    let claim = |name: &str, level: &str| (name.to_owned(), level.to_owned());
+    let claims = [claim("a.kept", "enforced"), claim("b.idle", "none")].into();
+    let row = |need: &str, verdict| CaseRow { needs: vec![need.to_owned()], ..needing(verdict) };
+    let rows = [row("a.kept", Verdict::Pass), row("c.unlisted", Verdict::Pass)];
+    let listed: Vec<_> =
+        all(&claims, rows.iter()).iter().map(|c| (c.capability, c.level, c.standing())).collect();
+    let wanted = [
+        ("a.kept", "enforced", Standing::Shown),
+        ("b.idle", "none", Standing::Absent),
+        ("c.unlisted", "none", Standing::Under),
+    ];
+    assert_eq!(listed, wanted);
 }

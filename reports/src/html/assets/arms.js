@@ -23,7 +23,7 @@ function oracleTable(arm) {
       make("td", {}, holds ? "✓ holds" : "✗ does not hold"),
       make("td", {}, make("code", {}, what)),
       make("td", {}, saw)));
-  const heads = ["oracle", "what", "seen"].map((name) => make("th", { scope: "col" }, name));
+  const heads = [owed ? "oracle" : "oracle (not owed here)", "what", "seen"].map((name) => make("th", { scope: "col" }, name));
   return make("table", { class: "oracles" },
     make("thead", {}, make("tr", {}, heads)), make("tbody", {}, rows));
 }
