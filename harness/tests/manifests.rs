@@ -72,7 +72,6 @@ impl Scene {
         edit: impl FnOnce(&mut RunRequest),
     ) -> Result<Spawn, LaunchError> {
         let backend = Backend {
-            spec: String::new(),
             name: "bubblewrap".into(),
             spec: "bubblewrap".into(),
             version: None,
