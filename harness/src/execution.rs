@@ -77,6 +77,8 @@ pub struct RunReport {
     pub observation: Observation,
     /// The native result, where the backend is native.
     pub result: Option<RunResult>,
+    /// Why a native backend's result cannot be read, where it cannot.
+    pub result_fault: Option<String>,
     /// What the manifest says such an end means, where it says so.
     pub special: Option<Special>,
 }

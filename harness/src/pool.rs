@@ -202,14 +202,14 @@ impl<'a> Pool<'a> {
             let alive = self.workers[at].hear();
             for answer in self.workers[at].answers() {
                 self.workers[at].job = None;
-                self.take(answer);
+                self.take(&answer);
             }
             if alive { at += 1 } else { self.bury(at)? }
         }
         Ok(())
     }
 
-    fn take(&mut self, answer: Answer) {
+    fn take(&mut self, answer: &Answer) {
         let job = &self.birthright.order.jobs[answer.job];
         for word in &job.exclusive {
             self.held.remove(word);
@@ -243,7 +243,7 @@ impl<'a> Pool<'a> {
                 self.queues[usize::from(worker.waits)].push(job);
             } else {
                 let why = format!("its worker died: {}", status.unwrap_or_else(|e| e.to_string()));
-                self.take(Answer { job, arm: Arm::Fault(why) });
+                self.take(&Answer { job, arm: Arm::Fault(why) });
             }
         }
         self.bear(worker.waits)

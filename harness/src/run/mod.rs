@@ -339,10 +339,13 @@ fn step(argv: &[std::ffi::OsString], spawn: &Spawn) -> Result<(), String> {
     Err(format!("{}: {}: {said}", program.to_string_lossy(), output.status))
 }
 
-/// The native result at `path`, if there is a whole one.
-fn read_result(path: Option<&PathBuf>) -> Option<RunResult> {
-    let text = std::fs::read(path?).ok()?;
-    serde_json::from_slice(&text).ok()
+/// The native result at `path`, if there is to be one.
+fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
+    let Some(path) = path else { return Ok(None) };
+    let text = std::fs::read(path).map_err(|error| format!("no result was written: {error}"))?;
+    serde_json::from_slice(&text)
+        .map(Some)
+        .map_err(|error| format!("the result is not of the protocol: {error}"))
 }
 
 /// What the probe reported on these streams.
@@ -371,6 +374,7 @@ impl RunReport {
             stderr: Default::default(),
             observation: Observation::Missing,
             result: None,
+            result_fault: None,
             special: None,
         }
     }
