@@ -69,13 +69,14 @@ fn twin_state(case: &Case, execution: &Execution) -> TwinState {
 
 fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
     let confined = report("confined", execution.confined.as_ref())?;
+    let control = execution.control.as_ref();
     // What the host saw to happen needs no control, and a second try must not make it unseen.
     gravest([
         decide::nothing_happened(case, confined),
-        left::behind("in the sandbox", confined),
-        execution.twin.as_ref().map_or(Ok(()), left::behind_twin),
+        left::behind("in the sandbox", execution.confined.as_ref(), control),
+        left::behind("under the twin", execution.twin.as_ref(), control),
     ])?;
-    let control = control(case, execution)?;
+    let control = self::control(case, control)?;
     if let Some(why) = &confined.prelude {
         return Err(Finding::inconclusive(Reason::StepFailed, format!("in the sandbox, {why}")));
     }
@@ -99,11 +100,11 @@ fn report<'a>(name: &str, arm: Option<&'a Arm>) -> Result<&'a Report, Finding> {
 }
 
 /// The control, if there is one, after it has shown the act to be possible.
-fn control<'a>(case: &Case, execution: &'a Execution) -> Result<Option<&'a Report>, Finding> {
+fn control<'a>(case: &Case, arm: Option<&'a Arm>) -> Result<Option<&'a Report>, Finding> {
     if let Control::None(_) = case.control {
         return Ok(None);
     }
-    let control = report("control", execution.control.as_ref())?;
+    let control = report("control", arm)?;
     let failed = |why: &str| {
         Finding::inconclusive(Reason::ControlFailed, format!("without a sandbox, {why}"))
     };

@@ -5,16 +5,16 @@ mod properties;
 mod table;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use boxproof_cases::Case;
 use boxproof_cases::case::{Act, Decision, Twin};
 use boxproof_cases::protocol::{ErrorKind, PROTOCOL, RunError, RunResult};
-use boxproof_cases::{Case, Suite};
 use boxproof_probes::{Outcome, Record};
 
 use crate::execution::{
     Arm, ArmKind, Execution, Exit, Observation, Reading, Report, RunReport, Stream,
 };
+use crate::testing::case;
 
 /// A probe's act that must be refused.
 const DENIED: &str = "fixture: {f: x}
@@ -66,17 +66,6 @@ const SURVIVORS: &str = "act: {probe: background, how: plain, stdio: close}
 expect: {contained: {}, oracle: [{no_survivors: {}}]}
 twin: {none: every policy ends the tree with the command}
 ";
-
-fn case(text: &str) -> Case {
-    let text = format!("purpose: It is judged.\nrequirement: R-x\n{text}");
-    let requirement = "R-x: {text: It works., source: a test}\n".to_owned();
-    let suite = Suite::from_files(
-        "test",
-        BTreeMap::from([(PathBuf::from("area/case.yaml"), text)]),
-        &BTreeMap::from([(PathBuf::from("r.yaml"), requirement)]),
-    );
-    suite.unwrap().cases.remove(0)
-}
 
 /// The execution in which everything is as `case` wants it.
 fn good(case: &Case) -> Execution {
