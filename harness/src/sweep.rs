@@ -23,6 +23,13 @@ pub(crate) struct Survivor {
     command: String,
 }
 
+#[cfg(test)]
+impl Survivor {
+    pub(crate) fn of(pid: Pid, command: &str) -> Self {
+        Self { pid, command: command.to_owned() }
+    }
+}
+
 impl fmt::Display for Survivor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.pid, self.command)
@@ -63,10 +70,7 @@ fn living(ours: &[i32], nonce: Option<&str>) -> Vec<Pid> {
 
 /// Whether `pid` was a dead child, which is none any more now.
 fn reaped(pid: Pid) -> bool {
-    !matches!(
-        waitpid(pid, Some(WaitPidFlag::WNOHANG)),
-        Ok(nix::sys::wait::WaitStatus::StillAlive)
-    )
+    !matches!(waitpid(pid, Some(WaitPidFlag::WNOHANG)), Ok(nix::sys::wait::WaitStatus::StillAlive))
 }
 
 /// Sleeps until one of `pids` ends, or until the deadline; where nothing can wake us, a moment.

@@ -5,6 +5,8 @@ mod command;
 mod oracle;
 mod private_ns;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -15,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Step, Twin};
 use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
-use base64::Engine as _;
 
 pub use command::commandline;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
@@ -272,13 +274,12 @@ impl Runner<'_> {
             .process_group(0);
         sys::inherit_descriptors(&mut command, self.descriptors(workspace)?);
         let timeout = Duration::from_millis(self.case.timeout_ms);
-        let during = self.case.during.clone();
         let child = match command.spawn() {
             Ok(child) => child,
             Err(error) => return self.unspawnable(spawn, &error).map(Err),
         };
         let feed = feed.unwrap_or_default().into_bytes();
-        Watched::new(child, feed, timeout, &workspace.nonce, during)
+        Watched::new(child, feed, timeout, &workspace.nonce, &self.case.during)
             .map(Ok)
             .map_err(|error| Stop::Fault(format!("pipes: {error}")))
     }
@@ -300,7 +301,8 @@ impl Runner<'_> {
             .map(|(number, inherit)| {
                 let path = workspace.place(&inherit.path)?;
                 let file = File::options().read(true).write(inherit.write).open(&path);
-                let file = file.map_err(|e| format!("inherit {number}: {}: {e}", path.display()))?;
+                let file =
+                    file.map_err(|e| format!("inherit {number}: {}: {e}", path.display()))?;
                 Ok((number.cast_signed(), OwnedFd::from(file)))
             })
             .collect()

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::watch::Watched;
 use super::{observe, read_result};
-use crate::backend::{Noise, Special, Spawn};
+use crate::backend::{Noise, Spawn, Special};
 use crate::execution::{Exit, Observation, RunReport, Stream};
 use crate::workspace::{Workspace, find};
 

@@ -19,6 +19,8 @@ use crate::workspace::Listeners;
 
 /// The most bytes of a stream that are kept; the rest is read and dropped, so nobody blocks.
 const KEEP: usize = 64 << 20;
+/// How many reads of 64 KiB empty a pipe of the largest size an ordinary user can make, 1 MiB.
+const READS: usize = 16;
 /// How often a child is looked at where the kernel cannot wake us, in milliseconds.
 const NO_WATCH_MS: u16 = 5;
 
@@ -33,7 +35,8 @@ pub(super) struct Watched {
     stderr: Option<ChildStderr>,
     deadline: Instant,
     nonce: String,
-    during: Vec<During>,
+    /// What is sent to whom, once the probe is ready.
+    during: Vec<(Signal, StopTarget)>,
     /// What it wrote to stdout.
     pub(super) out: Vec<u8>,
     /// What it wrote to stderr.
@@ -46,15 +49,16 @@ impl Watched {
     /// Takes over `child`, whose three streams are pipes (stdin at will), and feeds it `feed`.
     ///
     /// # Errors
-    /// When a pipe cannot be made non-blocking.
+    /// When a pipe cannot be made non-blocking, or a signal of `during` does not exist.
     pub(super) fn new(
         mut child: Child,
         feed: Vec<u8>,
         timeout: Duration,
         nonce: &str,
-        during: Vec<During>,
+        during: &[During],
     ) -> io::Result<Self> {
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let pipes = [
             stdin.as_ref().map(AsFd::as_fd),
             stdout.as_ref().map(AsFd::as_fd),
@@ -72,7 +76,7 @@ impl Watched {
             stderr,
             deadline: Instant::now() + timeout,
             nonce: nonce.to_owned(),
-            during,
+            during: during.iter().map(stimulus).collect::<io::Result<_>>()?,
             out: Vec::new(),
             err: Vec::new(),
             exit: None,
@@ -136,10 +140,9 @@ impl Watched {
         if !both.iter().any(|text| !boxproof_probes::events(&self.nonce, text).is_empty()) {
             return;
         }
-        for event in std::mem::take(&mut self.during) {
-            let Ok(signal) = format!("SIG{}", event.signal).parse::<Signal>() else { continue };
+        for (signal, to) in std::mem::take(&mut self.during) {
             // ESRCH means it is over already, which the exit will tell.
-            let _ = match event.to {
+            let _ = match to {
                 StopTarget::Backend => kill(self.pid(), signal),
                 StopTarget::Group => killpg(self.pid(), signal),
             };
@@ -154,6 +157,12 @@ impl Watched {
     }
 }
 
+fn stimulus(during: &During) -> io::Result<(Signal, StopTarget)> {
+    let signal = format!("SIG{}", during.signal).parse::<Signal>();
+    let signal = signal.map_err(|_| io::Error::other(format!("no signal {}", during.signal)))?;
+    Ok((signal, during.to))
+}
+
 fn pid_of(child: &Child) -> Pid {
     Pid::from_raw(child.id().cast_signed())
 }
@@ -166,10 +175,12 @@ fn exit_of(status: std::process::ExitStatus) -> Exit {
     }
 }
 
-/// Reads what is there; a pipe at its end is closed.
+/// Reads what is there, but at most what fits into the largest pipe, so that a writer who never
+/// pauses keeps nobody from the clock; a pipe at its end is closed.
 fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>) {
     let mut buffer = [0; 64 << 10];
-    while let Some(open) = pipe {
+    for _ in 0..READS {
+        let Some(open) = pipe else { return };
         match open.read(&mut buffer) {
             Ok(0) => *pipe = None,
             Ok(n) => into.extend_from_slice(&buffer[..n.min(KEEP.saturating_sub(into.len()))]),
@@ -221,7 +232,8 @@ fn wait(
     boss: Option<BorrowedFd<'_>>,
 ) -> io::Result<Verge> {
     let running = || children.iter().filter(|child| child.running());
-    let mut set: Vec<PollFd<'_>> = boss.map(|fd| PollFd::new(fd, PollFlags::POLLHUP)).into_iter().collect();
+    let mut set: Vec<PollFd<'_>> =
+        boss.map(|fd| PollFd::new(fd, PollFlags::POLLHUP)).into_iter().collect();
     set.extend(listeners.descriptors().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
     set.extend(running().flat_map(Watched::interests).map(|(fd, flags)| PollFd::new(fd, flags)));
     let until = running().map(|child| child.deadline).min().unwrap_or_else(Instant::now);
@@ -229,7 +241,8 @@ fn wait(
         Ok(_) | Err(Errno::EINTR) => {}
         Err(errno) => return Err(errno.into()),
     }
-    let hung_up = boss.is_some() && set[0].revents().is_some_and(|r| r.contains(PollFlags::POLLHUP));
+    let hung_up =
+        boss.is_some() && set[0].revents().is_some_and(|r| r.contains(PollFlags::POLLHUP));
     Ok(if hung_up { Verge::Abandoned } else { Verge::Done })
 }
 
@@ -241,3 +254,6 @@ fn timeout(until: Instant, unwatched: bool) -> PollTimeout {
     let left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
     PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
 }
+
+#[cfg(test)]
+mod tests;
