@@ -278,12 +278,20 @@ impl Worker {
         true
     }
 
+    /// The whole answers heard so far; one that cannot be read is a fault of its job.
     fn answers(&mut self) -> Vec<Answer> {
         let Some(end) = self.heard.iter().rposition(|byte| *byte == b'\n') else {
             return Vec::new();
         };
         let whole: Vec<u8> = self.heard.drain(..=end).collect();
         let lines = whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+        let answer = |line: &[u8]| match (serde_json::from_slice(line), self.job) {
+            (Ok(answer), _) => Some(answer),
+            (Err(error), Some(job)) => {
+                Some(Answer { job, arm: Arm::Fault(format!("its worker's answer: {error}")) })
+            }
+            (Err(_), None) => None,
+        };
+        lines.filter_map(answer).collect()
     }
 }
