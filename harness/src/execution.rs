@@ -75,6 +75,8 @@ pub struct RunReport {
     pub stderr: Stream,
     /// What the probe reported.
     pub observation: Observation,
+    /// Whether the act said, under our nonce, that it was under way.
+    pub ready: bool,
     /// The native result, where the backend is native.
     pub result: Option<RunResult>,
     /// Why a native backend's result cannot be read, where it cannot.

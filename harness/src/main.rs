@@ -9,9 +9,7 @@ fn main() -> ! {
     let verb = args.get(1).and_then(|verb| verb.to_str()).unwrap_or_default().to_owned();
     let code = match (name.as_deref().and_then(|name| name.to_str()), verb.as_str()) {
         (_, boxproof::workspace::VICTIM_VERB) => boxproof::workspace::serve_victim(),
-        (_, boxproof::run::PRIVATE_NS_VERB) => {
-            boxproof::run::serve_private_ns(args.drain(2..))
-        }
+        (_, boxproof::run::PRIVATE_NS_VERB) => boxproof::run::serve_private_ns(args.drain(2..)),
         (Some("boxprobe"), _) => boxproof_probes::main(args.drain(1..)),
         (Some("refbox"), _) => boxproof_reference::main(&[], args.drain(1..)),
         (_, "probe") => boxproof_probes::main(args.drain(2..)),

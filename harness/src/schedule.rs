@@ -40,18 +40,21 @@ pub struct Job {
 }
 
 impl Order {
-    /// The arms of every (case, backend) pair to run. A control is executed once for all backends.
+    /// The arms of every (case, backend) pair to run. A control is executed once for all backends,
+    /// unless chance or time play a part in it.
     pub fn new(cases: Vec<Arc<Case>>, backends: Vec<Backend>, pairs: &[(usize, usize)]) -> Self {
         let mut jobs: Vec<Job> = Vec::new();
         let mut controls: HashMap<usize, usize> = HashMap::new();
         for &(case, backend) in pairs {
             let it = &cases[case];
             if !matches!(it.control, Control::None(_)) {
-                let at = *controls.entry(case).or_insert_with(|| {
-                    jobs.push(Job::new(case, backend, ArmKind::Control, it));
-                    jobs.len() - 1
-                });
-                jobs[at].serves.push((case, backend));
+                match controls.get(&case).filter(|_| repeatable(it)) {
+                    Some(at) => jobs[*at].serves.push((case, backend)),
+                    None => {
+                        controls.insert(case, jobs.len());
+                        jobs.push(Job::for_one(case, backend, ArmKind::Control, it));
+                    }
+                }
             }
             if matches!(it.twin, Some(Twin::Overlay(_))) {
                 jobs.push(Job::for_one(case, backend, ArmKind::Twin, it));
@@ -62,8 +65,13 @@ impl Order {
     }
 }
 
+/// Whether one control may stand for all backends: not where chance or time play a part.
+fn repeatable(case: &Case) -> bool {
+    case.repeat == 1 && case.parallel == 1 && case.during.is_empty()
+}
+
 impl Job {
-    fn new(case: usize, backend: usize, arm: ArmKind, it: &Case) -> Self {
+    fn for_one(case: usize, backend: usize, arm: ArmKind, it: &Case) -> Self {
         Self {
             case,
             backend,
@@ -71,12 +79,8 @@ impl Job {
             waits: it.waits(),
             weight: it.timeout_ms,
             exclusive: it.exclusive.clone(),
-            serves: Vec::new(),
+            serves: vec![(case, backend)],
         }
-    }
-
-    fn for_one(case: usize, backend: usize, arm: ArmKind, it: &Case) -> Self {
-        Self { serves: vec![(case, backend)], ..Self::new(case, backend, arm, it) }
     }
 }
 
@@ -138,6 +142,18 @@ mod tests {
         for (job, serves) in order.jobs.iter().zip(&serves).filter(|(job, _)| job.arm != Control) {
             assert_eq!(*serves, [(job.case, job.backend)]);
         }
+    }
+
+    #[rstest]
+    #[case("repeat: 2")]
+    #[case("parallel: 2")]
+    #[case("during: [{when: ready, signal: TERM}]")]
+    fn where_chance_or_time_plays_a_part_each_backend_has_its_own_control(#[case] line: &str) {
+        let order = order(&format!("{ACT}expect: {{allowed: {{}}}}\n{line}\n"), &[(0, 0), (0, 1)]);
+        use ArmKind::{Confined, Control};
+        let wanted = [(Control, 0, 0), (Confined, 0, 0), (Control, 0, 1), (Confined, 0, 1)];
+        assert_eq!(arms(&order), wanted);
+        assert!(order.jobs.iter().all(|job| job.serves == [(job.case, job.backend)]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A worker: a process of ours that executes one arm at a time, in a session and (as root) a
 //! mount namespace of its own, and takes over every orphan of it.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -47,6 +47,12 @@ pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i3
     let _ = std::fs::remove_dir_all(&folder);
     match lived {
         Ok(()) => 0,
+        // The boss has hung up: the run is over, and nobody waits for an answer.
+        Err(error)
+            if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) =>
+        {
+            0
+        }
         Err(error) => {
             eprintln!("boxproof: worker {number}: {error}");
             1
@@ -107,8 +113,16 @@ mod tests {
         };
         let result_fault = Some("no result".to_owned());
         let stderr = Stream::default();
-        let run =
-            RunReport { exit, stdout, stderr, observation, result: None, result_fault, special };
+        let run = RunReport {
+            exit,
+            stdout,
+            stderr,
+            observation,
+            ready: true,
+            result: None,
+            result_fault,
+            special,
+        };
         Arm::Done(Box::new(Report {
             nonce: "n".to_owned(),
             runs: vec![run],

@@ -3,7 +3,6 @@
 use std::os::fd::OwnedFd;
 
 use nix::fcntl::{FcntlArg, fcntl};
-use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
@@ -62,10 +61,10 @@ fn move_up(fd: &OwnedFd) -> Result<OwnedFd, Stop> {
     Ok(sys::own(moved.map_err(|errno| fault("no descriptor for the report", errno))?))
 }
 
-/// A broken pipe must show as EPIPE, not as a death.
+/// Alarms are not inherited over a fork. A broken pipe shows as EPIPE, not as a
+/// death, because the language's runtime ignores SIGPIPE from the start.
 fn prepare(seconds: u32) -> Result<(), Stop> {
-    let ready = limit::arm(seconds).and_then(|()| sys::ignore(Signal::SIGPIPE));
-    ready.map_err(|errno| fault("signals can't be set up", errno))
+    limit::arm(seconds).map_err(|errno| fault("the time limit can't be set", errno))
 }
 
 /// Sends the report; the child's exit code says whether that worked.

@@ -63,7 +63,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 36] = [
     ("fs.read_allowlist", Boxed, ClaimLevel::None),
 ];
 
-const LIMITS: [&str; 9] = [
+const LIMITS: [&str; 10] = [
     "A hard link made before the run reaches the same file under its other name.",
     "A second mount of the same file outside the view is not masked.",
     "Protected names, deny_read and deny_write hold for what exists when the run starts; a deny of an absent path is refused.",
@@ -72,6 +72,7 @@ const LIMITS: [&str; 9] = [
     "A protected or write-denied path that is a symbolic link in a writable root is refused.",
     "Folders above a denied path inside a writable root are mount points: renames and hard links across them fail (EXDEV, EBUSY).",
     "Paths are looked up before the sandbox is built; a path that another process replaces in between is not noticed.",
+    "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
     "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage leaves the command running.",
 ];
 

@@ -79,6 +79,9 @@ pub(crate) fn why_not(
     cwd: &Path,
     said: impl Fn(&str) -> Refusal,
 ) -> Option<Refusal> {
+    if let Some(error) = &outcome.broken {
+        return Some(Refusal::new(ErrorKind::Wait, format!("supervising failed: {error}")));
+    }
     if outcome.ended.is_some() {
         return None;
     }
@@ -123,8 +126,10 @@ fn interrupted_code(signal: Signal) -> i32 {
 
 /// `exit_code` and `signal` of the result.
 fn ending(outcome: &Outcome) -> (Option<i32>, Option<i32>) {
-    if let Some(signal) = outcome.interrupted_by {
-        return (Some(interrupted_code(signal)), None);
+    match (outcome.interrupted_by, outcome.started) {
+        (Some(signal), true) => return (Some(interrupted_code(signal)), None),
+        (_, false) => return (None, None),
+        (None, true) => {}
     }
     match outcome.ended {
         _ if outcome.timed_out => (None, None),

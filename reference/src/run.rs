@@ -16,8 +16,8 @@ use crate::plan::{self, Plan};
 use crate::supervise::{self, Outcome};
 use crate::{control, report, request, sys};
 
-/// Times a run is set up anew because host sockets came or went meanwhile.
-const ATTEMPTS: usize = 3;
+/// Times a run is set up at most, because host sockets came or went meanwhile.
+const ATTEMPTS: usize = 30;
 
 /// A run that was tried: what was observed, by which mechanism, and why it did not start.
 pub(crate) struct Tried {
@@ -108,6 +108,10 @@ fn conclude(
     }
     let (mut result, code) = report::finished(outcome, mechanism, refusal.as_ref(), file);
     complete(&mut result);
+    if !result.started {
+        // Nothing ran, so nothing was enforced.
+        result.enforced.clear();
+    }
     (result, code)
 }
 
@@ -116,17 +120,20 @@ pub(crate) fn attempt(prefix: &[&str], request: &RunRequest) -> Result<Tried, Re
     let mut host = Host::observe(&request.policy, &request.run);
     for _ in 1..ATTEMPTS {
         let tried = once(prefix, request, &host)?;
-        let failed = tried.refusal.as_ref().is_some_and(|refusal| refusal.kind == ErrorKind::Setup);
-        if !failed || tried.outcome.started {
-            return Ok(tried);
-        }
+        let failed = tried.refusal.as_ref().filter(|refusal| refusal.kind == ErrorKind::Setup);
+        let Some(refusal) = failed.filter(|_| !tried.outcome.started) else { return Ok(tried) };
         let now = Host::observe(&request.policy, &request.run);
-        if now.sockets == host.sockets {
+        if now.sockets == host.sockets && !names_socket(&refusal.message, &host) {
             return Ok(tried);
         }
         host = now;
     }
     once(prefix, request, &host)
+}
+
+/// Whether a failed start was about a socket; one of the same name may stand there again.
+fn names_socket(message: &str, host: &Host) -> bool {
+    host.sockets.iter().filter_map(|path| path.to_str()).any(|path| message.contains(path))
 }
 
 fn once(prefix: &[&str], request: &RunRequest, host: &Host) -> Result<Tried, Refusal> {

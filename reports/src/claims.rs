@@ -8,11 +8,11 @@ use crate::record::CaseRow;
 /// The claims of one backend that its rows do not bear out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims<'a> {
-    /// Claimed, and a case that needs it failed.
+    /// Claimed, and a case about it failed.
     pub over: Vec<Claim<'a>>,
-    /// Not claimed, and a case that needs it passed.
+    /// Not claimed, and every case about it passed.
     pub under: Vec<Claim<'a>>,
-    /// Claimed, and no case that needs it was judged.
+    /// Claimed, and no case about it was judged.
     pub unshown: Vec<Claim<'a>>,
 }
 
@@ -23,11 +23,12 @@ pub struct Claim<'a> {
     pub capability: &'a str,
     /// The level claimed.
     pub level: &'a str,
-    /// The rows of cases that need it.
+    /// The rows of cases about it.
     pub share: Share,
 }
 
-/// Sets `claims` against `rows`. A case that needs several capabilities speaks for each of them.
+/// Sets `claims` against `rows`. A case speaks for the last capability it needs, the one it is
+/// about; the others only make it possible to ask.
 #[must_use]
 pub fn compare<'a>(
     claims: &'a BTreeMap<String, String>,
@@ -38,8 +39,8 @@ pub fn compare<'a>(
         needing.entry(name).or_default();
     }
     for row in rows {
-        for need in &row.needs {
-            needing.entry(need).or_default().push(row);
+        if let Some(subject) = row.needs.last() {
+            needing.entry(subject).or_default().push(row);
         }
     }
     let mut found = Claims::default();
@@ -57,7 +58,7 @@ fn sort_in<'a>(found: &mut Claims<'a>, claim: Claim<'a>) {
     let claimed = claim.level != NOT_CLAIMED;
     if claimed && claim.share.passed < claim.share.judged {
         found.over.push(claim);
-    } else if !claimed && claim.share.passed > 0 {
+    } else if !claimed && claim.share.passed > 0 && claim.share.passed == claim.share.judged {
         found.under.push(claim);
     } else if claimed && claim.share.judged == 0 {
         found.unshown.push(claim);

@@ -36,7 +36,8 @@ pub struct CaseFile {
     /// Facts the host must have; without one the case is not applicable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host: Vec<HostFact>,
-    /// Capabilities the backend must claim; without one the case is unsupported.
+    /// Capabilities the backend must claim; without one the case is unsupported. The last one is
+    /// what the case is about; the others only make it possible to ask.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Capability>,
     /// Host state it shares; never two cases of one word at once.

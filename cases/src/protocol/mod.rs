@@ -6,6 +6,7 @@
 mod capabilities;
 mod path;
 mod policy;
+mod protected;
 mod request;
 mod result;
 
@@ -14,6 +15,7 @@ pub use path::WirePath;
 pub use policy::{
     EnvBase, EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy,
 };
+pub use protected::PROTECTED_NAMES;
 pub use request::{Command, Run, RunRequest, Stdin};
 pub use result::{Blocked, ErrorKind, RunError, RunResult, Stage};
 

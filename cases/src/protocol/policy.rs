@@ -155,7 +155,7 @@ pub enum Protect {
     /// No name is special.
     #[default]
     None,
-    /// `.git` and the configuration of agents, editors and shells cannot be written.
+    /// What [`super::PROTECTED_NAMES`] lists cannot be written.
     Metadata,
 }
 

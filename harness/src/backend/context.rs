@@ -2,28 +2,10 @@
 
 use std::path::Path;
 
-use boxproof_cases::protocol::{Policy, Protect, Readable, RunRequest, WirePath};
+use boxproof_cases::protocol::{PROTECTED_NAMES, Policy, Protect, Readable, RunRequest, WirePath};
 use minijinja::{Environment, Value, context};
 
 use super::{LaunchContext, LaunchError, environment};
-
-/// Names that steer tools: what `protect: metadata` protects where they exist.
-const PROTECTED: &[&str] = &[
-    ".git",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".cursor",
-    ".agents",
-    ".vscode",
-    ".idea",
-    ".mcp.json",
-    ".bashrc",
-    ".bash_profile",
-    ".zshrc",
-    ".profile",
-    ".gitconfig",
-];
 
 /// The grant that takes [`GIT`] out of the protected names.
 const GIT_GRANT: &str = "git_metadata_write";
@@ -37,6 +19,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "cwd",
     "timeout_ms",
     "env",
+    "removed",
     "path",
     "program",
     "home",
@@ -59,13 +42,17 @@ pub(super) fn of(
         let reason = format!("{} is not UTF-8, and an argument template is text", path.display());
         return Err(LaunchError::Inexpressible(reason));
     }
+    let env = environment::of(&policy.env, ctx.base_env);
+    let removed: Vec<&String> =
+        ctx.base_env.keys().filter(|name| !env.contains_key(*name)).collect();
     Ok(context! {
         policy => Value::from_serialize(policy),
         protected => protected(policy),
         command => request.run.command.to_argv(),
         cwd => request.run.cwd.as_path().to_str(),
         timeout_ms => request.run.timeout_ms,
-        env => environment::of(&policy.env, ctx.base_env),
+        env => &env,
+        removed => removed,
         path => ctx.base_env.get("PATH").map_or("", String::as_str),
         program => program.to_str(),
         home => ctx.home.to_str(),
@@ -91,14 +78,15 @@ fn protected(policy: &Policy) -> Vec<String> {
         return Vec::new();
     }
     let git_is_granted = policy.grants.iter().any(|grant| grant == GIT_GRANT);
-    let names = PROTECTED.iter().filter(|name| !(git_is_granted && **name == GIT));
+    let names = PROTECTED_NAMES.iter().filter(|name| !(git_is_granted && **name == GIT));
     let paths = names.map(|name| policy.workspace.as_path().join(name));
     let present = paths.filter(|path| path.symlink_metadata().is_ok());
     present.filter_map(|path| path.into_os_string().into_string().ok()).collect()
 }
 
-/// The functions a template can call; links are followed.
+/// The functions a template can call, and the test `existing`; links are followed.
 pub(super) fn add_functions(env: &mut Environment<'_>) {
+    env.add_test("existing", |path: &str| Path::new(path).exists());
     env.add_function("exists", |path: &str| Path::new(path).exists());
     env.add_function("is_dir", |path: &str| Path::new(path).is_dir());
     env.add_function("is_file", |path: &str| Path::new(path).is_file());

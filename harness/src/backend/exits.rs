@@ -38,8 +38,7 @@ impl ExitRule {
 }
 
 /// An ending that is not the command's, with the backend's own first line about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Special {
     /// The sandbox could not be built.

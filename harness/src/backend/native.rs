@@ -85,4 +85,12 @@ mod tests {
         let error = read(GOOD.replacen(from, to, 1).as_bytes(), "ns").err().unwrap();
         assert!(error.contains(message), "{error}");
     }
+
+    #[test]
+    fn a_program_that_hangs_is_given_up() {
+        let sh = Path::new("/bin/sh");
+        let prefix = ["-c".to_owned(), "exec sleep 1000".to_owned()];
+        let error = capabilities(sh, &prefix, AUTO, Duration::from_millis(50)).err().unwrap();
+        assert!(error.contains("given up"), "{error}");
+    }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::sync::LazyLock;
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior};
@@ -23,12 +24,20 @@ const LINE_FEED: char = 'n';
 /// After [`ESCAPE`]: the escape itself.
 const ITSELF: char = 'e';
 
-/// The arguments that `template` renders.
-pub(super) fn argv(template: &str, scene: &Value) -> Result<Vec<OsString>, LaunchError> {
+/// Renders values as they are.
+static TEXTS: LazyLock<Environment<'static>> = LazyLock::new(environment);
+
+/// Renders values with their marks.
+static ARGUMENTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut env = environment();
     env.set_auto_escape_callback(|_| AutoEscape::Custom("argument"));
     env.set_formatter(mark);
-    let rendered = env.render_str(template, scene).map_err(|error| broken(&error))?;
+    env
+});
+
+/// The arguments that `template` renders.
+pub(super) fn argv(template: &str, scene: &Value) -> Result<Vec<OsString>, LaunchError> {
+    let rendered = ARGUMENTS.render_str(template, scene).map_err(|error| broken(&error))?;
     let mut arguments = Vec::new();
     for line in rendered.split('\n') {
         arguments.extend(arguments_of(line.trim()).map_err(LaunchError::Manifest)?);
@@ -38,14 +47,19 @@ pub(super) fn argv(template: &str, scene: &Value) -> Result<Vec<OsString>, Launc
 
 /// The text that `template` renders, layout and all.
 pub(super) fn text(template: &str, scene: &Value) -> Result<String, LaunchError> {
-    environment().render_str(template, scene).map_err(|error| broken(&error))
+    TEXTS.render_str(template, scene).map_err(|error| broken(&error))
 }
 
 /// Whether `expression` holds.
 pub(super) fn holds(expression: &str, scene: &Value) -> Result<bool, LaunchError> {
-    let env = environment();
-    let compiled = env.compile_expression(expression).map_err(|error| broken(&error))?;
-    compiled.eval(scene).map(|value| value.is_true()).map_err(|error| broken(&error))
+    let compiled = TEXTS.compile_expression(expression).map_err(|error| broken(&error))?;
+    match compiled.eval(scene) {
+        Ok(value) if value.is_undefined() => {
+            Err(LaunchError::Manifest(format!("`{expression}` asks for what is not there")))
+        }
+        Ok(value) => Ok(value.is_true()),
+        Err(error) => Err(broken(&error)),
+    }
 }
 
 /// Whether `template` can be read, and asks for nothing that is not there.
@@ -53,28 +67,23 @@ pub(super) fn check(template: &str) -> Result<(), String> {
     if template.contains(ESCAPE) {
         return Err("a template cannot hold the control character U+0001".to_owned());
     }
-    let env = environment();
-    let read = env.template_from_str(template).map_err(|error| plain(&error))?;
-    known(&env, read.undeclared_variables(false))
+    let read = TEXTS.template_from_str(template).map_err(|error| plain(&error))?;
+    known(&read.undeclared_variables(false))
 }
 
 /// Whether `expression` can be read, and asks for nothing that is not there.
 pub(super) fn check_rule(expression: &str) -> Result<(), String> {
-    let env = environment();
-    let read = env.compile_expression(expression).map_err(|error| plain(&error))?;
-    known(&env, read.undeclared_variables(false))
+    let read = TEXTS.compile_expression(expression).map_err(|error| plain(&error))?;
+    known(&read.undeclared_variables(false))
 }
 
-fn known(env: &Environment<'_>, names: HashSet<String>) -> Result<(), String> {
-    let known: Vec<&str> = context::VARIABLES.iter().copied().chain(globals(env)).collect();
+fn known(names: &HashSet<String>) -> Result<(), String> {
+    let globals = TEXTS.globals().map(|(name, _)| name);
+    let known: Vec<&str> = context::VARIABLES.iter().copied().chain(globals).collect();
     match names.iter().filter(|name| !known.contains(&name.as_str())).min() {
         Some(name) => Err(format!("there is no `{name}`: use one of {}", known.join(" "))),
         None => Ok(()),
     }
-}
-
-fn globals<'a>(env: &'a Environment<'_>) -> impl Iterator<Item = &'a str> {
-    env.globals().map(|(name, _)| name)
 }
 
 fn environment() -> Environment<'static> {
@@ -282,5 +291,9 @@ mod tests {
     #[test]
     fn an_expression_that_asks_for_nothing_known_is_an_error() {
         assert!(holds("nope.member", &context! {}).is_err());
+        let scene = context! { policy => context! { mode => "x" } };
+        for expression in ["policy.mod", "policy.mod == 'x'", "policy.mod | reject('eq', 'x')"] {
+            assert!(holds(expression, &scene).is_err(), "{expression}");
+        }
     }
 }

@@ -45,7 +45,8 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
 }
 
 fn list() -> Result<i32, Failure> {
-    let names: Vec<String> = std::iter::once("reference").chain(shipped_names()).map(str::to_owned).collect();
+    let names: Vec<String> =
+        std::iter::once("reference").chain(shipped_names()).map(str::to_owned).collect();
     for backend in backends(&names)? {
         let state = match &backend.missing {
             Some(missing) => format!("not installed: {}", missing.hint),
@@ -61,7 +62,10 @@ fn show(backend: &Backend) -> Result<i32, Failure> {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
     print(&format!("{}\n", backend.name));
     print(&format!("  version    {}\n", or_none(backend.version.clone())));
-    print(&format!("  program    {}\n", or_none(backend.program.as_ref().map(|p| p.display().to_string()))));
+    print(&format!(
+        "  program    {}\n",
+        or_none(backend.program.as_ref().map(|p| p.display().to_string()))
+    ));
     print(&format!("  mechanism  {}\n", or_none(backend.mechanism.clone())));
     if let Some(missing) = &backend.missing {
         print(&format!("  missing    {}: {}\n", missing.what, missing.hint));
@@ -79,7 +83,7 @@ fn show(backend: &Backend) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// What the cases that need a capability came to.
+/// What the cases about a capability (the last one they need) came to.
 #[derive(Debug, Default)]
 struct Measured {
     passed: u32,
@@ -104,7 +108,7 @@ fn check(backends: Vec<Backend>) -> Result<i32, Failure> {
         scratch: None,
         reproduce: String::new(),
     };
-    let finished = match conduct(request, |_, _| {})? {
+    let finished = match conduct(&request, |_, _| {})? {
         Conclusion::Finished(finished) => finished,
         Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
     };
@@ -114,13 +118,12 @@ fn check(backends: Vec<Backend>) -> Result<i32, Failure> {
 fn measure(rows: &[CaseRow]) -> BTreeMap<String, Measured> {
     let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.verdict.is_judged()) {
-        for capability in &row.needs {
-            let measured = measured.entry(capability.clone()).or_default();
-            if row.verdict == Verdict::Pass {
-                measured.passed += 1;
-            } else {
-                measured.failed.push(format!("{} ({})", row.id, row.verdict.word()));
-            }
+        let Some(subject) = row.needs.last() else { continue };
+        let measured = measured.entry(subject.clone()).or_default();
+        if row.verdict == Verdict::Pass {
+            measured.passed += 1;
+        } else {
+            measured.failed.push(format!("{} ({})", row.id, row.verdict.word()));
         }
     }
     measured
@@ -140,7 +143,12 @@ fn report(backend: &Backend, measured: &BTreeMap<String, Measured>) -> i32 {
         red |= word == "contradicted";
         confirmed += u32::from(word == "confirmed");
         let failed = found.failed.join(", ");
-        print(&format!("{:30} {:9} {word:13} {} pass {failed}\n", capability.name(), level.word(), found.passed));
+        print(&format!(
+            "{:30} {:9} {word:13} {} pass {failed}\n",
+            capability.name(),
+            level.word(),
+            found.passed
+        ));
     }
     print(&format!("{}: {confirmed} claims confirmed\n", backend.name));
     match (red, confirmed) {

@@ -98,7 +98,7 @@ impl From<io::Error> for Failure {
 pub fn main() -> i32 {
     let cli = Cli::parse();
     let done = match cli.verb {
-        Verb::Run(args) => run::run(args),
+        Verb::Run(args) => run::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Report(args) => report::run(&args),
@@ -134,8 +134,8 @@ impl Cases {
     /// The selection that was asked for; filters that match nothing are said so.
     fn selection(&self, suite: &Suite) -> Result<Selection, Failure> {
         let slow = if self.slow { Slow::Included } else { Slow::ByIdOnly };
-        let selection =
-            Selection::new(&self.filters, slow).map_err(|error| Failure::usage(error.to_string()))?;
+        let selection = Selection::new(&self.filters, slow)
+            .map_err(|error| Failure::usage(error.to_string()))?;
         for filter in selection.idle(suite) {
             anstream::eprintln!("boxproof: filter `{filter}` matches no case; see `boxproof list`");
         }

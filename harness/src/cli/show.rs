@@ -47,16 +47,22 @@ fn describe(case: &Case, suite: &Suite) -> Result<String, Failure> {
     line("policy", json(case.policy())?);
     line("act", act(case.act()));
     line("expect", json(&case.expect)?);
-    line("control", match &case.control {
-        Control::Host => "on the host".to_owned(),
-        Control::PrivateNs => "in a throw-away namespace".to_owned(),
-        Control::None(reason) => format!("none: {reason}"),
-    });
-    line("twin", match &case.twin {
-        Some(Twin::Overlay(over)) => json(over)?,
-        Some(Twin::None(reason)) => format!("none: {reason}"),
-        None => String::new(),
-    });
+    line(
+        "control",
+        match &case.control {
+            Control::Host => "on the host".to_owned(),
+            Control::PrivateNs => "in a throw-away namespace".to_owned(),
+            Control::None(reason) => format!("none: {reason}"),
+        },
+    );
+    line(
+        "twin",
+        match &case.twin {
+            Some(Twin::Overlay(over)) => json(over)?,
+            Some(Twin::None(reason)) => format!("none: {reason}"),
+            None => String::new(),
+        },
+    );
     line("file", case.file.display().to_string());
     Ok(lines.join("\n") + "\n")
 }

@@ -113,6 +113,11 @@ fn allowed(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
         Seen::Outcome(Outcome::Killed { signal }) => {
             return over(format!("it was killed by {signal}"));
         }
+        // It was under way, so that its silence afterwards is an observation: it was cut short.
+        Seen::Silence if run.ready => {
+            let message = format!("the act was cut short: the run {}", ending::ended(run));
+            return Err(Finding::contract(Reason::CutShort, message));
+        }
         silent => return Err(no_record(silent, run)),
     }
     match (&case.expect.exit, control) {
@@ -205,10 +210,11 @@ fn meant(denial: &Denial, also: &[&str], outcome: &Outcome) -> Result<(), Findin
 }
 
 fn refused(case: &Case, run: &RunReport) -> Result<(), Finding> {
-    let message = match (ending::declined(run), ending::seen(case, run)) {
-        (Some(_), Seen::Outcome(_)) => "the policy was declined, and the act done all the same",
-        (Some(_), _) => return Ok(()),
-        (None, _) => "the policy was not declined",
+    let under_way = run.ready || matches!(ending::seen(case, run), Seen::Outcome(_));
+    let message = match ending::declined(run) {
+        Some(_) if !under_way => return Ok(()),
+        Some(_) => "the policy was declined, and the act done all the same",
+        None => "the policy was not declined",
     };
     let message = format!("{message}; the run {}", ending::ended(run));
     Err(Finding::contract(Reason::NotRefused, message))

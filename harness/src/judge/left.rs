@@ -6,11 +6,7 @@ use super::reason::{Finding, Reason};
 use crate::execution::{Arm, Exit, Report};
 
 /// Nothing outlived `arm` or crossed into it that the control does not leave, too.
-pub(super) fn behind(
-    when: &str,
-    arm: Option<&Arm>,
-    control: Option<&Arm>,
-) -> Result<(), Finding> {
+pub(super) fn behind(when: &str, arm: Option<&Arm>, control: Option<&Arm>) -> Result<(), Finding> {
     let Some(Arm::Done(report)) = arm else { return Ok(()) };
     if timed_out(report) {
         // The harness ended it by force; what that leaves is not the backend's doing.

@@ -214,7 +214,7 @@ impl Runner<'_> {
         let state = workspace.state().join(self.state.to_string());
         std::fs::create_dir(&state).map_err(|e| format!("{}: {e}", state.display()))?;
         let env = self.launcher_env(workspace)?;
-        if self.kind == ArmKind::Control {
+        if self.kind == ArmKind::Control || self.is_bare_in_namespace() {
             return Ok(Launch::Spawn(Box::new(self.unconfined(request, env)?)));
         }
         let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
@@ -230,6 +230,13 @@ impl Runner<'_> {
             LaunchError::Inexpressible(why) => Stop::Inexpressible(why),
             LaunchError::Manifest(why) => Stop::Fault(why),
         })
+    }
+
+    /// Whether "no sandbox" means the throw-away namespace: the act's object exists only in a box,
+    /// and on the host the act could do harm.
+    fn is_bare_in_namespace(&self) -> bool {
+        self.case.control == Control::PrivateNs
+            && matches!(self.backend.kind, crate::backend::Kind::Bare)
     }
 
     /// The control: the command as it is, or in a throw-away namespace.
@@ -375,6 +382,7 @@ impl RunReport {
             stdout: Default::default(),
             stderr: Default::default(),
             observation: Observation::Missing,
+            ready: false,
             result: None,
             result_fault: None,
             special: None,

@@ -69,6 +69,9 @@ pub(super) fn read_streams(
         stdout: stream(&own_out, workspace, asked_out),
         stderr: stream(&own_err, workspace, asked_err),
         observation,
+        ready: [&out, &err]
+            .iter()
+            .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),
         result,
         result_fault,
         special,

@@ -39,7 +39,9 @@ pub(crate) fn die_with_parent(signal: Signal) -> io::Result<()> {
 pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
     let path = format!("/proc/{parent}/task/{parent}/children");
     match std::fs::read_to_string(path) {
-        Ok(text) => text.split_whitespace().filter_map(|n| n.parse().ok()).map(Pid::from_raw).collect(),
+        Ok(text) => {
+            text.split_whitespace().filter_map(|n| n.parse().ok()).map(Pid::from_raw).collect()
+        }
         Err(_) => children_by_scan(parent),
     }
 }

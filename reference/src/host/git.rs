@@ -21,7 +21,7 @@ pub(super) fn below(root: &Path, name: &Name) -> Vec<Found> {
 fn present(path: &Path) -> Option<Found> {
     let dangling = || {
         let stands = fs::symlink_metadata(path).is_ok();
-        stands.then(|| Found { real: path.into(), folder: false, links: vec![path.into()] })
+        stands.then(|| Found::at(path.into(), false, vec![path.into()]))
     };
     paths::find(path).or_else(dangling)
 }

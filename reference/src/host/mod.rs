@@ -3,6 +3,7 @@
 
 mod git;
 mod paths;
+mod reach;
 mod sockets;
 
 use std::collections::BTreeMap;

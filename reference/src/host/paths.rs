@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use super::reach;
+
 /// Links followed before a path counts as a loop (the kernel's own limit).
 const MAX_LINKS: usize = 40;
 
@@ -17,6 +19,17 @@ pub(crate) struct Found {
     pub(crate) folder: bool,
     /// Where the links stood that led there (real paths), in order.
     pub(crate) links: Vec<PathBuf>,
+    /// Whether this user can get there without any capability. The command has none, and neither
+    /// has, in such a folder, the helper that would mount something there.
+    pub(crate) reachable: bool,
+}
+
+impl Found {
+    /// What stands at `real`, a path without links.
+    pub(super) fn at(real: PathBuf, folder: bool, links: Vec<PathBuf>) -> Self {
+        let reachable = reach::is_reachable(&real);
+        Self { real, folder, links, reachable }
+    }
 }
 
 /// `path` with what is there, if anything is.
@@ -48,7 +61,7 @@ pub(super) fn find(path: &Path) -> Option<Found> {
         }
     }
     let folder = fs::symlink_metadata(&real).ok()?.is_dir();
-    Some(Found { real, folder, links })
+    Some(Found::at(real, folder, links))
 }
 
 fn follow(target: &Path, real: &mut PathBuf, ahead: &mut VecDeque<OsString>) {

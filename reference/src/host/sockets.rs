@@ -4,12 +4,18 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
-/// Bound sockets whose path leads to a socket today; what cannot be reached from here is left out.
+use super::reach::is_reachable;
+
+/// Bound sockets whose path leads to a socket today. One that the command cannot get to anyway is
+/// left out: nothing could be mounted there either.
 pub(super) fn bound() -> Vec<PathBuf> {
     let table = fs::read("/proc/net/unix").unwrap_or_default();
     let table = String::from_utf8_lossy(&table).into_owned();
-    let mut sockets: Vec<PathBuf> =
-        paths(&table).filter_map(|path| fs::canonicalize(path).ok()).filter(is_socket).collect();
+    let mut sockets: Vec<PathBuf> = paths(&table)
+        .filter_map(|path| fs::canonicalize(path).ok())
+        .filter(is_socket)
+        .filter(|path| is_reachable(path))
+        .collect();
     sockets.sort();
     sockets.dedup();
     sockets

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd;
+use nix::unistd::{self, AccessFlags};
 
 use super::{Streams, filter};
 use crate::control::{Failed, Report};
@@ -64,11 +64,14 @@ fn errno_of(error: &std::io::Error) -> Errno {
 
 /// Executes the first candidate that can be; the errno a shell would name otherwise.
 fn execute(argv: &[CString], env: &[CString]) -> Errno {
+    let named = argv[0].to_bytes().contains(&b'/');
     let mut verdict = Errno::ENOENT;
     for candidate in candidates(&argv[0], env) {
         let Err(errno) = unistd::execve(&candidate, argv, env);
         match errno {
             Errno::ENOENT | Errno::ENOTDIR => {}
+            // A folder of PATH that cannot be entered says nothing about the program.
+            Errno::EACCES if !named && unistd::access(&*candidate, AccessFlags::F_OK).is_err() => {}
             Errno::EACCES => verdict = errno,
             other => return other,
         }

@@ -69,11 +69,57 @@ fn with_x32_closed(program: BpfProgram) -> BpfProgram {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::raw::call;
+    use rstest::rstest;
+
+    /// `KEYCTL_GET_KEYRING_ID` of the session keyring.
+    const KEYCTL: (i64, [i64; 3]) = (libc::SYS_keyctl, [0, -3, 0]);
+
+    fn ioctl(request: i64) -> (i64, [i64; 3]) {
+        // Descriptor -1: past the filter the kernel answers EBADF, whatever the request.
+        (libc::SYS_ioctl, [-1, request, 0])
+    }
+
+    /// What `(number, args)` gives in a thread of its own with the filter, and without.
+    fn with_and_without(act: (i64, [i64; 3])) -> [Result<i64, i32>; 2] {
+        let filtered = std::thread::spawn(move || {
+            install().unwrap();
+            call(act.0, act.1)
+        });
+        [filtered.join().unwrap(), call(act.0, act.1)]
+    }
+
+    #[rstest]
+    #[case::tiocsti(ioctl(0x5412), libc::EBADF)]
+    #[case::high_bits_hide_nothing(ioctl(0x1_0000_5412), libc::EBADF)]
+    #[case::tioclinux(ioctl(0x541C), libc::EBADF)]
+    #[case::io_uring((libc::SYS_io_uring_enter, [-1, 0, 0]), libc::EBADF)]
+    #[case::request_key((libc::SYS_request_key, [0, 0, 0]), libc::EFAULT)]
+    fn closed_calls_are_refused(#[case] act: (i64, [i64; 3]), #[case] open: i32) {
+        assert_eq!(with_and_without(act), [Err(libc::EPERM), Err(open)]);
+    }
 
     #[test]
-    fn the_filter_compiles_for_this_machine() {
+    fn keyrings_are_closed() {
+        let [with, without] = with_and_without(KEYCTL);
+        assert_eq!(with, Err(libc::EPERM));
+        assert_ne!(without, Err(libc::EPERM));
+    }
+
+    #[rstest]
+    #[case::window_size(ioctl(0x5413), Err(libc::EBADF))]
+    #[case::plain_call((libc::SYS_getppid, [0, 0, 0]), Ok(i64::from(std::os::unix::process::parent_id())))]
+    fn everything_else_passes(#[case] act: (i64, [i64; 3]), #[case] expected: Result<i64, i32>) {
+        assert_eq!(with_and_without(act), [expected, expected]);
+    }
+
+    /// The kernel's own answer is the same where it has no x32, so the program itself is looked at.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn x32_numbers_are_turned_away_first() {
         let program = program().unwrap();
-        // One comparison at least for each closed call and request.
-        assert!(program.len() > CLOSED_CALLS.len() + CLOSED_REQUESTS.len(), "{}", program.len());
+        let first: Vec<_> = program[..3].iter().map(|step| (step.code, step.jf, step.k)).collect();
+        let answer = 0x0005_0000 | libc::ENOSYS as u32;
+        assert_eq!(first, [(0x20, 0, 0), (0x35, 1, 0x4000_0000), (0x06, 0, answer)]);
     }
 }

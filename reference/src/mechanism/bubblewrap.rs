@@ -123,8 +123,9 @@ fn joined(list: &[OsString]) -> Vec<u8> {
 }
 
 fn empty() -> Result<OwnedFd, Refusal> {
-    let file = File::open("/dev/null").map_err(|error| Refusal::os("/dev/null", error))?;
-    Ok(file.into())
+    File::open("/dev/null").map(OwnedFd::from).map_err(|error| {
+        Refusal::os("a mask for each denied file (raise `ulimit -n`, or deny folders)", error)
+    })
 }
 
 /// This executable by descriptor: inside the box its path may be hidden.

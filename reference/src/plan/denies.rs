@@ -7,7 +7,8 @@ use boxproof_cases::protocol::{Policy, WirePath};
 use crate::error::Refusal;
 use crate::host::{Found, Host};
 
-/// Rules that take away, from `deny_read`, `deny_write` and `protect`.
+/// Rules that take away, from `deny_read`, `deny_write` and `protect`. What the command cannot get
+/// to without capabilities needs no rule.
 #[derive(Debug, Default)]
 pub(super) struct Denies {
     /// Neither readable nor writable.
@@ -25,11 +26,13 @@ impl Denies {
     ) -> Result<Self, Refusal> {
         let read = policy.deny_read.iter().map(|path| existing("deny_read", path, host));
         let mut read: Vec<Found> = read.collect::<Result<_, _>>()?;
+        read.retain(|found| found.reachable);
         read.sort_by(|a, b| a.real.cmp(&b.real));
         read.dedup_by(|a, b| a.real == b.real);
         let write = policy.deny_write.iter().map(|path| existing("deny_write", path, host));
         let mut write: Vec<Found> = write.collect::<Result<_, _>>()?;
         write.extend(host.protected.iter().cloned());
+        write.retain(|found| found.reachable);
         write.iter().try_for_each(|found| held(found, roots))?;
         let mut write: Vec<PathBuf> = write.into_iter().map(|found| found.real).collect();
         write.sort();

@@ -6,7 +6,12 @@ use boxproof_cases::protocol::{Command, ErrorKind};
 use rstest::rstest;
 
 fn found(real: &str, folder: bool, links: &[&str]) -> Found {
-    Found { real: real.into(), folder, links: links.iter().map(PathBuf::from).collect() }
+    Found {
+        real: real.into(),
+        folder,
+        links: links.iter().map(PathBuf::from).collect(),
+        reachable: true,
+    }
 }
 
 /// A host with a workspace /h/w, an outside /h/o, /tmp, /run, and a few links.
@@ -190,6 +195,15 @@ fn what_no_step_expresses_is_refused(#[case] json: &str, #[case] message: &str) 
     let refusal = resolve(&policy(json), &run_in("/h/w"), &host()).unwrap_err();
     assert_eq!(refusal.kind, ErrorKind::Unsupported);
     assert!(refusal.message.contains(message), "{}", refusal.message);
+}
+
+#[test]
+fn what_the_command_cannot_get_to_needs_no_mask() {
+    let mut host = host();
+    host.paths.get_mut(std::path::Path::new("/h/o/f")).unwrap().reachable = false;
+    let steps = steps(r#"{"deny_read":["/h/o/f","/h/w/f"]}"#, &host);
+    let masks: Vec<_> = steps.iter().filter(|step| step.starts_with("mask")).collect();
+    assert_eq!(masks, ["mask-file /h/w/f"]);
 }
 
 #[test]

@@ -54,6 +54,8 @@ pub(crate) struct Outcome {
     pub(crate) captured: Option<Captured>,
     /// Why the command's stdin could not be written.
     pub(crate) stdin_error: Option<io::Error>,
+    /// Why we stopped following the run and killed it.
+    pub(crate) broken: Option<io::Error>,
 }
 
 /// Spawns `helper`, sees it to its end, and returns when nothing of it is left.
@@ -83,9 +85,7 @@ pub(crate) fn supervise(
     if let Some(timeout) = timeout {
         supervisor.arm(timeout)?;
     }
-    while supervisor.control.is_some() {
-        supervisor.step()?;
-    }
+    let broken = supervisor.follow();
     let helper = supervisor.bury(child)?;
     let Supervisor { seen, streams, .. } = supervisor;
     let (captured, stdin_error) = streams.finish()?;
@@ -100,6 +100,7 @@ pub(crate) fn supervise(
         took: begun.elapsed(),
         captured,
         stdin_error,
+        broken,
     })
 }
 
@@ -148,6 +149,18 @@ struct Supervisor {
 }
 
 impl Supervisor {
+    /// Follows the run to its end; if that fails, ends it and says why.
+    fn follow(&mut self) -> Option<io::Error> {
+        while self.control.is_some() {
+            if let Err(error) = self.step() {
+                let killed = self.kill();
+                self.control = None;
+                return Some(killed.err().unwrap_or(error));
+            }
+        }
+        None
+    }
+
     /// Waits for something to happen and deals with it.
     ///
     /// A signal is heeded before an exit seen at the same time, an exit before a timeout.

@@ -143,3 +143,40 @@ pub(crate) fn default_action(signal: nix::sys::signal::Signal) -> io::Result<()>
     unsafe { sigaction(signal, &action) }?;
     Ok(())
 }
+
+/// `_LINUX_CAPABILITY_VERSION_3`: two words a set.
+const CAPABILITY_VERSION: u32 = 0x2008_0522;
+
+#[repr(C)]
+struct CapabilityHeader {
+    version: u32,
+    pid: i32,
+}
+
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct CapabilityWord {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+/// Runs `body` with no effective capability in this thread, then puts them back.
+pub(crate) fn without_capabilities<T>(body: impl FnOnce() -> T) -> io::Result<T> {
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
+    let mut saved = [CapabilityWord::default(); 2];
+    // SAFETY: header and both words live through the call and have the layout of version 3.
+    let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, saved.as_mut_ptr()) };
+    checked(got)?;
+    set_capabilities(&saved.map(|word| CapabilityWord { effective: 0, ..word }))?;
+    let result = body();
+    set_capabilities(&saved)?;
+    Ok(result)
+}
+
+fn set_capabilities(words: &[CapabilityWord; 2]) -> io::Result<()> {
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
+    // SAFETY: header and both words live through the call and have the layout of version 3.
+    let set = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) };
+    checked(set).map(drop)
+}

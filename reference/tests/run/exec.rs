@@ -69,6 +69,18 @@ fn what_cannot_be_executed_says_so(#[case] program: &str, #[case] code: i32, #[c
 }
 
 #[test]
+fn a_closed_folder_in_path_does_not_make_a_program_exist() {
+    let bed = Bed::new();
+    let mode_of = |bits| std::os::unix::fs::PermissionsExt::from_mode(bits);
+    std::fs::create_dir(bed.ws("closed")).unwrap();
+    std::fs::set_permissions(bed.ws("closed"), mode_of(0o000)).unwrap();
+    let policy = json!({"env": {"set": {"PATH": bed.ws("closed")}}});
+    let done = bed.go(&policy, json!({"argv": ["no-such-program-here"]}), &json!({}));
+    std::fs::set_permissions(bed.ws("closed"), mode_of(0o700)).unwrap();
+    assert_eq!(done.code, Some(127), "{}", done.err);
+}
+
+#[test]
 fn arguments_arrive_unchanged() {
     let bed = Bed::new();
     let argv = ["printf", "[%s]", "", "a b", "--", "-n", "'\"$x`", "é\n", "*"];
@@ -112,8 +124,13 @@ fn unread_stdin_neither_blocks_nor_fails() {
     let bed = Bed::new();
     let run = json!({"stdin": {"bytes_b64": STANDARD.encode(vec![b'x'; 1 << 20])}});
     for name in MODES {
-        let done = bed.go(&mode(name), json!({"shell": "head -c 3; exec <&-; echo; exit 4"}), &run);
+        let done = bed.go(
+            &mode(name),
+            json!({"shell": "head -c 3; exec <&-; echo; sleep 0.2; exit 4"}),
+            &run,
+        );
         assert_eq!(done.expect(4).out, "xxx\n");
+        assert_eq!(done.result["error"], Value::Null);
     }
 }
 

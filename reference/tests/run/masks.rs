@@ -5,7 +5,7 @@ use std::fs;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::Bed;
+use crate::bed::{Bed, is_root};
 
 /// Acts on a masked file `s`, each of which must fail.
 const FILE_ACTS: [&str; 9] = [
@@ -116,4 +116,23 @@ fn acts(folder: &str, acts: &[&str]) -> String {
         line.push_str(&format!("( {act} ) && {{ echo 'worked: {act}'; exit 9; }}\n"));
     }
     line + "exit 3"
+}
+
+#[test]
+fn what_mode_bits_close_needs_no_mask_and_stays_closed() {
+    let bed = Bed::new();
+    if !is_root() {
+        // What an ordinary user cannot even look up counts as absent.
+        let done = bed.sh(&json!({"deny_read": ["/root/.profile"]}), "true");
+        assert_eq!(done.code, Some(126));
+        return;
+    }
+    fs::create_dir(bed.out("d")).unwrap();
+    fs::write(bed.out("d/s"), "canary").unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(bed.out("d/sock")).unwrap();
+    fs::set_permissions(bed.out("d"), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    std::os::unix::fs::chown(bed.out("d"), Some(1), Some(1)).unwrap();
+    let line = format!("cat {}", bed.out("d/s").display());
+    let done = bed.sh(&json!({"deny_read": [bed.out("d/s")]}), &line);
+    done.expect(1).complains("Permission denied");
 }

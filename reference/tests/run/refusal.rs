@@ -18,6 +18,7 @@ fn expect_refused(bed: &Bed, done: &Done, kind: &str, message: &str) {
     let said = done.result["error"]["message"].as_str().unwrap();
     assert!(said.contains(message), "{said}");
     assert_eq!(done.err, format!("refbox: {said}\n"));
+    assert_eq!(done.result["enforced"], json!({}));
     assert!(!bed.ws("ran").exists(), "the command ran");
 }
 
@@ -98,6 +99,27 @@ fn a_sandbox_that_fails_to_start_is_no_denial() {
 }
 
 #[test]
+fn a_socket_that_goes_while_the_sandbox_is_built_is_no_failure() {
+    let bed = Bed::new();
+    let socket = bed.out("s");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    // The first start fails as bwrap does over a path that has gone; the second is the real one.
+    let found = Command::new("sh").args(["-c", "command -v bwrap"]).output().unwrap();
+    let real = String::from_utf8(found.stdout).unwrap();
+    let script = format!(
+        "#!/bin/sh\nif [ -e '{0}' ]; then /bin/rm '{0}'; echo gone >&2; exit 1; fi\nexec {1} \"$@\"\n",
+        socket.display(),
+        real.trim()
+    );
+    fs::write(bed.out("bwrap"), script).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(bed.out("bwrap"), executable).unwrap();
+    bed.write_request(&json!({}), json!({"argv": ["/bin/sh", "-c", "exit 5"]}), &json!({}));
+    bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap()).expect(5);
+    assert!(!socket.exists());
+}
+
+#[test]
 fn a_result_that_cannot_be_written_starts_nothing() {
     let bed = Bed::new();
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
@@ -141,4 +163,14 @@ fn usage_errors_are_two(#[case] args: &[&str]) {
     let output = Command::new(program()).args(args).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(!output.stderr.is_empty());
+}
+
+#[rstest]
+#[case(&["--help"])]
+#[case(&["run", "--help"])]
+fn help_has_examples(#[case] args: &[&str]) {
+    let output = Command::new(program()).args(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("refbox run --request request.json --result result.json"), "{text}");
 }

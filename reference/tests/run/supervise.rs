@@ -14,6 +14,9 @@ use crate::bed::{Bed, Done, is_alive, wait_until};
 
 /// The grace between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(5);
+/// Makes the shell wait without a child, which would die of the same signal and be announced.
+const OPEN: &str = "rm -f pipe; mkfifo pipe; exec 3<>pipe";
+const HOLD: &str = "read line <&3";
 const MODES: [&str; 2] = ["workspace_write", "unconfined"];
 
 /// Starts `line` and waits until it made the file `ready`.
@@ -47,7 +50,7 @@ fn a_signal_reaches_the_command_whose_handler_runs(
     let bed = Bed::new();
     for mode in MODES {
         let line = format!(
-            "trap 'echo trapped; exit 0' {}; touch ready; sleep 600 & wait",
+            "trap 'echo trapped; exit 0' {}; {OPEN}; : > ready; {HOLD}",
             name.trim_start_matches("SIG")
         );
         let child = start(&bed, mode, &line, &json!({}));
@@ -69,7 +72,7 @@ fn a_command_that_ignores_term_is_killed_after_the_grace() {
         for mode in MODES {
             scope.spawn(move || {
                 let bed = Bed::new();
-                let line = "trap '' TERM; touch ready; while :; do sleep 0.1; done";
+                let line = "trap '' TERM; : > ready; while :; do sleep 0.1; done";
                 let child = start(&bed, mode, line, &json!({}));
                 let begun = Instant::now();
                 send(&child, Signal::SIGTERM);
@@ -86,7 +89,8 @@ fn a_command_that_ignores_term_is_killed_after_the_grace() {
 fn a_timeout_ends_the_command_and_is_annotated() {
     let bed = Bed::new();
     for mode in MODES {
-        let command = json!({"shell": "trap 'echo trapped; exit 3' TERM; sleep 600 & wait"});
+        let line = format!("trap 'echo trapped; exit 3' TERM; {OPEN}; {HOLD}");
+        let command = json!({"shell": line});
         let done = bed.go(&json!({"mode": mode}), command, &json!({"timeout_ms": 300}));
         assert_eq!(done.code, Some(124), "{}", done.err);
         assert_eq!((done.out.as_str(), done.err.as_str()), ("trapped\n", "process timed out\n"));
@@ -149,7 +153,7 @@ fn killing_the_launcher_takes_the_tree_along() {
     let bed = Bed::new();
     for mode in MODES {
         let line = format!(
-            "setsid sh -c 'while :; do sleep 0.1; done' {0} & touch ready; \
+            "setsid sh -c 'while :; do sleep 0.1; done' {0} & : > ready; \
              while :; do sleep 0.1; done",
             bed.nonce()
         );
@@ -162,10 +166,29 @@ fn killing_the_launcher_takes_the_tree_along() {
 }
 
 #[test]
+fn a_helper_that_is_killed_is_no_clean_end() {
+    let bed = Bed::new();
+    let line = format!(": > ready; sh -c 'while :; do sleep 0.1; done' {}", bed.nonce());
+    let child = start(&bed, "workspace_write", &line, &json!({}));
+    let id = child.id();
+    let helpers = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+    let helper: i32 = helpers.trim().parse().expect("one helper");
+    kill(Pid::from_raw(helper), Signal::SIGKILL).unwrap();
+    let done = finish(&bed, child);
+    assert_eq!(done.code, Some(137), "{}", done.result);
+    assert_eq!(done.result["started"], true);
+    assert_eq!(done.result["success"], false);
+    assert_eq!(done.result["error"]["kind"], "wait");
+    assert!(!is_alive(&bed.nonce()));
+}
+
+#[test]
 fn a_terminal_interrupt_to_the_whole_group_still_runs_the_handler() {
     let bed = Bed::new();
-    let line = "trap 'echo trapped; exit 0' INT; touch ready; sleep 600 & wait";
-    let child = start(&bed, "workspace_write", line, &json!({}));
+    // Long enough for a helper that dies of the same signal to take the command along.
+    let slow = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo trapped; exit 0";
+    let line = format!("trap '{slow}' INT; {OPEN}; : > ready; {HOLD}");
+    let child = start(&bed, "workspace_write", &line, &json!({}));
     kill(Pid::from_raw(-(child.id() as i32)), Signal::SIGINT).unwrap();
     let done = finish(&bed, child);
     assert_eq!((done.code, done.out.as_str()), (Some(130), "trapped\n"));

@@ -41,3 +41,22 @@ fn what_is_not_listed_is_not_claimed() {
     let found = compare(&claims, [&row].into_iter());
     assert_eq!((word(&found).as_str(), found.under[0].level), ("under", "none"));
 }
+
+#[test]
+fn a_case_speaks_for_the_last_capability_it_needs() {
+    let claims = [("pre".to_owned(), "enforced".to_owned())].into();
+    let row = CaseRow {
+        needs: vec!["pre".to_owned(), "cap".to_owned()],
+        ..bad("fs/a", "box", Verdict::Pass, "")
+    };
+    let found = compare(&claims, [&row].into_iter());
+    assert_eq!(word(&found), "underunshown");
+    assert_eq!((found.under[0].capability, found.unshown[0].capability), ("cap", "pre"));
+}
+
+#[test]
+fn one_pass_among_failures_is_no_unclaimed_virtue() {
+    let claims = [].into();
+    let rows = [needing(Verdict::Pass), needing(Verdict::UnderBlock)];
+    assert_eq!(word(&compare(&claims, rows.iter())), "");
+}

@@ -16,6 +16,9 @@ use crate::execution::{
 };
 use crate::testing::case;
 
+/// Makes an execution differ from a good one.
+type Spoil = fn(&mut Execution);
+
 /// A probe's act that must be refused.
 const DENIED: &str = "fixture: {f: x}
 act: {probe: write, path: f, text: y}
@@ -104,6 +107,7 @@ fn succeeded(case: &Case) -> RunReport {
         stdout: Stream::default(),
         stderr: Stream::default(),
         observation: seen(case, Outcome::Succeeded),
+        ready: false,
         result: None,
         result_fault: None,
         special: None,

@@ -7,7 +7,7 @@ use super::*;
 use crate::judge::judge;
 
 /// Ways to learn nothing of the confined arm.
-const SILENCES: [(&str, fn(&mut Execution)); 7] = [
+const SILENCES: [(&str, Spoil); 7] = [
     ("no arm", |e| e.confined = None),
     ("no runs", |e| confined(e).runs.clear()),
     ("no readings", |e| confined(e).oracles.clear()),
@@ -86,7 +86,7 @@ fn an_arm_that_is_missing_is_never_a_pass(
 }
 
 /// Findings from the gravest to the lightest; each spoils an execution of [`DENIED`] repeated.
-const GRAVITY: [(Verdict, fn(&mut Execution)); 5] = [
+const GRAVITY: [(Verdict, Spoil); 5] = [
     (Verdict::UnderBlock, |e| flip(confined(e))),
     (Verdict::Leak, |e| confined(e).leaks.push("process 7".to_owned())),
     (Verdict::Contract, |e| saw(e, Outcome::Succeeded)),

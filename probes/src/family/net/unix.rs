@@ -25,7 +25,9 @@ pub(crate) fn unix_connect(args: &Args) -> Seen {
 
 #[cfg(target_os = "linux")]
 pub(crate) fn abstract_connect(args: &Args) -> Seen {
-    let address = UnixAddr::new_abstract(args.bytes("name"));
+    let name = args.bytes("name");
+    // Policies write such a name with an @ in front, as ss and lsof do; it is not part of it.
+    let address = UnixAddr::new_abstract(name.strip_prefix(b"@").unwrap_or(name));
     let address = address.map_err(|_| UsageError::bad("name", "too long for a socket address"))?;
     greet(&reach(&address)?, args)?;
     done()

@@ -1,0 +1,96 @@
+//! What a sandbox costs to start: a trivial command, bare and under each backend, then with more
+//! and more denied paths. Ratios of one run; `cargo bench --bench startup`.
+
+mod pairs;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use boxproof::backend::{Backend, Launch, LaunchContext, resolve};
+use boxproof_cases::protocol::{self, PROTOCOL, Policy, Run, RunRequest};
+use pairs::{Variant, compare, criterion};
+
+const ROUNDS: usize = 41;
+
+fn main() {
+    let me = Path::new(env!("CARGO_BIN_EXE_boxproof"));
+    let folder = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mut criterion = criterion();
+    let names = ["none", "reference:namespaces", "reference:bubblewrap", "bubblewrap", "firejail"];
+    let backends: Vec<Backend> = names
+        .iter()
+        .filter_map(|name| resolve(name, me).ok())
+        .filter(|b| b.missing.is_none())
+        .collect();
+    let bare = || run(&mut Command::new("/bin/true"));
+    let mut variants = vec![Variant::new("bare", bare)];
+    for backend in &backends {
+        let mut start = Start::new(backend, folder.path(), 0);
+        variants.push(Variant::new(&backend.name, move || start.once()));
+    }
+    compare(&mut criterion, "trivial", ROUNDS, variants);
+    for denied in [10, 100, 500] {
+        let rounds = if denied == 500 { 7 } else { 15 };
+        let order = ["bubblewrap", "reference:namespaces", "reference:bubblewrap"];
+        let chosen = order.iter().filter_map(|name| backends.iter().find(|b| b.name == *name));
+        let variants = chosen.map(|backend| {
+            let mut start = Start::new(backend, folder.path(), denied);
+            Variant::new(&backend.name, move || start.once())
+        });
+        compare(&mut criterion, &format!("{denied} denied"), rounds, variants.collect());
+    }
+}
+
+/// One prepared start of a backend.
+struct Start {
+    argv: Vec<std::ffi::OsString>,
+    env: BTreeMap<String, String>,
+}
+
+impl Start {
+    fn new(backend: &Backend, folder: &Path, denied: usize) -> Self {
+        let folder = folder.join(format!("{}-{denied}", backend.name));
+        let workspace = folder.join("ws");
+        let (state, secret) = (folder.join("state"), folder.join("secret"));
+        for folder in [&workspace, &state, &secret] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let mut policy = Policy::new(workspace.clone());
+        policy.deny_read = (0..denied).map(|at| denied_file(&secret, at).into()).collect();
+        let run = Run::new(protocol::Command::Argv(vec!["/bin/true".into()]), workspace);
+        let request = RunRequest { protocol: PROTOCOL, policy, run };
+        let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
+        let context = LaunchContext {
+            state: &state,
+            home: &folder,
+            uid: nix::unistd::geteuid().as_raw(),
+            base_env: &env,
+            request_file: &state.join("request.json"),
+            result_file: &state.join("result.json"),
+        };
+        let Ok(Launch::Spawn(spawn)) = backend.launch(&request, &context) else {
+            panic!("{} cannot be asked this", backend.name)
+        };
+        for (path, content) in &spawn.files {
+            std::fs::write(path, content).unwrap();
+        }
+        Self { argv: spawn.argv, env: spawn.env }
+    }
+
+    fn once(&mut self) {
+        run(Command::new(&self.argv[0]).args(&self.argv[1..]).env_clear().envs(&self.env));
+    }
+}
+
+fn denied_file(folder: &Path, at: usize) -> PathBuf {
+    let path = folder.join(at.to_string());
+    std::fs::write(&path, "secret").unwrap();
+    path
+}
+
+/// Runs to the end; a start that fails would be quick, and no measurement.
+fn run(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+}

@@ -1,0 +1,244 @@
+//! The shipped manifests: they load, their schema is fresh, and they render what they should.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use boxproof::backend::{
+    Backend, Kind, Launch, LaunchContext, LaunchError, Manifest, Spawn, schema, shipped_names,
+};
+use boxproof_cases::protocol::{
+    Command, EnvBase, Mode, Network, Policy, Protect, Run, RunRequest, TmpPolicy,
+};
+use rstest::rstest;
+use tempfile::TempDir;
+
+/// The folder of the shipped manifests.
+const BACKENDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/backends");
+
+fn manifest(name: &str) -> Manifest {
+    let file = Path::new(BACKENDS).join(format!("{name}.yaml"));
+    Manifest::parse(&file, &std::fs::read_to_string(&file).unwrap()).unwrap()
+}
+
+/// A workspace with a few things in it, and the policies about them.
+struct Scene {
+    dir: TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self { dir: tempfile::tempdir().unwrap() };
+        for folder in ["w/.git", "w/.claude", "w/conf/deep", "extra", "tmp", "state"] {
+            std::fs::create_dir_all(scene.at(folder)).unwrap();
+        }
+        std::fs::create_dir(scene.at("dangling")).unwrap();
+        symlink("nowhere", scene.at("dangling/.bashrc")).unwrap();
+        std::fs::write(scene.at("w/secret"), "s").unwrap();
+        std::fs::write(scene.at("w/conf/deep/key"), "k").unwrap();
+        scene
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    fn policy(&self) -> Policy {
+        let mut policy = Policy::new(self.at("w"));
+        policy.env.base = EnvBase::Clear;
+        policy.env.set = BTreeMap::from([("A".to_owned(), "1".to_owned())]);
+        policy
+    }
+
+    /// What `name` makes of `edit`ed policy for `argv`, as uid `uid`.
+    fn launch(
+        &self,
+        uid: u32,
+        argv: &[&str],
+        edit: impl FnOnce(&mut RunRequest),
+    ) -> Result<Spawn, LaunchError> {
+        let manifest = manifest("bubblewrap");
+        let backend = Backend {
+            name: "bubblewrap".into(),
+            version: None,
+            sha256: None,
+            program: Some("/bin/bwrap".into()),
+            mechanism: None,
+            claims: manifest.claims.levels(),
+            asked: manifest.asked.clone(),
+            limits: Vec::new(),
+            kind: Kind::Argv(Box::new(manifest)),
+            known: boxproof::known::Known::default(),
+            missing: None,
+        };
+        let command = Command::Argv(argv.iter().map(|argument| (*argument).to_owned()).collect());
+        let run = Run::new(command, self.at("w"));
+        let mut request = RunRequest { protocol: 1, policy: self.policy(), run };
+        edit(&mut request);
+        let base_env = BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]);
+        let files = (self.at("request"), self.at("result"));
+        let ctx = LaunchContext {
+            state: &self.at("state"),
+            home: &self.at("home"),
+            uid,
+            base_env: &base_env,
+            request_file: &files.0,
+            result_file: &files.1,
+        };
+        match backend.launch(&request, &ctx)? {
+            Launch::Spawn(spawn) => Ok(*spawn),
+            Launch::Refuse { message } => panic!("{message}"),
+        }
+    }
+
+    /// Replaces the members of policy and run that `over` (JSON) names; `@` is the scene's folder.
+    fn overlay(&self, request: &mut RunRequest, over: &str) {
+        let over = over.replace('@', self.dir.path().to_str().unwrap());
+        let over: serde_json::Value = serde_json::from_str(&over).unwrap();
+        let mut whole = serde_json::to_value(&*request).unwrap();
+        for (part, members) in over.as_object().unwrap() {
+            let part = whole[part].as_object_mut().unwrap();
+            part.extend(members.as_object().unwrap().clone());
+        }
+        *request = serde_json::from_value(whole).unwrap();
+    }
+
+    /// The arguments in one line, the scene's folder written as `@`.
+    fn line(&self, uid: u32, edit: impl FnOnce(&mut RunRequest)) -> String {
+        let spawn = self.launch(uid, &["true"], edit).unwrap();
+        let words = spawn.argv.iter().map(|word| word.to_str().unwrap());
+        let line = words.collect::<Vec<_>>().join(" ");
+        line.replace(self.dir.path().to_str().unwrap(), "@")
+    }
+}
+
+const HEAD: &str = "/bin/bwrap --ro-bind / / --dev /dev --proc /proc";
+const AS_ROOT: &str = " --ro-bind /proc/sys /proc/sys --cap-drop ALL";
+const TAIL: &str = " --die-with-parent --new-session --clearenv --setenv A 1 --chdir @/w -- true";
+
+#[rstest]
+#[case::ordinary(1500, "")]
+#[case::root(0, AS_ROOT)]
+fn bubblewrap_renders_the_default_policy(#[case] uid: u32, #[case] as_root: &str) {
+    let line = Scene::new().line(uid, |_| ());
+    assert_eq!(line, format!("{HEAD}{as_root} --tmpfs /tmp --bind @/w @/w --unshare-all{TAIL}"));
+}
+
+#[test]
+fn bubblewrap_renders_every_rule_in_an_order_in_which_denials_win() {
+    let scene = Scene::new();
+    let line = scene.line(1500, |request| {
+        let policy = &mut request.policy;
+        policy.writable = vec![scene.at("extra").into()];
+        policy.deny_write = vec![scene.at("w/conf").into()];
+        policy.deny_read =
+            ["w/conf", "w/conf/deep/key", "w/secret"].map(|p| scene.at(p).into()).into();
+        policy.protect = Protect::Metadata;
+        policy.network = Network::Host {};
+    });
+    let masks = "--ro-bind /dev/null @/w/secret --ro-bind /dev/null @/w/conf/deep/key \
+                 --perms 0000 --tmpfs @/w/conf --remount-ro @/w/conf";
+    let protected = "--ro-bind @/w/.git @/w/.git --ro-bind @/w/.claude @/w/.claude";
+    let middle = format!(
+        "--tmpfs /tmp --bind @/w @/w --bind @/extra @/extra --ro-bind @/w/conf @/w/conf {protected} \
+         {masks} --unshare-all --share-net"
+    );
+    assert_eq!(line, format!("{HEAD} {middle}{TAIL}"));
+}
+
+#[rstest]
+#[case(TmpPolicy::Private, "--tmpfs /tmp --tmpfs @/tmp ")]
+#[case(TmpPolicy::Host, "--bind /tmp /tmp --bind @/tmp @/tmp ")]
+#[case(TmpPolicy::None, "")]
+fn the_temp_folder_is_where_the_command_looks_for_it(#[case] tmp: TmpPolicy, #[case] args: &str) {
+    let scene = Scene::new();
+    let line = scene.line(1500, |request| {
+        request.policy.tmp = tmp;
+        request.policy.mode = Mode::ReadOnly;
+        let tmpdir = scene.at("tmp").into_os_string().into_string().unwrap();
+        request.policy.env.set = BTreeMap::from([("TMPDIR".to_owned(), tmpdir)]);
+    });
+    assert!(line.starts_with(&format!("{HEAD} {args}--unshare-all ")), "{line}");
+    assert!(line.contains(" --clearenv --setenv TMPDIR @/tmp --chdir "), "{line}");
+}
+
+#[test]
+fn a_git_grant_leaves_git_writable_and_nothing_else() {
+    let line = Scene::new().line(1500, |request| {
+        request.policy.protect = Protect::Metadata;
+        request.policy.grants = vec!["git_metadata_write".to_owned()];
+    });
+    assert!(line.contains("--ro-bind @/w/.claude @/w/.claude"), "{line}");
+    assert!(!line.contains(".git"), "{line}");
+}
+
+#[test]
+fn arguments_and_variables_reach_the_program_byte_for_byte() {
+    let odd = ["", "a\nb\n", "  blank ", "ünï", "--", "{{ uid }}", "\u{1}v", "\t"];
+    let argv: Vec<&str> = ["prog"].into_iter().chain(odd).collect();
+    let spawn = Scene::new().launch(1500, &argv, |request| {
+        let set = odd.iter().enumerate().map(|(at, value)| (format!("V{at}"), (*value).to_owned()));
+        request.policy.env.set = set.collect();
+    });
+    let spawn = spawn.unwrap();
+    assert_eq!(spawn.argv[spawn.argv.len() - argv.len()..], argv);
+    for (at, value) in odd.iter().enumerate() {
+        let name = format!("V{at}");
+        let place = spawn.argv.iter().position(|word| word == OsStr::new(&name)).unwrap();
+        assert_eq!(spawn.argv[place + 1], *value);
+    }
+    assert_eq!(spawn.env["PATH"], "/bin", "bubblewrap itself has the launcher's environment");
+}
+
+#[rstest]
+#[case("without a sandbox", r#"{"policy": {"mode": "unconfined"}}"#)]
+#[case("readable roots", r#"{"policy": {"readable": ["@/w"]}}"#)]
+#[case("no ports", r#"{"policy": {"network": {"proxy": {"port": 1}}}}"#)]
+#[case("no domains", r#"{"policy": {"network": {"domains": {}}}}"#)]
+#[case("abstract socket", r#"{"policy": {"unix_sockets": ["/s", "\u0040name"]}}"#)]
+#[case("deny_write path", r#"{"policy": {"deny_write": ["@/w/absent"]}}"#)]
+#[case("deny_read path", r#"{"policy": {"deny_read": ["@/w/absent"]}}"#)]
+#[case("writable root", r#"{"policy": {"writable": ["@/absent"]}}"#)]
+#[case("names none", r#"{"policy": {"protect": "metadata", "grants": ["other"]}}"#)]
+#[case("leads nowhere", r#"{"policy": {"protect": "metadata", "workspace": "@/dangling"}}"#)]
+#[case("time limit", r#"{"run": {"timeout_ms": 1}}"#)]
+#[case("not UTF-8", r#"{"policy": {"deny_read": [{"b64": "L/8="}]}}"#)]
+#[case("not UTF-8", r#"{"run": {"cwd": {"b64": "L/8="}}}"#)]
+fn what_bubblewrap_cannot_say_is_inexpressible(#[case] reason: &str, #[case] over: &str) {
+    let scene = Scene::new();
+    match scene.launch(1500, &["true"], |request| scene.overlay(request, over)) {
+        Err(LaunchError::Inexpressible(why)) => assert!(why.contains(reason), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[rstest]
+#[case(r#"{"policy": {"unix_sockets": ["/s"]}}"#)]
+#[case(r#"{"policy": {"unix_sockets": ["\u0040name"], "network": {"host": {}}}}"#)]
+#[case(r#"{"policy": {"grants": ["other"]}}"#)]
+#[case(r#"{"policy": {"deny_write": ["@/w/secret"], "deny_read": ["@/w/conf"]}}"#)]
+#[case(r#"{"policy": {"workspace": "@/dangling"}}"#)]
+fn what_bubblewrap_can_say_is_not(#[case] over: &str) {
+    let scene = Scene::new();
+    let spawn = scene.launch(1500, &["true"], |request| scene.overlay(request, over));
+    assert!(spawn.is_ok(), "{spawn:?}");
+}
+
+#[test]
+fn every_shipped_manifest_loads_and_is_named_like_its_file() {
+    assert_eq!(shipped_names(), ["allow-all", "bubblewrap", "deny-all", "none"]);
+    for name in shipped_names() {
+        assert_eq!(manifest(name).name, name);
+    }
+}
+
+#[test]
+fn the_checked_in_schema_is_fresh() {
+    let file = Path::new(BACKENDS).join("schema/manifest.schema.json");
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+        std::fs::write(&file, schema()).unwrap();
+    }
+    let checked_in = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(checked_in == schema(), "{} is stale: run with UPDATE_SCHEMAS=1", file.display());
+}

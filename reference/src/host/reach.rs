@@ -1,0 +1,51 @@
+//! Whether the command, which has no capabilities, can get to a path: found out by trying without.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use nix::unistd::{AccessFlags, faccessat, geteuid};
+
+use crate::sys;
+
+/// Whether every folder above `real` lets us through without capabilities, or is ours, so that
+/// the command could open it. When in doubt: yes, and a mask is tried.
+pub(super) fn is_reachable(real: &Path) -> bool {
+    let folders: Vec<&Path> = real.ancestors().skip(1).collect();
+    let blocked = sys::without_capabilities(|| folders.iter().rev().find(|folder| !enters(folder)));
+    let Ok(Some(folder)) = blocked else { return true };
+    fs::metadata(folder).is_ok_and(|found| found.uid() == geteuid().as_raw())
+}
+
+fn enters(folder: &Path) -> bool {
+    let flags = nix::fcntl::AtFlags::AT_EACCESS;
+    faccessat(nix::fcntl::AT_FDCWD, folder, AccessFlags::X_OK, flags).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_closed_folder_of_our_own_is_no_obstacle() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("d");
+        fs::create_dir(&inner).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o000)).unwrap();
+        assert!(!sys::without_capabilities(|| enters(&inner)).unwrap());
+        assert!(is_reachable(&inner.join("f")));
+    }
+
+    #[test]
+    fn capabilities_are_back_afterwards() {
+        let effective = || {
+            let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+            status.lines().find(|line| line.starts_with("CapEff")).unwrap().to_owned()
+        };
+        let before = effective();
+        let within = sys::without_capabilities(effective).unwrap();
+        assert_eq!(within, "CapEff:\t0000000000000000");
+        assert_eq!(effective(), before);
+    }
+}
