@@ -307,7 +307,7 @@ mod tests {
         Some(Arm::Done(Box::new(Report {
             nonce: "n".to_owned(),
             runs,
-            prelude: None,
+            broken: None,
             oracles: Vec::new(),
             tree: BTreeMap::new(),
             appeared: Vec::new(),

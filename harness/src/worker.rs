@@ -99,7 +99,7 @@ fn execute(job: &Job, order: &Order, scene: &Scene<'_>) -> Arm {
 mod tests {
     use super::*;
     use crate::backend::Special;
-    use crate::execution::{Exit, Observation, Reading, Report, RunReport, Stream};
+    use crate::execution::{BrokenStep, Exit, Observation, Reading, Report, RunReport, Stream};
     use boxproof_probes::{Outcome, Record};
     use rstest::rstest;
     use std::collections::BTreeMap;
@@ -125,8 +125,8 @@ mod tests {
         };
         Arm::Done(Box::new(Report {
             nonce: "n".to_owned(),
+            broken: Some(BrokenStep { number: 1, run: run.clone() }),
             runs: vec![run],
-            prelude: Some("step 1".to_owned()),
             oracles: vec![Reading {
                 oracle: "unchanged f".to_owned(),
                 positive: false,

@@ -87,7 +87,7 @@ fn end_state(case: &Case, control: Option<&Report>, confined: &Report) -> Result
 }
 
 /// The backend was set up, did not decline (unless that is expected), and ended in time.
-fn started(run: &RunReport, decision: &Decision) -> Result<(), Finding> {
+pub(super) fn started(run: &RunReport, decision: &Decision) -> Result<(), Finding> {
     if let Some(why) = ending::setup_failed(run) {
         return Err(Finding::error(Reason::SetupFailed, why));
     }

@@ -87,8 +87,8 @@ pub(super) fn reading_missing(case: &Case, report: &Report) -> Option<String> {
     asked.find(|name| !read(name)).map(|name| format!("the oracle `{name}` was not read"))
 }
 
-/// The act was really tried, and succeeded as far as the one who tried can tell.
-fn attempted(case: &Case, run: &RunReport) -> Result<(), Shortfall> {
+/// The sandbox was set up, took the policy and ended in time.
+pub(super) fn begun(run: &RunReport) -> Result<(), Shortfall> {
     if let Some(why) = ending::setup_failed(run) {
         return Err(Shortfall::SetUp(format!("the sandbox could not be set up: {why}")));
     }
@@ -98,6 +98,12 @@ fn attempted(case: &Case, run: &RunReport) -> Result<(), Shortfall> {
     if run.exit == Exit::TimedOut {
         return Err(Shortfall::TimedOut);
     }
+    Ok(())
+}
+
+/// The act was really tried, and succeeded as far as the one who tried can tell.
+fn attempted(case: &Case, run: &RunReport) -> Result<(), Shortfall> {
+    begun(run)?;
     match ending::seen(case, run) {
         Seen::NotExpected => Ok(()),
         Seen::Silence => Err(Shortfall::Unseen(ending::silence(run))),

@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 
 use super::reason::{Finding, Reason};
 use crate::backend::Special;
-use crate::execution::{Exit, Observation, RunReport};
+use crate::execution::{BrokenStep, Exit, Observation, RunReport};
 
 /// Shell codes for a program that was never executed.
 const NOT_EXECUTED: [i32; 2] = [REFUSED, NOT_FOUND];
@@ -88,6 +88,12 @@ pub(super) fn ended(run: &RunReport) -> String {
 
 fn signal_name(number: i32) -> String {
     Signal::try_from(number).map_or_else(|_| format!("signal {number}"), |s| s.to_string())
+}
+
+/// How an earlier step failed, as a clause.
+pub(super) fn broken(step: &BrokenStep) -> String {
+    let said = excerpt(&step.run.stderr.text);
+    format!("step {} {}: {said}", step.number, ended(&step.run))
 }
 
 /// How the control ended, to stand after "instead of".

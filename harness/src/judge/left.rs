@@ -40,5 +40,6 @@ pub(super) fn residue(control: Option<&Report>, confined: &Report) -> Result<(),
 
 /// Whether the harness had to end a run of it.
 pub(super) fn timed_out(report: &Report) -> bool {
-    report.runs.iter().any(|run| run.exit == Exit::TimedOut)
+    let steps = report.broken.iter().map(|step| &step.run);
+    report.runs.iter().chain(steps).any(|run| run.exit == Exit::TimedOut)
 }

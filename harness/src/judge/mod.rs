@@ -77,8 +77,10 @@ fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
         left::behind("under the twin", execution.twin.as_ref(), control),
     ])?;
     let control = self::control(case, control)?;
-    if let Some(why) = &confined.prelude {
-        return Err(Finding::inconclusive(Reason::StepFailed, format!("in the sandbox, {why}")));
+    if let Some(step) = &confined.broken {
+        decide::started(&step.run, &case.expect.decision)?;
+        let message = format!("in the sandbox, {}", ending::broken(step));
+        return Err(Finding::inconclusive(Reason::StepFailed, message));
     }
     gravest([
         left::residue(control, confined),
@@ -108,8 +110,8 @@ fn control<'a>(case: &Case, arm: Option<&'a Arm>) -> Result<Option<&'a Report>, 
     let failed = |why: &str| {
         Finding::inconclusive(Reason::ControlFailed, format!("without a sandbox, {why}"))
     };
-    if let Some(why) = &control.prelude {
-        return Err(failed(why));
+    if let Some(step) = &control.broken {
+        return Err(failed(&ending::broken(step)));
     }
     let shown = match case.expect.decision {
         Decision::Allowed => effect::works(case, control),
@@ -126,10 +128,11 @@ fn twin(case: &Case, execution: &Execution) -> Result<(), Finding> {
         Some(Arm::Inexpressible(_)) => return Ok(()),
         arm => report("twin", arm)?,
     };
-    if let Some(why) = &twin.prelude {
-        return Err(Finding::inconclusive(Reason::TwinFailed, format!("under the twin, {why}")));
-    }
-    effect::shown(case, twin).map_err(|shortfall| {
+    let shown = match &twin.broken {
+        Some(step) => effect::begun(&step.run).and(Err(Shortfall::Unseen(ending::broken(step)))),
+        None => effect::shown(case, twin),
+    };
+    shown.map_err(|shortfall| {
         let message = format!("under the wider policy of the twin, {}", shortfall.why());
         match shortfall {
             Shortfall::Refused(_) => Finding::over_block(Reason::Twin, message),

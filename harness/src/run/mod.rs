@@ -27,7 +27,7 @@ pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
 use watch::{Verge, Watched, watch};
 
 use crate::backend::{Backend, Launch, LaunchContext, LaunchError, Spawn};
-use crate::execution::{Arm, ArmKind, Exit, Observation, Report, RunReport};
+use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
 use crate::sweep;
 use crate::sys;
 use crate::workspace::{Workspace, base_env};
@@ -82,8 +82,8 @@ fn attempt(
     let before = oracle::Before::look(case, &workspace, mounts)?;
     let mut runner = Runner { case, kind, backend, scene, state: 0 };
     let started = Instant::now();
-    let prelude = runner.prelude(&mut workspace)?;
-    let runs = match prelude {
+    let broken = runner.prelude(&mut workspace)?;
+    let runs = match broken {
         Some(_) => Vec::new(),
         None => runner.judged(&mut workspace)?,
     };
@@ -96,7 +96,7 @@ fn attempt(
     Ok(Report {
         nonce: workspace.nonce.clone(),
         runs: runs.into_iter().map(|streams| streams.report).collect(),
-        prelude,
+        broken,
         oracles: after.readings,
         tree: after.tree,
         appeared: after.appeared,
@@ -116,13 +116,13 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Every step but the last; the reason if one failed that must not.
-    fn prelude(&mut self, workspace: &mut Workspace) -> Result<Option<String>, Stop> {
+    /// Every step but the last, up to one that failed and must not.
+    fn prelude(&mut self, workspace: &mut Workspace) -> Result<Option<BrokenStep>, Stop> {
         let (_, prelude) = self.case.steps.split_last().ok_or("a case without steps".to_owned())?;
         for (at, step) in prelude.iter().enumerate() {
             let run = self.at_once(step, 1, workspace)?.swap_remove(0).report;
             if !step.may_fail && run.exit != Exit::Code(0) {
-                return Ok(Some(format!("step {} ended with {:?}", at + 1, run.exit)));
+                return Ok(Some(BrokenStep { number: at + 1, run }));
             }
         }
         Ok(None)

@@ -12,7 +12,7 @@ use boxproof_cases::protocol::{ErrorKind, PROTOCOL, RunError, RunResult};
 use boxproof_probes::{Outcome, Record};
 
 use crate::execution::{
-    Arm, ArmKind, Execution, Exit, Observation, Reading, Report, RunReport, Stream,
+    Arm, ArmKind, BrokenStep, Execution, Exit, Observation, Reading, Report, RunReport, Stream,
 };
 use crate::testing::case;
 
@@ -92,7 +92,7 @@ fn report(case: &Case, kind: ArmKind) -> Report {
     Report {
         nonce: "bx1-2".to_owned(),
         runs: vec![run; (case.repeat * case.parallel) as usize],
-        prelude: None,
+        broken: None,
         oracles: readings.collect(),
         tree: BTreeMap::from([("$WS/f".to_owned(), "0644 1 bytes".to_owned())]),
         appeared: if works { vec!["$WS/f".to_owned()] } else { Vec::new() },
@@ -208,6 +208,15 @@ fn saw(execution: &mut Execution, outcome: Outcome) {
 fn outcome_of(run: &mut RunReport, outcome: Outcome) {
     let Observation::Seen(record) = &mut run.observation else { panic!("no record") };
     record.outcome = outcome;
+}
+
+/// A first step of `report` failed, like this; nothing ran after it.
+fn broke(report: &mut Report, spoil: fn(&mut RunReport)) {
+    let mut run = report.runs.remove(0);
+    report.runs.clear();
+    run.exit = Exit::Code(1);
+    spoil(&mut run);
+    report.broken = Some(BrokenStep { number: 1, run });
 }
 
 /// An oracle of the confined arm sees the opposite.

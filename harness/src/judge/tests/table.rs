@@ -71,7 +71,7 @@ fn failures() -> Vec<Row> {
         row("the effect of a declined policy happened", REFUSED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
         row("somebody is left", SURVIVORS, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
         row("it happened, seen without a control", DENIED, |e| { flip(confined(e)); arm(&mut e.control).runs.clear() }, UnderBlock, Reason::Oracle),
-        row("it happened before a step failed", DENIED, |e| { flip(confined(e)); confined(e).prelude = Some("step 1".into()) }, UnderBlock, Reason::Oracle),
+        row("it happened before a step failed", DENIED, |e| { flip(confined(e)); broke(confined(e), |_| {}) }, UnderBlock, Reason::Oracle),
         row("it happened before time was up", DENIED, |e| { flip(confined(e)); first(e).exit = Exit::TimedOut }, UnderBlock, Reason::Oracle),
         row("something is left", DENIED, |e| confined(e).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
         row("something is left of the twin", DENIED, |e| arm(&mut e.twin).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
@@ -87,6 +87,9 @@ fn failures() -> Vec<Row> {
         row("the twin is refused", DENIED, |e| outcome_of(&mut arm(&mut e.twin).runs[0], refusal("EROFS")), OverBlock, Reason::Twin),
         row("the twin is declined", DENIED, |e| arm(&mut e.twin).runs[0].special = Some(Special::Refused("no".into())), OverBlock, Reason::Twin),
         row("the twin has no effect", DENIED, |e| flip(arm(&mut e.twin)), OverBlock, Reason::Twin),
+        row("a step of an allowed act is declined", ALLOWED, |e| broke(confined(e), decline), OverBlock, Reason::PolicyRefused),
+        row("a step of the twin is declined", DENIED, |e| broke(arm(&mut e.twin), decline), OverBlock, Reason::Twin),
+        row("a step of a denied act is declined", DENIED, |e| broke(confined(e), decline), Contract, Reason::PolicyRefused),
         row("the policy is declined, the act denied", DENIED, |e| first(e).special = Some(Special::Refused("no".into())), Contract, Reason::PolicyRefused),
         row("a denied act reports success", DENIED, |e| { saw(e, Outcome::Succeeded); first(e).exit = Exit::Code(0) }, Contract, Reason::NotRefused),
         row("a denied tool reports success", TOLD, |e| first(e).exit = Exit::Code(0), Contract, Reason::NotRefused),
@@ -123,13 +126,13 @@ fn unlearnt() -> Vec<Row> {
     vec![
         row("the control is refused", DENIED, |e| outcome_of(&mut arm(&mut e.control).runs[0], refusal("EACCES")), Inconclusive, Reason::ControlFailed),
         row("the control has no effect", DENIED, |e| flip(arm(&mut e.control)), Inconclusive, Reason::ControlFailed),
-        row("the control was not prepared", DENIED, |e| arm(&mut e.control).prelude = Some("step 1".into()), Inconclusive, Reason::ControlFailed),
+        row("the control was not prepared", DENIED, |e| broke(arm(&mut e.control), |_| {}), Inconclusive, Reason::ControlFailed),
         row("the control of an allowed act fails", TOOL, |e| { arm(&mut e.control).runs[0].exit = Exit::Code(1); first(e).exit = Exit::Code(1) }, Inconclusive, Reason::ControlFailed),
         row("the control is silent", DENIED, |e| arm(&mut e.control).runs[0].observation = Observation::Missing, Inconclusive, Reason::ControlFailed),
         row("the control takes too long", DENIED, |e| arm(&mut e.control).runs[0].exit = Exit::TimedOut, Inconclusive, Reason::ControlFailed),
         row("the control's oracle was not read", DENIED, |e| arm(&mut e.control).oracles.clear(), Inconclusive, Reason::ControlFailed),
         row("the control ran less often", &with(DENIED, "repeat: 2"), |e| drop(arm(&mut e.control).runs.pop()), Inconclusive, Reason::ControlFailed),
-        row("a step fails", DENIED, |e| { confined(e).prelude = Some("step 1".into()); confined(e).runs.clear() }, Inconclusive, Reason::StepFailed),
+        row("a step fails", DENIED, |e| broke(confined(e), |_| {}), Inconclusive, Reason::StepFailed),
         row("time is up", DENIED, |e| first(e).exit = Exit::TimedOut, Inconclusive, Reason::TimedOut),
         row("time is up, and what was ended by force lives on", SURVIVORS, |e| { flip(confined(e)); first(e).exit = Exit::TimedOut }, Inconclusive, Reason::TimedOut),
         row("time is up, and a process is left by that", DENIED, |e| { confined(e).leaks.push("process 7".into()); confined(e).appeared.push("$WS/g".into()); first(e).exit = Exit::TimedOut }, Inconclusive, Reason::TimedOut),
@@ -146,7 +149,11 @@ fn unlearnt() -> Vec<Row> {
         row("a tool that gives no reason", TOLD, |e| first(e).stderr = text("sh: f: No such file or directory"), Inconclusive, Reason::NoReason),
         row("nothing ran", DENIED, |e| confined(e).runs.clear(), Inconclusive, Reason::NothingRan),
         row("one of two ran", &with(DENIED, "parallel: 2"), |e| drop(confined(e).runs.pop()), Inconclusive, Reason::NothingRan),
-        row("the twin was not prepared", DENIED, |e| arm(&mut e.twin).prelude = Some("step 1".into()), Inconclusive, Reason::TwinFailed),
+        row("a step of the twin fails", DENIED, |e| broke(arm(&mut e.twin), |_| {}), Inconclusive, Reason::TwinFailed),
+        row("a step of the twin takes too long", DENIED, |e| broke(arm(&mut e.twin), |run| run.exit = Exit::TimedOut), Inconclusive, Reason::TwinTimedOut),
+        row("a step takes too long", DENIED, |e| { broke(confined(e), |run| run.exit = Exit::TimedOut); confined(e).leaks.push("process 7".into()) }, Inconclusive, Reason::TimedOut),
+        row("a step whose policy is declined, as the last one should be", REFUSED, |e| broke(confined(e), decline), Inconclusive, Reason::StepFailed),
+        row("a step's sandbox fails to start", DENIED, |e| broke(confined(e), |run| run.special = Some(Special::SetupFailed("no".into()))), Error, Reason::SetupFailed),
         row("the twin is silent", DENIED, |e| arm(&mut e.twin).runs[0].observation = Observation::Missing, Inconclusive, Reason::TwinFailed),
         row("the twin's tool was not executed", TOLD, |e| { flip(arm(&mut e.twin)); arm(&mut e.twin).runs[0].exit = Exit::Code(127) }, Inconclusive, Reason::TwinFailed),
         row("the twin takes too long", DENIED, |e| arm(&mut e.twin).runs[0].exit = Exit::TimedOut, Inconclusive, Reason::TwinTimedOut),
@@ -160,6 +167,10 @@ fn unlearnt() -> Vec<Row> {
         row("no twin", DENIED, |e| e.twin = None, Error, Reason::Harness),
         row("an oracle was not read", DENIED, |e| confined(e).oracles.clear(), Error, Reason::Harness),
     ]
+}
+
+fn decline(run: &mut RunReport) {
+    run.special = Some(Special::Refused("no".to_owned()));
 }
 
 fn blocked(rule: &str) -> Blocked {

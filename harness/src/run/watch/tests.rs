@@ -97,7 +97,29 @@ fn all_of_stdin_is_fed_and_then_closed() {
 #[test]
 fn nobody_has_to_read_stdin() {
     assert_eq!(fed("exit 3", vec![b'x'; 1 << 20]).exit, Some(Exit::Code(3)));
-    assert_eq!(fed("exec <&-; exit 4", vec![b'x'; 1 << 20]).exit, Some(Exit::Code(4)));
+    // Who lives on after closing it is not asked again and again.
+    let end = fed("exec <&-; head -c 1000000 /dev/zero; exit 4", vec![b'x'; 1 << 20]);
+    assert_eq!((end.exit, end.out.len()), (Some(Exit::Code(4)), 1_000_000));
+    assert!(end.stdin.is_none() && end.feed.is_empty());
+}
+
+/// A writer that never pauses, and says so when it is read for too long.
+struct Endless(usize);
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0 += buffer.len();
+        assert!(self.0 <= 1 << 20, "the clock is not looked at");
+        Ok(buffer.len())
+    }
+}
+
+#[test]
+fn the_clock_is_looked_at_between_reads() {
+    let (mut pipe, mut into) = (Some(Endless(0)), Vec::new());
+    drain(&mut pipe, &mut into);
+    assert_eq!(into.len(), 1 << 20, "all that a pipe may hold, in one go");
+    assert!(pipe.is_some());
 }
 
 #[test]
