@@ -255,6 +255,9 @@ fn a_record_is_rendered_later_as_it_was_at_once() {
     let markdown = place.run(&["report", "--format", "markdown", &record]);
     has(&markdown.exits(0).stdout, "| ");
     has(&markdown.stdout, "fs/denied");
+    let html = place.run(&["report", "--format", "html", &record]);
+    has(&html.exits(0).stdout, "</html>");
+    has(&place.run(&["report", "--format", "ndjson", &record]).exits(2).stderr, "already NDJSON");
 }
 
 #[test]

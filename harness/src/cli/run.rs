@@ -109,7 +109,9 @@ fn finish(args: &Args, finished: Finished) -> Result<i32, Failure> {
         Format::Ndjson => print(&String::from_utf8_lossy(&record)),
         Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT)),
         Format::Html => print(&boxproof_reports::html::render(&matrix)),
-        Format::Terminal if run.rows.is_empty() => println!("{}", summary_line(&run.rows)),
+        Format::Terminal if run.rows.is_empty() => {
+            print(&format!("{}\n", summary_line(&run.rows)));
+        }
         Format::Terminal => {
             print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)));
         }

@@ -55,12 +55,16 @@ impl Terminal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
     #[test]
     fn what_is_typed_counts() {
         let terminal = Terminal::open().unwrap();
         assert_eq!(terminal.typed().unwrap(), 0);
         nix::unistd::write(&terminal._master, b"x").unwrap();
+        // The kernel hands it over in its own time.
+        let mut there = [PollFd::new(terminal.slave.as_fd(), PollFlags::POLLIN)];
+        assert_eq!(poll(&mut there, PollTimeout::from(10_000u16)), Ok(1));
         assert_eq!(terminal.typed().unwrap(), 1);
     }
 }
