@@ -255,3 +255,137 @@ fn short(record: &Record) -> Option<serde_json::Value> {
     }
     Some(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+
+    use boxproof_reports::UserKind;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::known::{Date, Os};
+    use crate::plan::PlannedCase;
+    use crate::testing::{bare, suite};
+
+    const CASE: &str =
+        "level: should\nneeds: [fs.write]\nact: {sh: 'true'}\nexpect: {allowed: {}}\n";
+
+    fn request() -> Request {
+        Request {
+            suite: suite(CASE),
+            selection: Default::default(),
+            backends: vec![bare("box")],
+            all: false,
+            strict: false,
+            jobs: None,
+            scratch: None,
+            reproduce: " --cases c".to_owned(),
+        }
+    }
+
+    fn setting(_: &Backend) -> Setting {
+        Setting { os: Os::HERE, user: UserKind::Root, version: None, today: Date::today() }
+    }
+
+    /// The one row that comes of a plan and what was judged.
+    fn row(what: Planned, judged: Option<(Execution, Judgement)>) -> CaseRow {
+        let plan = Plan { cases: vec![PlannedCase { case: 0, backend: 0, what }] };
+        let judged: HashMap<_, _> = judged.map(|judged| ((0, 0), judged)).into_iter().collect();
+        let mut rows = rows(&request(), &plan, &judged, &setting);
+        assert_eq!(rows.len(), 1);
+        rows.remove(0)
+    }
+
+    fn judgement(verdict: Verdict, reason: &str) -> Judgement {
+        let twin = TwinState::NotNeeded;
+        Judgement { verdict, reason: reason.to_owned(), message: reason.to_owned(), twin }
+    }
+
+    fn run(exit: Exit) -> RunReport {
+        RunReport {
+            exit,
+            stdout: Stream { text: "said".to_owned(), bytes: 9, ..Stream::default() },
+            stderr: Stream { text: "said".to_owned(), bytes: 4, ..Stream::default() },
+            observation: Observation::NotExpected,
+            ready: false,
+            result: None,
+            result_fault: None,
+            special: None,
+        }
+    }
+
+    fn arm(runs: Vec<RunReport>, duration_ms: f64) -> Option<Arm> {
+        Some(Arm::Done(Box::new(Report {
+            nonce: "n".to_owned(),
+            runs,
+            broken: None,
+            oracles: Vec::new(),
+            tree: BTreeMap::new(),
+            appeared: Vec::new(),
+            leaks: Vec::new(),
+            duration_ms,
+        })))
+    }
+
+    #[test]
+    fn what_was_planned_and_never_judged_is_an_error_to_look_at() {
+        let row = row(Planned::Run, None);
+        assert_eq!((row.verdict, row.outcome), (Verdict::Error, Outcome::Unexpected));
+        assert_eq!(row.reason, crate::judge::Reason::Harness.word());
+    }
+
+    #[test]
+    fn what_was_left_out_keeps_its_reason_and_has_no_arms() {
+        let verdict = Verdict::Unsupported;
+        let row = row(Planned::Skip { verdict, reason: "fs.write".to_owned() }, None);
+        assert_eq!((row.verdict, row.reason.as_str(), row.arms.len()), (verdict, "fs.write", 0));
+        assert_eq!((row.outcome, row.reproduce), (Outcome::Expected, None));
+    }
+
+    #[rstest]
+    #[case(Verdict::Pass, Outcome::Expected)]
+    #[case(Verdict::UnderBlock, Outcome::Unexpected)]
+    #[case(Verdict::Inconclusive, Outcome::Unexpected)]
+    fn a_judgement_becomes_a_row(#[case] verdict: Verdict, #[case] outcome: Outcome) {
+        let execution = Execution {
+            control: arm(vec![run(Exit::Code(0))], 1.5),
+            twin: Some(Arm::Inexpressible("no".to_owned())),
+            confined: arm(vec![run(Exit::Signal(9))], 2.0),
+        };
+        let row = row(Planned::Run, Some((execution, judgement(verdict, "why"))));
+        assert_eq!((row.id.as_str(), row.area.as_str()), ("area/case", "area"));
+        assert_eq!((row.verdict, row.outcome, row.level), (verdict, outcome, Level::Should));
+        assert_eq!((row.reason.as_str(), row.message.as_str()), ("why", "why"));
+        assert_eq!((row.requirements, row.needs), (vec!["R-x".into()], vec!["fs.write".into()]));
+        assert_eq!(row.duration_ms, 3.5);
+        let arms: Vec<_> = row.arms.iter().map(|arm| (arm.arm, arm.exit)).collect();
+        let exits = [Some(ExitRow::Code(0)), Some(ExitRow::Signal(9))];
+        assert_eq!(
+            arms,
+            [ArmName::Control, ArmName::Confined].into_iter().zip(exits).collect::<Vec<_>>()
+        );
+        assert!(row.arms[0].stdout.truncated && !row.arms[0].stderr.truncated);
+        let again = "boxproof run 'area/case' --backend box --verbose --cases c";
+        assert_eq!(row.reproduce.as_deref(), Some(again));
+    }
+
+    #[test]
+    fn of_several_runs_the_odd_one_is_shown() {
+        let runs = [0, 0, 7, 0].map(|code| run(Exit::Code(code)));
+        let Some(Arm::Done(report)) = arm(runs.to_vec(), 1.0) else { panic!("no report") };
+        assert_eq!(telling(&report).unwrap().exit, Exit::Code(7));
+    }
+
+    #[test]
+    fn long_details_are_left_out_and_short_ones_kept() {
+        use boxproof_probes::Value;
+        let detail = BTreeMap::from([
+            ("long".to_owned(), Value::Text("x".repeat(300))),
+            ("short".to_owned(), Value::Number(7)),
+        ]);
+        let outcome = boxproof_probes::Outcome::Succeeded;
+        let record = Record { probe: "read".to_owned(), outcome, detail };
+        assert_eq!(short(&record).unwrap()["detail"], serde_json::json!({ "short": 7 }));
+    }
+}

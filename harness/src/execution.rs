@@ -50,8 +50,8 @@ pub struct Report {
     pub nonce: String,
     /// Every run of the judged act: one, or as many as `repeat` and `parallel` ask.
     pub runs: Vec<RunReport>,
-    /// Why an earlier step or the fixture's preparation failed, if it did.
-    pub prelude: Option<String>,
+    /// The earlier step that failed and must not, if there is one; nothing ran after it.
+    pub broken: Option<BrokenStep>,
     /// The oracles, as read from outside.
     pub oracles: Vec<Reading>,
     /// Names, types, modes and hashes below workspace and `$OUT`, variables substituted.
@@ -62,6 +62,15 @@ pub struct Report {
     pub leaks: Vec<String>,
     /// Milliseconds from the first spawn to the last exit.
     pub duration_ms: f64,
+}
+
+/// An earlier step of a sequence that failed and must not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BrokenStep {
+    /// Which one, from 1.
+    pub number: usize,
+    /// How it went.
+    pub run: RunReport,
 }
 
 /// One run of the judged act.
@@ -79,6 +88,8 @@ pub struct RunReport {
     pub ready: bool,
     /// The native result, where the backend is native.
     pub result: Option<RunResult>,
+    /// Why a native backend's result cannot be read, where it cannot.
+    pub result_fault: Option<String>,
     /// What the manifest says such an end means, where it says so.
     pub special: Option<Special>,
 }

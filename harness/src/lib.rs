@@ -17,5 +17,7 @@ pub mod selection;
 pub mod session;
 mod sweep;
 mod sys;
+#[cfg(test)]
+mod testing;
 pub mod worker;
 pub mod workspace;

@@ -202,14 +202,14 @@ impl<'a> Pool<'a> {
             let alive = self.workers[at].hear();
             for answer in self.workers[at].answers() {
                 self.workers[at].job = None;
-                self.take(answer);
+                self.take(&answer);
             }
             if alive { at += 1 } else { self.bury(at)? }
         }
         Ok(())
     }
 
-    fn take(&mut self, answer: Answer) {
+    fn take(&mut self, answer: &Answer) {
         let job = &self.birthright.order.jobs[answer.job];
         for word in &job.exclusive {
             self.held.remove(word);
@@ -243,7 +243,7 @@ impl<'a> Pool<'a> {
                 self.queues[usize::from(worker.waits)].push(job);
             } else {
                 let why = format!("its worker died: {}", status.unwrap_or_else(|e| e.to_string()));
-                self.take(Answer { job, arm: Arm::Fault(why) });
+                self.take(&Answer { job, arm: Arm::Fault(why) });
             }
         }
         self.bear(worker.waits)
@@ -278,12 +278,20 @@ impl Worker {
         true
     }
 
+    /// The whole answers heard so far; one that cannot be read is a fault of its job.
     fn answers(&mut self) -> Vec<Answer> {
         let Some(end) = self.heard.iter().rposition(|byte| *byte == b'\n') else {
             return Vec::new();
         };
         let whole: Vec<u8> = self.heard.drain(..=end).collect();
         let lines = whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+        let answer = |line: &[u8]| match (serde_json::from_slice(line), self.job) {
+            (Ok(answer), _) => Some(answer),
+            (Err(error), Some(job)) => {
+                Some(Answer { job, arm: Arm::Fault(format!("its worker's answer: {error}")) })
+            }
+            (Err(_), None) => None,
+        };
+        lines.filter_map(answer).collect()
     }
 }

@@ -71,7 +71,7 @@ fn repeatable(case: &Case) -> bool {
 }
 
 impl Job {
-    fn new(case: usize, backend: usize, arm: ArmKind, it: &Case) -> Self {
+    fn for_one(case: usize, backend: usize, arm: ArmKind, it: &Case) -> Self {
         Self {
             case,
             backend,
@@ -79,11 +79,103 @@ impl Job {
             waits: it.waits(),
             weight: it.timeout_ms,
             exclusive: it.exclusive.clone(),
-            serves: Vec::new(),
+            serves: vec![(case, backend)],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{bare, case};
+    use rstest::rstest;
+
+    const ACT: &str = "act: {sh: 'true'}\n";
+    const DENIED: &str = "fixture: {f: x}\nact: {sh: 'true'}\n\
+        expect: {denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}\n";
+
+    fn order(text: &str, pairs: &[(usize, usize)]) -> Order {
+        let cases = vec![Arc::new(case(text)), Arc::new(case(text))];
+        Order::new(cases, vec![bare("one"), bare("two")], pairs)
+    }
+
+    fn arms(order: &Order) -> Vec<(ArmKind, usize, usize)> {
+        order.jobs.iter().map(|job| (job.arm, job.case, job.backend)).collect()
+    }
+
+    #[rstest]
+    #[case::allowed(ACT, "expect: {allowed: {}}", &[ArmKind::Control, ArmKind::Confined])]
+    #[case::private_ns(ACT, "expect: {allowed: {}}\ncontrol: private_ns", &[ArmKind::Control, ArmKind::Confined])]
+    #[case::no_control(ACT, "expect: {allowed: {}}\ncontrol: {none: why}", &[ArmKind::Confined])]
+    #[case::twin(DENIED, "twin: {mode: workspace_write}", &[ArmKind::Control, ArmKind::Twin, ArmKind::Confined])]
+    #[case::no_twin(DENIED, "twin: {none: why}", &[ArmKind::Control, ArmKind::Confined])]
+    #[case::only_confined(DENIED, "twin: {none: why}\ncontrol: {none: why}", &[ArmKind::Confined])]
+    fn a_case_has_the_arms_it_asks_for(
+        #[case] case: &str,
+        #[case] more: &str,
+        #[case] kinds: &[ArmKind],
+    ) {
+        let order = order(&format!("{case}{more}\n"), &[(0, 0)]);
+        assert_eq!(order.jobs.iter().map(|job| job.arm).collect::<Vec<_>>(), kinds);
+        assert!(order.jobs.iter().all(|job| job.serves == [(0, 0)]));
+    }
+
+    #[test]
+    fn backends_share_the_control_and_nothing_else() {
+        let text = format!("{DENIED}twin: {{mode: workspace_write}}\n");
+        let order = order(&text, &[(0, 0), (1, 0), (0, 1)]);
+        use ArmKind::{Confined, Control, Twin};
+        let wanted = [
+            (Control, 0, 0),
+            (Twin, 0, 0),
+            (Confined, 0, 0),
+            (Control, 1, 0),
+            (Twin, 1, 0),
+            (Confined, 1, 0),
+            (Twin, 0, 1),
+            (Confined, 0, 1),
+        ];
+        assert_eq!(arms(&order), wanted);
+        let serves: Vec<_> = order.jobs.iter().map(|job| job.serves.as_slice()).collect();
+        assert_eq!(serves[0], [(0, 0), (0, 1)]);
+        assert_eq!(serves[3], [(1, 0)]);
+        for (job, serves) in order.jobs.iter().zip(&serves).filter(|(job, _)| job.arm != Control) {
+            assert_eq!(*serves, [(job.case, job.backend)]);
         }
     }
 
-    fn for_one(case: usize, backend: usize, arm: ArmKind, it: &Case) -> Self {
-        Self { serves: vec![(case, backend)], ..Self::new(case, backend, arm, it) }
+    #[rstest]
+    #[case("repeat: 2")]
+    #[case("parallel: 2")]
+    #[case("during: [{when: ready, signal: TERM}]")]
+    fn where_chance_or_time_plays_a_part_each_backend_has_its_own_control(#[case] line: &str) {
+        let order = order(&format!("{ACT}expect: {{allowed: {{}}}}\n{line}\n"), &[(0, 0), (0, 1)]);
+        use ArmKind::{Confined, Control};
+        let wanted = [(Control, 0, 0), (Confined, 0, 0), (Control, 0, 1), (Confined, 0, 1)];
+        assert_eq!(arms(&order), wanted);
+        assert!(order.jobs.iter().all(|job| job.serves == [(job.case, job.backend)]));
+    }
+
+    #[test]
+    fn only_what_is_to_run_is_ordered() {
+        assert_eq!(order(&format!("{ACT}expect: {{allowed: {{}}}}\n"), &[]).jobs, []);
+        let order = order(&format!("{ACT}expect: {{allowed: {{}}}}\n"), &[(1, 1)]);
+        assert_eq!(arms(&order), [(ArmKind::Control, 1, 1), (ArmKind::Confined, 1, 1)]);
+    }
+
+    #[test]
+    fn every_arm_keeps_what_the_case_shares_and_how_long_it_takes() {
+        let text = format!(
+            "{DENIED}twin: {{mode: workspace_write}}\nexclusive: [tmp, mounts]\ntimeout_ms: 7\n\
+             during: [{{when: ready, signal: TERM}}]\n"
+        );
+        let order = order(&text, &[(0, 0)]);
+        assert_eq!(order.jobs.len(), 3);
+        for job in &order.jobs {
+            assert_eq!(job.exclusive, [Exclusive::Tmp, Exclusive::Mounts]);
+            assert_eq!((job.weight, job.waits), (7, true));
+        }
+        let plain = self::order(&format!("{ACT}expect: {{allowed: {{}}}}\n"), &[(0, 0)]);
+        assert!(plain.jobs.iter().all(|job| job.exclusive.is_empty() && !job.waits));
     }
 }

@@ -72,7 +72,7 @@ type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 ///
 /// # Errors
 /// When scratch folder, probe or workers cannot be made.
-pub fn conduct(request: Request, progress: impl FnMut(usize, usize)) -> io::Result<Conclusion> {
+pub fn conduct(request: &Request, progress: impl FnMut(usize, usize)) -> io::Result<Conclusion> {
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
     let scratch = Scratch::make(&base).map_err(|error| {
@@ -81,7 +81,7 @@ pub fn conduct(request: Request, progress: impl FnMut(usize, usize)) -> io::Resu
     let host = Host::detect(&scratch.path);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
-    let judged = match execute(&request, &plan, &scratch, progress)? {
+    let judged = match execute(request, &plan, &scratch, progress)? {
         Ok(judged) => judged,
         Err(signal) => return Ok(Conclusion::Interrupted(signal)),
     };
@@ -93,9 +93,9 @@ pub fn conduct(request: Request, progress: impl FnMut(usize, usize)) -> io::Resu
         version: backend.version.clone(),
         today: Date::today(),
     };
-    let header = collect::header(&request, &plan, &host, started);
-    let rows = collect::rows(&request, &plan, &judged, &setting);
-    let stale = collect::stale(&request, &rows, &setting);
+    let header = collect::header(request, &plan, &host, started);
+    let rows = collect::rows(request, &plan, &judged, &setting);
+    let stale = collect::stale(request, &rows, &setting);
     Ok(Conclusion::Finished(Box::new(Finished { header, rows, stale })))
 }
 

@@ -23,6 +23,13 @@ pub(crate) struct Survivor {
     command: String,
 }
 
+#[cfg(test)]
+impl Survivor {
+    pub(crate) fn of(pid: Pid, command: &str) -> Self {
+        Self { pid, command: command.to_owned() }
+    }
+}
+
 impl fmt::Display for Survivor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.pid, self.command)

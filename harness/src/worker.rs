@@ -94,3 +94,68 @@ fn serve(folder: &Path, boss: &UnixStream, birthright: &Birthright<'_>) -> std::
 fn execute(job: &Job, order: &Order, scene: &Scene<'_>) -> Arm {
     run_arm(&order.cases[job.case], job.arm, &order.backends[job.backend], scene)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Special;
+    use crate::execution::{BrokenStep, Exit, Observation, Reading, Report, RunReport, Stream};
+    use boxproof_probes::{Outcome, Record};
+    use rstest::rstest;
+    use std::collections::BTreeMap;
+
+    fn report(exit: Exit, observation: Observation, special: Option<Special>) -> Arm {
+        let stdout = Stream {
+            text: "\n\u{1e}\u{fffd}".to_owned(),
+            bytes: u64::MAX,
+            sha256: "00".to_owned(),
+            found: vec!["a".to_owned()],
+        };
+        let result_fault = Some("no result".to_owned());
+        let stderr = Stream::default();
+        let run = RunReport {
+            exit,
+            stdout,
+            stderr,
+            observation,
+            ready: true,
+            result: None,
+            result_fault,
+            special,
+        };
+        Arm::Done(Box::new(Report {
+            nonce: "n".to_owned(),
+            broken: Some(BrokenStep { number: 1, run: run.clone() }),
+            runs: vec![run],
+            oracles: vec![Reading {
+                oracle: "unchanged f".to_owned(),
+                positive: false,
+                holds: true,
+                saw: "as before".to_owned(),
+            }],
+            tree: BTreeMap::from([("$WS/f".to_owned(), "0644".to_owned())]),
+            appeared: vec!["$WS/f".to_owned()],
+            leaks: vec!["process 7".to_owned()],
+            duration_ms: 0.1,
+        }))
+    }
+
+    fn seen() -> Observation {
+        let outcome = Outcome::Refused { errno: "EROFS".to_owned(), call: "openat".to_owned() };
+        Observation::Seen(Record { probe: "write".to_owned(), outcome, detail: BTreeMap::new() })
+    }
+
+    #[rstest]
+    #[case(report(Exit::Code(-1), seen(), None))]
+    #[case(report(Exit::Signal(9), Observation::Missing, Some(Special::SetupFailed("no".into()))))]
+    #[case(report(Exit::TimedOut, Observation::NotExpected, None))]
+    #[case(report(Exit::Refused, Observation::Untrusted("two".into()), Some(Special::Refused("no".into()))))]
+    #[case(Arm::Inexpressible("no such flag".into()))]
+    #[case(Arm::Fault("line\nbreak".into()))]
+    fn an_answer_travels_on_one_line_and_loses_nothing(#[case] arm: Arm) {
+        let line = serde_json::to_string(&Answer { job: 3, arm: arm.clone() }).unwrap();
+        assert!(!line.contains('\n'), "{line}");
+        let answer: Answer = serde_json::from_str(&line).unwrap();
+        assert_eq!((answer.job, answer.arm), (3, arm));
+    }
+}

@@ -51,7 +51,7 @@ fn wanted(suite: &Suite, arguments: &Arguments) -> Vec<String> {
 fn execute(suite: &Suite, wanted: &[String]) -> (HashMap<String, CaseRow>, Vec<BackendInfo>) {
     let program = Path::new(env!("CARGO_BIN_EXE_boxproof"));
     let backend = resolve("reference", program).unwrap_or_else(|error| broken(&error));
-    let finished = match conduct(request(suite, wanted, backend), |_, _| {}) {
+    let finished = match conduct(&request(suite, wanted, backend), |_, _| {}) {
         Ok(Conclusion::Finished(finished)) => *finished,
         Ok(Conclusion::Interrupted(signal)) => exit(128 + signal as i32),
         Err(error) => broken(&error),

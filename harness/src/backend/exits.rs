@@ -37,7 +37,7 @@ impl ExitRule {
     }
 }
 
-/// An ending that is not (only) the command's, with a line about it.
+/// An ending that is not the command's, with the backend's own first line about it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Special {
@@ -45,8 +45,6 @@ pub enum Special {
     SetupFailed(String),
     /// The policy was declined.
     Refused(String),
-    /// A native backend ended by itself and left no result that can be read.
-    NoResult(String),
 }
 
 impl Exits {

@@ -38,7 +38,7 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         scratch: args.scratch,
         reproduce: args.cases.reproduce(),
     };
-    let finished = match conduct(request, |_, _| {})? {
+    let finished = match conduct(&request, |_, _| {})? {
         Conclusion::Finished(finished) => finished,
         Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
     };

@@ -112,7 +112,7 @@ fn check(backends: Vec<Backend>, scratch: Option<PathBuf>) -> Result<i32, Failur
         scratch,
         reproduce: String::new(),
     };
-    let finished = match conduct(request, |_, _| {})? {
+    let finished = match conduct(&request, |_, _| {})? {
         Conclusion::Finished(finished) => finished,
         Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
     };

@@ -99,7 +99,7 @@ impl From<io::Error> for Failure {
 pub fn main() -> i32 {
     let cli = Cli::parse();
     let done = match cli.verb {
-        Verb::Run(args) => run::run(args),
+        Verb::Run(args) => run::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Report(args) => report::run(&args),

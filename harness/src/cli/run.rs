@@ -58,7 +58,7 @@ pub(super) enum Format {
     Ndjson,
 }
 
-pub(super) fn run(args: Args) -> Result<i32, Failure> {
+pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let suite = args.cases.suite()?;
     let selection = args.cases.selection(&suite)?;
     let backends = backends(&args.backends)?;
@@ -73,13 +73,13 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         reproduce: args.cases.reproduce(),
     };
     let bar = progress_bar();
-    let concluded = conduct(request, |done, total| {
+    let concluded = conduct(&request, |done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     })?;
     bar.finish_and_clear();
     match concluded {
-        Conclusion::Finished(finished) => finish(&args, *finished),
+        Conclusion::Finished(finished) => finish(args, *finished),
         Conclusion::Interrupted(signal) => {
             anstream::eprintln!("boxproof: ended by {signal}; nothing is concluded");
             Ok(128 + signal as i32)

@@ -3,75 +3,117 @@
 use boxproof_cases::Case;
 use boxproof_probes::Outcome;
 
-use super::reason;
-use crate::execution::{Exit, Observation, Report, RunReport};
+use super::ending::{self, Seen};
+use crate::execution::{Exit, Report, RunReport};
+
+/// How an arm falls short of showing the act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shortfall {
+    /// The act or its policy was refused, or had no effect.
+    Refused(String),
+    /// The sandbox could not be built.
+    SetUp(String),
+    /// It did not end in time.
+    TimedOut,
+    /// Nobody saw what became of it.
+    Unseen(String),
+}
+
+impl Shortfall {
+    /// It, as a clause.
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Self::Refused(why) | Self::SetUp(why) | Self::Unseen(why) => why,
+            Self::TimedOut => "the act did not end in time",
+        }
+    }
+}
 
 /// The act happened and every oracle that watches for it has seen it.
-pub(super) fn shown(case: &Case, report: &Report) -> Result<(), String> {
-    ran(case, report, |run| attempted(run))?;
-    match report.oracles.iter().find(|reading| reading.positive != reading.holds) {
-        Some(reading) => {
-            Err(format!("the oracle `{}` saw nothing: {}", reading.oracle, reading.saw))
-        }
-        None => Ok(()),
-    }
+pub(super) fn shown(case: &Case, report: &Report) -> Result<(), Shortfall> {
+    complete(case, report)?;
+    report.runs.iter().try_for_each(|run| attempted(case, run))?;
+    let Some(blind) = report.oracles.iter().find(|reading| reading.positive != reading.holds)
+    else {
+        return Ok(());
+    };
+    let why = format!("the oracle `{}` saw nothing: {}", blind.oracle, blind.saw);
+    let executed = |run: &RunReport| ending::executed(case, run).is_ok();
+    let executed = case.act().is_probe() || report.runs.iter().all(executed);
+    Err(if executed { Shortfall::Refused(why) } else { Shortfall::Unseen(why) })
 }
 
 /// The act worked as the case says it does without a sandbox.
-pub(super) fn works(case: &Case, report: &Report) -> Result<(), String> {
-    ran(case, report, |run| {
-        attempted(run)?;
-        match &case.expect.exit {
-            Some(wanted) => reason::exit_fits(wanted, run),
-            None if run.observation == Observation::NotExpected && run.exit != Exit::Code(0) => {
-                Err(format!(
-                    "the act {}: {}",
-                    reason::ended(run),
-                    reason::excerpt(&run.stderr.text)
-                ))
-            }
-            None => Ok(()),
-        }
-    })?;
+pub(super) fn works(case: &Case, report: &Report) -> Result<(), Shortfall> {
+    complete(case, report)?;
+    for run in &report.runs {
+        attempted(case, run)?;
+        ended_well(case, run).map_err(Shortfall::Refused)?;
+    }
     match report.oracles.iter().find(|reading| !reading.holds) {
         Some(reading) => {
-            Err(format!("the oracle `{}` does not hold: {}", reading.oracle, reading.saw))
+            let why = format!("the oracle `{}` does not hold: {}", reading.oracle, reading.saw);
+            Err(Shortfall::Refused(why))
         }
         None => Ok(()),
     }
 }
 
-fn ran(
-    case: &Case,
-    report: &Report,
-    check: impl Fn(&RunReport) -> Result<(), String>,
-) -> Result<(), String> {
-    if report.runs.is_empty() {
-        return Err(format!("nothing of {} ran", case.id));
+fn ended_well(case: &Case, run: &RunReport) -> Result<(), String> {
+    match &case.expect.exit {
+        Some(wanted) => ending::exit_fits(wanted, run),
+        None if !case.act().is_probe() && run.exit != Exit::Code(0) => {
+            Err(format!("the act {}: {}", ending::ended(run), ending::excerpt(&run.stderr.text)))
+        }
+        None => Ok(()),
     }
-    report.runs.iter().try_for_each(check)
+}
+
+fn complete(case: &Case, report: &Report) -> Result<(), Shortfall> {
+    let missing = runs_missing(case, report).or_else(|| reading_missing(case, report));
+    missing.map_or(Ok(()), |why| Err(Shortfall::Unseen(why)))
+}
+
+/// What is wrong with the number of runs, if something is.
+pub(super) fn runs_missing(case: &Case, report: &Report) -> Option<String> {
+    let (ran, asked) = (report.runs.len(), u64::from(case.repeat) * u64::from(case.parallel));
+    (ran as u64 != asked).then(|| format!("{ran} of {asked} runs took place"))
+}
+
+/// Which oracle of the case was not read, if there is one.
+pub(super) fn reading_missing(case: &Case, report: &Report) -> Option<String> {
+    let read = |name: &str| report.oracles.iter().any(|reading| reading.oracle == name);
+    let mut asked = case.expect.oracle.iter().map(ToString::to_string);
+    asked.find(|name| !read(name)).map(|name| format!("the oracle `{name}` was not read"))
+}
+
+/// The sandbox was set up, took the policy and ended in time.
+pub(super) fn begun(run: &RunReport) -> Result<(), Shortfall> {
+    if let Some(why) = ending::setup_failed(run) {
+        return Err(Shortfall::SetUp(format!("the sandbox could not be set up: {why}")));
+    }
+    if let Some(why) = ending::declined(run) {
+        return Err(Shortfall::Refused(format!("the policy was refused: {why}")));
+    }
+    if run.exit == Exit::TimedOut {
+        return Err(Shortfall::TimedOut);
+    }
+    Ok(())
 }
 
 /// The act was really tried, and succeeded as far as the one who tried can tell.
-fn attempted(run: &RunReport) -> Result<(), String> {
-    if let Some(why) = reason::declined(run) {
-        return Err(format!("the policy was refused: {why}"));
-    }
-    if run.exit == Exit::TimedOut {
-        return Err("the act did not end in time".to_owned());
-    }
-    match &run.observation {
-        Observation::NotExpected => Ok(()),
-        Observation::Missing => Err(format!(
-            "the probe left no record; it {}: {}",
-            reason::ended(run),
-            reason::excerpt(&run.stderr.text)
-        )),
-        Observation::Untrusted(why) => Err(why.clone()),
-        Observation::Seen(record) => match &record.outcome {
-            Outcome::Succeeded => Ok(()),
-            Outcome::Refused { errno, call } => Err(format!("{call} failed with {errno}")),
-            Outcome::Killed { signal } => Err(format!("the attempt was killed by {signal}")),
-        },
+fn attempted(case: &Case, run: &RunReport) -> Result<(), Shortfall> {
+    begun(run)?;
+    match ending::seen(case, run) {
+        Seen::NotExpected => Ok(()),
+        Seen::Silence => Err(Shortfall::Unseen(ending::silence(run))),
+        Seen::Untrusted(why) => Err(Shortfall::Unseen(why)),
+        Seen::Outcome(Outcome::Succeeded) => Ok(()),
+        Seen::Outcome(Outcome::Refused { errno, call }) => {
+            Err(Shortfall::Refused(format!("{call} failed with {errno}")))
+        }
+        Seen::Outcome(Outcome::Killed { signal }) => {
+            Err(Shortfall::Refused(format!("the attempt was killed by {signal}")))
+        }
     }
 }

@@ -5,6 +5,8 @@ mod command;
 mod oracle;
 mod private_ns;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -25,7 +27,7 @@ pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
 use watch::{Verge, Watched, watch};
 
 use crate::backend::{Backend, Launch, LaunchContext, LaunchError, Spawn};
-use crate::execution::{Arm, ArmKind, Exit, Observation, Report, RunReport};
+use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
 use crate::sweep;
 use crate::sys;
 use crate::workspace::{Workspace, base_env};
@@ -80,8 +82,8 @@ fn attempt(
     let before = oracle::Before::look(case, &workspace, mounts)?;
     let mut runner = Runner { case, kind, backend, scene, state: 0 };
     let started = Instant::now();
-    let prelude = runner.prelude(&mut workspace)?;
-    let runs = match prelude {
+    let broken = runner.prelude(&mut workspace)?;
+    let runs = match broken {
         Some(_) => Vec::new(),
         None => runner.judged(&mut workspace)?,
     };
@@ -94,7 +96,7 @@ fn attempt(
     Ok(Report {
         nonce: workspace.nonce.clone(),
         runs: runs.into_iter().map(|streams| streams.report).collect(),
-        prelude,
+        broken,
         oracles: after.readings,
         tree: after.tree,
         appeared: after.appeared,
@@ -114,13 +116,13 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Every step but the last; the reason if one failed that must not.
-    fn prelude(&mut self, workspace: &mut Workspace) -> Result<Option<String>, Stop> {
+    /// Every step but the last, up to one that failed and must not.
+    fn prelude(&mut self, workspace: &mut Workspace) -> Result<Option<BrokenStep>, Stop> {
         let (_, prelude) = self.case.steps.split_last().ok_or("a case without steps".to_owned())?;
         for (at, step) in prelude.iter().enumerate() {
             let run = self.at_once(step, 1, workspace)?.swap_remove(0).report;
             if !step.may_fail && run.exit != Exit::Code(0) {
-                return Ok(Some(format!("step {} ended with {:?}", at + 1, run.exit)));
+                return Ok(Some(BrokenStep { number: at + 1, run }));
             }
         }
         Ok(None)
@@ -287,13 +289,12 @@ impl Runner<'_> {
         }
         sys::inherit_descriptors(&mut command, self.descriptors(workspace)?);
         let timeout = Duration::from_millis(self.case.timeout_ms);
-        let during = self.case.during.clone();
         let child = match command.spawn() {
             Ok(child) => child,
             Err(error) => return self.unspawnable(spawn, &error).map(Err),
         };
         let feed = feed.unwrap_or_default().into_bytes();
-        Watched::new(child, feed, timeout, &workspace.nonce, during)
+        Watched::new(child, feed, timeout, &workspace.nonce, &self.case.during)
             .map(Ok)
             .map_err(|error| Stop::Fault(format!("pipes: {error}")))
     }
@@ -355,17 +356,16 @@ fn step(argv: &[std::ffi::OsString], spawn: &Spawn) -> Result<(), String> {
     Err(format!("{}: {}: {said}", program.to_string_lossy(), output.status))
 }
 
-/// The native result at `path`, or what is wrong with it; none where none is due.
-fn read_result(path: Option<&PathBuf>) -> Option<Result<RunResult, String>> {
-    let text = std::fs::read(path?).map_err(|error| format!("there is no result: {error}"));
-    Some(text.and_then(|text| {
-        let result = serde_json::from_slice::<RunResult>(&text);
-        let result = result.map_err(|error| format!("the result cannot be read: {error}"))?;
-        match result.protocol {
-            protocol::PROTOCOL => Ok(result),
-            other => Err(format!("the result speaks protocol {other}")),
-        }
-    }))
+/// The native result at `path`, if there is to be one.
+fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
+    let Some(path) = path else { return Ok(None) };
+    let text = std::fs::read(path).map_err(|error| format!("no result was written: {error}"))?;
+    let result = serde_json::from_slice::<RunResult>(&text)
+        .map_err(|error| format!("the result is not of the protocol: {error}"))?;
+    match result.protocol {
+        protocol::PROTOCOL => Ok(Some(result)),
+        other => Err(format!("the result speaks protocol {other}")),
+    }
 }
 
 /// What the probe reported on these streams.
@@ -395,6 +395,7 @@ impl RunReport {
             observation: Observation::Missing,
             ready: false,
             result: None,
+            result_fault: None,
             special: None,
         }
     }

@@ -63,6 +63,8 @@ impl Before {
         runs: &[Streams],
         survivors: &[Survivor],
     ) -> After {
+        // What was sent last may have come after the last child ended.
+        workspace.listeners.collect();
         let readings =
             case.expect.oracle.iter().map(|o| self.read(o, workspace, runs, survivors)).collect();
         let now: BTreeMap<&str, _> =
@@ -72,7 +74,8 @@ impl Before {
         if !case.asks_for_survivors() {
             leaks.extend(survivors.iter().map(|s| format!("process {s} outlived the run")));
         }
-        leaks.extend(sweep::remove_residue(&workspace.nonce));
+        let residue = sweep::remove_residue(&workspace.nonce);
+        leaks.extend(residue.iter().map(|leak| workspace.neutral_text(leak)));
         leaks.extend(self.new_mounts());
         let (tree, appeared) = self.changes(&now, workspace);
         After { readings, tree, appeared, leaks }
@@ -84,8 +87,7 @@ impl Before {
         now: &BTreeMap<&str, BTreeMap<String, String>>,
         workspace: &Workspace,
     ) -> (BTreeMap<String, String>, Vec<String>) {
-        let neutral =
-            |text: &str| String::from_utf8_lossy(&workspace.neutral(text.as_bytes())).into_owned();
+        let neutral = |text: &str| workspace.neutral_text(text);
         let (mut tree, mut appeared) = (BTreeMap::new(), Vec::new());
         for (name, entries) in now {
             let before = self.trees.get(name);
@@ -213,8 +215,7 @@ fn content_of(content: &Content, workspace: &Workspace) -> (bool, String) {
     }
 }
 
-fn reached(listener: &str, workspace: &mut Workspace) -> (bool, String) {
-    workspace.listeners.collect();
+fn reached(listener: &str, workspace: &Workspace) -> (bool, String) {
     match workspace.listeners.get(listener) {
         None => (false, "there is no such listener".to_owned()),
         Some(listener) if listener.arrived == 0 => (false, "nothing arrived".to_owned()),
@@ -245,3 +246,6 @@ fn untouched(workspace: &mut Workspace) -> (bool, String) {
         (_, false) => (false, "it is dead".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,31 +57,24 @@ pub(super) fn read_streams(
     };
     // Who ran our act to its record was not refused or broken before it, whatever it prints.
     let ran = matches!(observation, Observation::Seen(_));
-    let special = code.filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &err));
-    let (result, fault) = match read_result(spawn.result.as_ref()) {
-        Some(Ok(result)) => (Some(result), None),
-        // Who was killed could not write one.
-        Some(Err(fault)) => (None, code.map(|_| Special::NoResult(fault))),
-        None => (None, None),
+    let own_out = Noise::strip(&spawn.noise.stdout, &without_records(&out));
+    let own_err = Noise::strip(&spawn.noise.stderr, &without_records(&err));
+    let special = code.filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &own_err));
+    let (result, result_fault) = match read_result(spawn.result.as_ref()) {
+        Ok(result) => (result, None),
+        Err(fault) => (None, Some(fault)),
     };
     let report = RunReport {
         exit,
-        stdout: stream(
-            &Noise::strip(&spawn.noise.stdout, &without_records(&out)),
-            workspace,
-            asked_out,
-        ),
-        stderr: stream(
-            &Noise::strip(&spawn.noise.stderr, &without_records(&err)),
-            workspace,
-            asked_err,
-        ),
+        stdout: stream(&own_out, workspace, asked_out),
+        stderr: stream(&own_err, workspace, asked_err),
         observation,
         ready: [&out, &err]
             .iter()
             .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),
         result,
-        special: special.or(fault),
+        result_fault,
+        special,
     };
     Streams { report, out, err }
 }

@@ -19,8 +19,8 @@ use crate::workspace::Listeners;
 
 /// The most bytes of a stream that are kept; the rest is read and dropped, so nobody blocks.
 const KEEP: usize = 16 << 20;
-/// How many reads empty the largest pipe that an ordinary user can make (1 MiB).
-const PIPE_READS: usize = 16;
+/// How many reads of 64 KiB empty a pipe of the largest size an ordinary user can make, 1 MiB.
+const READS: usize = 16;
 /// How often a child is looked at where the kernel cannot wake us, in milliseconds.
 const NO_WATCH_MS: u16 = 5;
 
@@ -35,7 +35,8 @@ pub(super) struct Watched {
     stderr: Option<ChildStderr>,
     deadline: Instant,
     nonce: String,
-    during: Vec<During>,
+    /// What is sent to whom, once the probe is ready.
+    during: Vec<(Signal, StopTarget)>,
     /// What it wrote to stdout.
     pub(super) out: Vec<u8>,
     /// What it wrote to stderr.
@@ -48,13 +49,13 @@ impl Watched {
     /// Takes over `child`, whose three streams are pipes (stdin at will), and feeds it `feed`.
     ///
     /// # Errors
-    /// When a pipe cannot be made non-blocking.
+    /// When a pipe cannot be made non-blocking, or a signal of `during` does not exist.
     pub(super) fn new(
         mut child: Child,
         feed: Vec<u8>,
         timeout: Duration,
         nonce: &str,
-        during: Vec<During>,
+        during: &[During],
     ) -> io::Result<Self> {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -75,7 +76,7 @@ impl Watched {
             stderr,
             deadline: Instant::now() + timeout,
             nonce: nonce.to_owned(),
-            during,
+            during: during.iter().map(stimulus).collect::<io::Result<_>>()?,
             out: Vec::new(),
             err: Vec::new(),
             exit: None,
@@ -139,10 +140,9 @@ impl Watched {
         if !both.iter().any(|text| !boxproof_probes::events(&self.nonce, text).is_empty()) {
             return;
         }
-        for event in std::mem::take(&mut self.during) {
-            let Ok(signal) = format!("SIG{}", event.signal).parse::<Signal>() else { continue };
+        for (signal, to) in std::mem::take(&mut self.during) {
             // ESRCH means it is over already, which the exit will tell.
-            let _ = match event.to {
+            let _ = match to {
                 StopTarget::Backend => kill(self.pid(), signal),
                 StopTarget::Group => killpg(self.pid(), signal),
             };
@@ -157,6 +157,12 @@ impl Watched {
     }
 }
 
+fn stimulus(during: &During) -> io::Result<(Signal, StopTarget)> {
+    let signal = format!("SIG{}", during.signal).parse::<Signal>();
+    let signal = signal.map_err(|_| io::Error::other(format!("no signal {}", during.signal)))?;
+    Ok((signal, during.to))
+}
+
 fn pid_of(child: &Child) -> Pid {
     Pid::from_raw(child.id().cast_signed())
 }
@@ -169,11 +175,11 @@ fn exit_of(status: std::process::ExitStatus) -> Exit {
     }
 }
 
-/// Reads what is there, but no more than a pipe can hold: who writes without end must not keep us
-/// from the clock. A pipe at its end is closed.
+/// Reads what is there, but at most what fits into the largest pipe, so that a writer who never
+/// pauses keeps nobody from the clock; a pipe at its end is closed.
 fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>) {
     let mut buffer = [0; 64 << 10];
-    for _ in 0..PIPE_READS {
+    for _ in 0..READS {
         let Some(open) = pipe else { return };
         match open.read(&mut buffer) {
             Ok(0) => *pipe = None,
@@ -250,37 +256,4 @@ fn timeout(until: Instant, unwatched: bool) -> PollTimeout {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A stream that never runs dry, and never should be asked to.
-    struct Endless(usize);
-
-    impl Read for Endless {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.0 += 1;
-            assert!(self.0 < 1000, "nobody looks at the clock any more");
-            buffer.fill(b'y');
-            Ok(buffer.len())
-        }
-    }
-
-    #[test]
-    fn a_stream_without_end_is_left_after_a_pipe_full() {
-        let (mut pipe, mut kept) = (Some(Endless(0)), Vec::new());
-        drain(&mut pipe, &mut kept);
-        assert_eq!(kept.len(), 1 << 20);
-        for _ in 0..32 {
-            drain(&mut pipe, &mut kept);
-        }
-        assert_eq!(kept.len(), KEEP);
-        assert!(pipe.is_some(), "it is read on, so that nobody blocks");
-    }
-
-    #[test]
-    fn a_stream_that_ends_is_closed() {
-        let (mut pipe, mut kept) = (Some(&b"all"[..]), Vec::new());
-        drain(&mut pipe, &mut kept);
-        assert_eq!((kept.as_slice(), pipe), (&b"all"[..], None));
-    }
-}
+mod tests;

@@ -33,7 +33,8 @@ pub struct Snapshot(BTreeMap<String, Facts>);
 impl Snapshot {
     /// Looks at `path` without following a link at its end.
     pub fn take(path: &Path) -> Self {
-        let walk = WalkDir::new(path).follow_links(false).sort_by_file_name();
+        // Not even the first link is followed: one that dangles is something, too.
+        let walk = WalkDir::new(path).follow_root_links(false).sort_by_file_name();
         let facts = walk.into_iter().flatten().filter_map(|entry| {
             let below = entry.path().strip_prefix(path).unwrap_or(entry.path());
             Some((below.to_string_lossy().into_owned(), Facts::of(entry.path())?))
@@ -167,6 +168,24 @@ mod tests {
         act(&file);
         let difference = before.difference(&Snapshot::take(&file)).unwrap();
         assert!(difference.contains(words), "{difference}");
+    }
+
+    #[rstest]
+    #[case("folder")]
+    #[case("absent")]
+    fn a_link_is_a_link_whatever_it_leads_to(#[case] target: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("folder")).unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let before = Snapshot::take(&link);
+        assert!(!before.is_absent());
+        fs::write(folder.path().join("folder/new"), "").unwrap();
+        assert_eq!(before.difference(&Snapshot::take(&link)), None, "what is behind it is apart");
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("other", &link).unwrap();
+        let difference = before.difference(&Snapshot::take(&link)).unwrap();
+        assert!(difference.contains("a link to other"), "{difference}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -12,6 +13,11 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 
 /// The hidden verb under which the program is a victim.
 pub const VERB: &str = "__victim";
+
+/// What a victim says when it is asked; no signal has this number.
+const ANSWER: u8 = u8::MAX;
+/// How long a victim may take to answer, in milliseconds.
+const PATIENCE_MS: u16 = 10_000;
 
 /// A running victim. Dropping it ends it.
 #[derive(Debug)]
@@ -41,7 +47,9 @@ impl Victim {
         };
         log.read_exact(&mut [0; 1])?;
         fcntl(log.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        Ok(Self { child, log, felt: Vec::new() })
+        let victim = Self { child, log, felt: Vec::new() };
+        victim.fall_asleep();
+        Ok(victim)
     }
 
     /// Its process id.
@@ -53,31 +61,65 @@ impl Victim {
     pub fn felt(&mut self) -> (Vec<String>, bool) {
         // Anything it was told to write has been written by now, or it is still going to: ask.
         let _ = self.child.stdin.as_mut().map(|stdin| stdin.write_all(b"?"));
-        self.read_answer();
+        let answered = self.read_answer();
         let words = self.felt.iter().map(|number| match number {
             0 => "a stop or a tracer".to_owned(),
             number => Signal::try_from(i32::from(*number))
                 .map_or_else(|_| format!("signal {number}"), |signal| signal.to_string()),
         });
-        (words.collect(), matches!(self.child.try_wait(), Ok(None)))
+        let mut words: Vec<String> = words.collect();
+        let runs = matches!(self.child.try_wait(), Ok(None));
+        if runs && !answered {
+            // Held where it is: a stop that nobody has ended, or a tracer that is still there.
+            words.push("something that keeps it from answering".to_owned());
+        }
+        (words, runs)
     }
 
-    /// Reads up to the answer to our question, or to its end; at most a second.
-    fn read_answer(&mut self) {
+    /// Reads up to the answer to our question, or to its end; whether there was an answer.
+    fn read_answer(&mut self) -> bool {
         let mut byte = [0; 1];
         loop {
             match self.log.read(&mut byte) {
-                Ok(0) => return,
-                Ok(_) if byte[0] == b'?' => return,
+                Ok(0) => {
+                    // It is about to be dead, if it is not yet.
+                    let _ = self.child.wait();
+                    return false;
+                }
+                Ok(_) if byte[0] == ANSWER => return true,
                 Ok(_) => self.felt.push(byte[0]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let mut ready = [PollFd::new(self.log.as_fd(), PollFlags::POLLIN)];
-                    if !matches!(poll(&mut ready, PollTimeout::from(1000u16)), Ok(1..)) {
-                        return;
+                    if !matches!(poll(&mut ready, self.patience()), Ok(1..)) {
+                        return false;
                     }
                 }
-                Err(_) => return,
+                Err(_) => return false,
             }
+        }
+    }
+}
+
+impl Victim {
+    /// Waits until it sleeps: only there a tracer wakes it.
+    fn fall_asleep(&self) {
+        let until = Instant::now() + Duration::from_millis(PATIENCE_MS.into());
+        while self.state() == Some('R') && Instant::now() < until {
+            std::thread::yield_now();
+        }
+    }
+
+    /// The kernel's letter for what it does.
+    fn state(&self) -> Option<char> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
+
+    /// None for one that is stopped: it will not answer. Much for one that must be scheduled.
+    fn patience(&self) -> PollTimeout {
+        match self.state() {
+            Some('T' | 't') => PollTimeout::ZERO,
+            _ => PollTimeout::from(PATIENCE_MS),
         }
     }
 }
@@ -120,13 +162,13 @@ fn feel(all: &SigSet) -> nix::Result<()> {
         }
         // Signals first: an answer stands for everything felt before the question.
         while let Some(signal) = signals.read_signal()? {
-            tell(u8::try_from(signal.ssi_signo).unwrap_or(u8::MAX))?;
+            tell(u8::try_from(signal.ssi_signo).unwrap_or(ANSWER - 1))?;
         }
         let mut asked = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
         if poll(&mut asked, PollTimeout::ZERO)? > 0 {
             match nix::unistd::read(stdin.as_fd(), &mut [0; 1])? {
                 0 => return Ok(()),
-                _ => tell(b'?')?,
+                _ => tell(ANSWER)?,
             }
         }
     }

@@ -91,6 +91,18 @@ fn gaps_and_missing_backends_are_named() {
 }
 
 #[test]
+fn what_a_filter_left_out_is_no_gap_of_a_claim() {
+    let runs = examples().remove("green").unwrap();
+    let mut filtered = runs.clone();
+    let claims = [("tty.none".to_owned(), "enforced".to_owned())];
+    filtered[0].header.backends[0].claims.extend(claims.clone());
+    let unjudged = |runs: &[Run]| page(runs).matches("? not judged here").count();
+    assert_eq!(unjudged(&filtered), unjudged(&runs) + 1);
+    filtered[0].header.selection.filters = vec!["fs".to_owned()];
+    assert_eq!(unjudged(&filtered), 0);
+}
+
+#[test]
 fn hashes_of_corpus_and_backends_are_whole() {
     for (_, runs) in examples() {
         let page = page(&runs);

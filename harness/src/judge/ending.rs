@@ -1,0 +1,228 @@
+//! Reading how a run ended: records, exits, signals, refusals, and the reason a tool gives in
+//! words.
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Act, Control, ExitExpect};
+use boxproof_cases::protocol::ErrorKind;
+use boxproof_cases::protocol::exit::{NOT_FOUND, REFUSED, SIGNAL_BASE};
+use boxproof_probes::Outcome;
+use nix::errno::Errno;
+use nix::sys::signal::Signal;
+
+use super::reason::{Finding, Reason};
+use crate::backend::Special;
+use crate::execution::{BrokenStep, Exit, Observation, RunReport};
+
+/// Shell codes for a program that was never executed.
+const NOT_EXECUTED: [i32; 2] = [REFUSED, NOT_FOUND];
+/// The most characters of a stream that a message quotes.
+const EXCERPT: usize = 120;
+
+/// What there is to go by of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Seen<'a> {
+    /// The act is no probe: only oracles, exit and words tell.
+    NotExpected,
+    /// A probe that said nothing.
+    Silence,
+    /// Somebody said something in the probe's name.
+    Untrusted(String),
+    /// What the probe saw.
+    Outcome(&'a Outcome),
+}
+
+/// What `run` shows of the act of `case`. Only a probe's own record speaks for it.
+pub(super) fn seen<'a>(case: &Case, run: &'a RunReport) -> Seen<'a> {
+    let Act::Probe { probe, .. } = case.act() else { return Seen::NotExpected };
+    match &run.observation {
+        Observation::NotExpected | Observation::Missing => Seen::Silence,
+        Observation::Untrusted(why) => Seen::Untrusted(why.clone()),
+        Observation::Seen(record) if record.probe != *probe => {
+            Seen::Untrusted(format!("the record is one of `{}`, not of `{probe}`", record.probe))
+        }
+        Observation::Seen(record) => Seen::Outcome(&record.outcome),
+    }
+}
+
+/// That the probe said nothing, as a clause.
+pub(super) fn silence(run: &RunReport) -> String {
+    let said = excerpt(&run.stderr.text);
+    format!("the probe left no record; the run {}: {said}", ended(run))
+}
+
+/// Why the sandbox could not be built, if it could not: neither a refusal nor a denial.
+pub(super) fn setup_failed(run: &RunReport) -> Option<String> {
+    match &run.special {
+        Some(Special::SetupFailed(why)) => Some(why.clone()),
+        _ => not_started(run, |kind| kind == ErrorKind::Setup),
+    }
+}
+
+/// Why the backend declined the policy, if it did.
+pub(super) fn declined(run: &RunReport) -> Option<String> {
+    match &run.special {
+        Some(Special::Refused(why)) => Some(why.clone()),
+        _ => not_started(run, |kind| {
+            use ErrorKind::{InvalidRequest, Unavailable, Unsupported};
+            matches!(kind, InvalidRequest | Unsupported | Unavailable)
+        }),
+    }
+}
+
+/// What a native result says of a command that was not started for such a reason.
+fn not_started(run: &RunReport, reason: impl Fn(ErrorKind) -> bool) -> Option<String> {
+    let result = run.result.as_ref().filter(|result| !result.started)?;
+    let error = result.error.as_ref().filter(|error| reason(error.kind))?;
+    Some(error.message.clone())
+}
+
+/// How the run ended, as a clause.
+pub(super) fn ended(run: &RunReport) -> String {
+    match &run.exit {
+        Exit::Code(code) => format!("exited with {code}"),
+        Exit::Signal(number) => format!("was killed by {}", signal_name(*number)),
+        Exit::TimedOut => "did not end in time".to_owned(),
+        Exit::Refused => "was refused".to_owned(),
+    }
+}
+
+fn signal_name(number: i32) -> String {
+    Signal::try_from(number).map_or_else(|_| format!("signal {number}"), |s| s.to_string())
+}
+
+/// How an earlier step failed, as a clause.
+pub(super) fn broken(step: &BrokenStep) -> String {
+    let said = excerpt(&step.run.stderr.text);
+    format!("step {} {}: {said}", step.number, ended(&step.run))
+}
+
+/// How the control ended, to stand after "instead of".
+pub(super) fn would_have(control: &RunReport) -> String {
+    match &control.exit {
+        Exit::Code(code) => format!("exit {code}"),
+        Exit::Signal(number) => signal_name(*number),
+        Exit::TimedOut | Exit::Refused => ended(control),
+    }
+}
+
+/// Whether `run` ended like its control: signal n is 128+n, unless a native result names the
+/// signal and the control died of none.
+pub(super) fn same_exit(case: &Case, control: &RunReport, run: &RunReport) -> bool {
+    let named = run.result.as_ref().is_some_and(|result| result.signal.is_some());
+    // Only a bare control shows the signal itself; a private namespace ends with 128+n.
+    if named && case.control == Control::Host && !matches!(control.exit, Exit::Signal(_)) {
+        return false;
+    }
+    code_of(control).is_some() && code_of(control) == code_of(run)
+}
+
+/// The exit as a shell would put it.
+fn code_of(run: &RunReport) -> Option<i32> {
+    match run.exit {
+        Exit::Code(code) => Some(code),
+        Exit::Signal(number) => Some(SIGNAL_BASE + number),
+        Exit::TimedOut | Exit::Refused => None,
+    }
+}
+
+/// Whether `run` ended as `wanted`.
+pub(super) fn exit_fits(wanted: &ExitExpect, run: &RunReport) -> Result<(), String> {
+    let code = code_of(run);
+    let fits = match wanted {
+        ExitExpect::Code(wanted) => code == Some(*wanted),
+        ExitExpect::Nonzero => code.is_some_and(|code| code != 0),
+        ExitExpect::Signal(name) => {
+            let number = format!("SIG{name}").parse::<Signal>().map(|signal| signal as i32).ok();
+            let named = run.result.as_ref().and_then(|result| result.signal);
+            match named {
+                Some(_) => named == number,
+                None => code.is_some() && code == number.map(|n| SIGNAL_BASE + n),
+            }
+        }
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(format!("it {} instead of {wanted}: {}", ended(run), excerpt(&run.stderr.text)))
+}
+
+/// Whether the command was executed, as far as a shell's exit code tells; where the case names
+/// that very code, it is an answer like any other.
+pub(super) fn executed(case: &Case, run: &RunReport) -> Result<(), Finding> {
+    match run.exit {
+        Exit::Code(code)
+            if NOT_EXECUTED.contains(&code) && case.expect.exit != Some(ExitExpect::Code(code)) =>
+        {
+            let message = format!("exit {code}: {}", excerpt(&run.stderr.text));
+            Err(Finding::inconclusive(Reason::NotExecuted, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether an act without an observation says in words that it failed for one of `errnos`.
+pub(super) fn told(case: &Case, errnos: &[String], run: &RunReport) -> Result<(), Finding> {
+    if run.exit == Exit::Code(0) {
+        return Err(Finding::contract(
+            Reason::NotRefused,
+            "the act exits with 0 although nothing happened: a refusal is promised",
+        ));
+    }
+    executed(case, run)?;
+    let mut messages = errnos.iter().filter_map(|name| message(name));
+    if messages.any(|text| run.stderr.text.contains(&text)) {
+        return Ok(());
+    }
+    let message = format!(
+        "it {} without naming {}: {}",
+        ended(run),
+        errnos.join(" or "),
+        excerpt(&run.stderr.text)
+    );
+    Err(Finding::inconclusive(Reason::NoReason, message))
+}
+
+/// What the C library says for the errno called `name`, in the locale that every act has.
+fn message(name: &str) -> Option<String> {
+    // The kernel's numbers are dense; asking each for its name needs no table of our own.
+    let number = (1..=133).find(|number| format!("{:?}", Errno::from_raw(*number)) == name)?;
+    let text = std::io::Error::from_raw_os_error(number).to_string();
+    text.split(" (os error").next().map(str::to_owned)
+}
+
+/// Where a native result is missing, or contradicts itself or the process's exit.
+pub(super) fn contradiction(run: &RunReport) -> Option<String> {
+    if let (Some(why), Exit::Code(_)) = (&run.result_fault, &run.exit) {
+        return Some(why.clone());
+    }
+    let result = run.result.as_ref()?;
+    if result.success && result.exit_code != Some(0) {
+        return Some("the result says success without an exit code of 0".to_owned());
+    }
+    let failed = |kind| result.error.as_ref().is_some_and(|error| error.kind == kind);
+    if result.interrupted_by.is_some() || result.timed_out || failed(ErrorKind::Wait) {
+        // The command's end was not its own, or nobody saw it.
+        return None;
+    }
+    let promised = match (result.started, result.exit_code, result.signal) {
+        (true, Some(code), None) => vec![code],
+        (true, None, Some(number)) => vec![SIGNAL_BASE + number],
+        (false, None, None) if failed(ErrorKind::Spawn) => NOT_EXECUTED.to_vec(),
+        (false, None, None) => vec![REFUSED],
+        _ => return Some("the result fits neither an exit, a signal nor a refusal".to_owned()),
+    };
+    if code_of(run).is_some_and(|code| promised.contains(&code)) {
+        return None;
+    }
+    let promised: Vec<_> = promised.iter().map(ToString::to_string).collect();
+    Some(format!("the result says {}, but the backend {}", promised.join(" or "), ended(run)))
+}
+
+/// The start of `text`, on one line.
+pub(super) fn excerpt(text: &str) -> String {
+    let line = text.trim().replace('\n', " | ");
+    match line.char_indices().nth(EXCERPT) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

@@ -1,0 +1,243 @@
+//! Every verdict and every reason of the judge, each from the smallest case that has it.
+
+use std::collections::BTreeSet;
+
+use boxproof_cases::protocol::{Blocked, ErrorKind, Stage};
+use boxproof_reports::{TwinState, Verdict};
+
+use super::*;
+use crate::backend::Special;
+use crate::judge::{Reason, judge};
+
+/// A case, what is spoilt in the execution that passes it, and what the judge then says.
+struct Row(&'static str, String, fn(&mut Execution), Verdict, Option<Reason>);
+
+fn row(
+    name: &'static str,
+    case: &str,
+    spoil: fn(&mut Execution),
+    verdict: Verdict,
+    reason: Reason,
+) -> Row {
+    Row(name, case.to_owned(), spoil, verdict, Some(reason))
+}
+
+fn pass(name: &'static str, case: &str, spoil: fn(&mut Execution)) -> Row {
+    Row(name, case.to_owned(), spoil, Verdict::Pass, None)
+}
+
+fn with(case: &str, line: &str) -> String {
+    format!("{case}{line}\n")
+}
+
+fn expecting(case: &str, more: &str) -> String {
+    case.replace(", oracle: [", &format!(", {more}, oracle: ["))
+}
+
+#[rustfmt::skip] // One line a row.
+fn passes() -> Vec<Row> {
+    vec![
+        pass("a denial by its errno", DENIED, |_| {}),
+        pass("a denial by its signal", DENIED, |e| { saw(e, killed("SIGSYS")); first(e).exit = Exit::Code(159) }),
+        pass("a denial in the tool's words", TOLD, |_| {}),
+        pass("a denial by an exit the case names", &expecting(TOLD, "exit: 126"), |e| first(e).exit = Exit::Code(126)),
+        pass("an effect that stays inside", CONTAINED, |_| {}),
+        pass("a refusal where containment is enough", CONTAINED, |e| { saw(e, refusal("EACCES")); first(e).exit = Exit::Code(1) }),
+        pass("a tool that ends like its control", TOOL_CONTAINED, |_| {}),
+        pass("a tool that names a refusal", TOOL_CONTAINED, |e| { first(e).exit = Exit::Code(2); first(e).stderr = text("Operation not permitted") }),
+        pass("a policy declined by a native result", REFUSED, |_| {}),
+        pass("a policy declined as the manifest says", REFUSED, |e| { first(e).result = None; first(e).special = Some(Special::Refused("no".into())) }),
+        pass("an act that works", ALLOWED, |_| {}),
+        pass("a tool that works", TOOL, |_| {}),
+        pass("nobody left", SURVIVORS, |_| {}),
+        pass("what an act leaves by itself", DENIED, |e| for arm in [&mut e.control, &mut e.twin] { super::arm(arm).leaks.push("/tmp/$NONCE was left behind".into()) }),
+        pass("no twin to be had", DENIED, |e| e.twin = Some(Arm::Inexpressible("no such flag".into()))),
+        pass("no control needed", &with(&expecting(TOOL, "exit: 127"), "control: {none: there is no such program}"), |e| { e.control = None; first(e).exit = Exit::Code(127) }),
+        pass("a signal as a shell shows it", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(9); first(e).exit = Exit::Code(137) }),
+        pass("a code that is a signal's", &expecting(TOOL, "exit: 137"), |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(9); first(e).exit = Exit::Code(137) }),
+        pass("a signal a native result names", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(9); first(e).exit = Exit::Code(137); first(e).result = Some(result(None, Some(9))) }),
+        pass("a rule where there is no explanation to be had", &expecting(DENIED, "rule: a"), |_| {}),
+        pass("an exit that is not compared", &TOOL.replace("{exists: f}]", "{exists: f}], compare: [stdout]"), |e| first(e).exit = Exit::Code(3)),
+        pass("what an early end leaves unsaid", DENIED, |e| { first(e).result = Some(result(None, None)); first(e).result.as_mut().unwrap().timed_out = true }),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
+fn failures() -> Vec<Row> {
+    use Verdict::{Contract, Leak, OverBlock, UnderBlock};
+    vec![
+        row("the effect happened", DENIED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
+        row("the effect happened although the probe denies it", CONTAINED, |e| { flip(confined(e)); saw(e, refusal("EROFS")) }, UnderBlock, Reason::Oracle),
+        row("the effect of a declined policy happened", REFUSED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
+        row("somebody is left", SURVIVORS, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
+        row("it happened, seen without a control", DENIED, |e| { flip(confined(e)); arm(&mut e.control).runs.clear() }, UnderBlock, Reason::Oracle),
+        row("it happened before a step failed", DENIED, |e| { flip(confined(e)); broke(confined(e), |_| {}) }, UnderBlock, Reason::Oracle),
+        row("it happened before time was up", DENIED, |e| { flip(confined(e)); first(e).exit = Exit::TimedOut }, UnderBlock, Reason::Oracle),
+        row("something is left", DENIED, |e| confined(e).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
+        row("something is left of the twin", DENIED, |e| arm(&mut e.twin).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
+        row("a file the act does not make", DENIED, |e| confined(e).appeared.push("$WS/.stub".into()), Leak, Reason::Residue),
+        row("the policy is declined, the act allowed", ALLOWED, |e| { first(e).result = Some(not_started(ErrorKind::Unsupported)); first(e).exit = Exit::Code(126) }, OverBlock, Reason::PolicyRefused),
+        row("an allowed act is refused", ALLOWED, |e| saw(e, refusal("EPERM")), OverBlock, Reason::Refused),
+        row("an allowed act is killed", ALLOWED, |e| saw(e, killed("SIGSYS")), OverBlock, Reason::Refused),
+        row("an allowed tool fails", TOOL, |e| first(e).exit = Exit::Code(1), OverBlock, Reason::Exit),
+        row("an allowed tool is not found", TOOL, |e| first(e).exit = Exit::Code(127), OverBlock, Reason::Exit),
+        row("an allowed tool fails although 0 is promised", &expecting(TOOL, "exit: 0"), |e| first(e).exit = Exit::Code(1), OverBlock, Reason::Exit),
+        row("an allowed tool fails without a control", &with(TOOL, "control: {none: it cannot be had}"), |e| { e.control = None; first(e).exit = Exit::Code(1) }, OverBlock, Reason::Exit),
+        row("what an allowed act makes is not there", ALLOWED, |e| flip(confined(e)), OverBlock, Reason::Oracle),
+        row("the twin is refused", DENIED, |e| outcome_of(&mut arm(&mut e.twin).runs[0], refusal("EROFS")), OverBlock, Reason::Twin),
+        row("the twin is declined", DENIED, |e| arm(&mut e.twin).runs[0].special = Some(Special::Refused("no".into())), OverBlock, Reason::Twin),
+        row("the twin has no effect", DENIED, |e| flip(arm(&mut e.twin)), OverBlock, Reason::Twin),
+        row("a step of an allowed act is declined", ALLOWED, |e| broke(confined(e), decline), OverBlock, Reason::PolicyRefused),
+        row("a step of the twin is declined", DENIED, |e| broke(arm(&mut e.twin), decline), OverBlock, Reason::Twin),
+        row("a step of a denied act is declined", DENIED, |e| broke(confined(e), decline), Contract, Reason::PolicyRefused),
+        row("the policy is declined, the act denied", DENIED, |e| first(e).special = Some(Special::Refused("no".into())), Contract, Reason::PolicyRefused),
+        row("a denied act reports success", DENIED, |e| { saw(e, Outcome::Succeeded); first(e).exit = Exit::Code(0) }, Contract, Reason::NotRefused),
+        row("a denied tool reports success", TOLD, |e| first(e).exit = Exit::Code(0), Contract, Reason::NotRefused),
+        row("the policy is not declined", REFUSED, |e| *first(e) = succeeded(&case(REFUSED)), Contract, Reason::NotRefused),
+        row("declined, and done all the same", REFUSED, |e| first(e).observation = seen(&case(REFUSED), refusal("EROFS")), Contract, Reason::NotRefused),
+        row("declined, and under way all the same", REFUSED, |e| first(e).ready = true, Contract, Reason::NotRefused),
+        row("an allowed act is cut short", ALLOWED, |e| { first(e).ready = true; first(e).observation = Observation::Missing }, Contract, Reason::CutShort),
+        row("the right errno, another exit", &expecting(DENIED, "exit: 1"), |e| first(e).exit = Exit::Code(2), Contract, Reason::Exit),
+        row("the right errno, exit 0", DENIED, |e| first(e).exit = Exit::Code(0), Contract, Reason::Exit),
+        row("a failure that is promised looks different", &expecting(TOOL, "exit: 7"), |e| { arm(&mut e.control).runs[0].exit = Exit::Code(7); first(e).exit = Exit::Code(8) }, Contract, Reason::Exit),
+        row("a failure looks different from the control's", &with(&TOOL.replace("echo y > f", "exit 7").replace("allowed: {}", "allowed: {}, exit: nonzero, compare: [exit]"), ""), |e| { arm(&mut e.control).runs[0].exit = Exit::Code(7); first(e).exit = Exit::Code(0) }, Contract, Reason::Exit),
+        row("another signal than the one a result names", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(9); first(e).exit = Exit::Code(137); first(e).result = Some(result(None, Some(15))) }, Contract, Reason::Exit),
+        row("a stream lacks a text", &expecting(DENIED, "stderr: {contains: [why]}"), |_| {}, Contract, Reason::Stream),
+        row("a stream holds a text", &expecting(DENIED, "stdout: {lacks: [why]}"), |e| first(e).stdout.found.push("why".into()), Contract, Reason::Stream),
+        row("no rule is named", &expecting(DENIED, "rule: a"), |e| first(e).result = Some(result(Some(1), None)), Contract, Reason::Rule),
+        row("another rule is named", &expecting(DENIED, "rule: a"), |e| { first(e).result = Some(result(Some(1), None)); first(e).result.as_mut().unwrap().blocked = Some(blocked("b")) }, Contract, Reason::Rule),
+        row("the result tells another exit", DENIED, |e| first(e).result = Some(result(Some(2), None)), Contract, Reason::Result),
+        row("the result tells of a signal, the exit of none", DENIED, |e| first(e).result = Some(result(None, Some(9))), Contract, Reason::Result),
+        row("the result claims success", DENIED, |e| { first(e).result = Some(result(Some(1), None)); first(e).result.as_mut().unwrap().success = true }, Contract, Reason::Result),
+        row("the result tells no end", DENIED, |e| first(e).result = Some(result(None, None)), Contract, Reason::Result),
+        row("a refusal looks like another exit", REFUSED, |e| first(e).exit = Exit::Code(1), Contract, Reason::Result),
+        row("a native backend leaves no result", DENIED, |e| first(e).result_fault = Some("no result".into()), Contract, Reason::Result),
+        row("stdout differs", TOOL, |e| first(e).stdout = text("other"), Contract, Reason::Stdout),
+        row("a file differs", TOOL, |e| { confined(e).tree.insert("$WS/f".into(), "0600".into()); }, Contract, Reason::Tree),
+        row("a file is missing", TOOL, |e| confined(e).tree.clear(), Contract, Reason::Tree),
+        row("a file that the act removes is there", TOOL, |e| { confined(e).tree.insert("$WS/old".into(), "0644".into()); }, Contract, Reason::Tree),
+        row("an allowed act touches what it must not", "fixture: {g: x}\nact: {probe: write, path: f, text: y}\nexpect: {allowed: {}, oracle: [{unchanged: g}]}\n", |e| { confined(e).oracles[0].holds = false; arm(&mut e.control).oracles[0].holds = true }, Contract, Reason::Oracle),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
+fn unlearnt() -> Vec<Row> {
+    use Verdict::{Error, Inconclusive, Unsupported};
+    vec![
+        row("the control is refused", DENIED, |e| outcome_of(&mut arm(&mut e.control).runs[0], refusal("EACCES")), Inconclusive, Reason::ControlFailed),
+        row("the control has no effect", DENIED, |e| flip(arm(&mut e.control)), Inconclusive, Reason::ControlFailed),
+        row("the control was not prepared", DENIED, |e| broke(arm(&mut e.control), |_| {}), Inconclusive, Reason::ControlFailed),
+        row("the control of an allowed act fails", TOOL, |e| { arm(&mut e.control).runs[0].exit = Exit::Code(1); first(e).exit = Exit::Code(1) }, Inconclusive, Reason::ControlFailed),
+        row("the control is silent", DENIED, |e| arm(&mut e.control).runs[0].observation = Observation::Missing, Inconclusive, Reason::ControlFailed),
+        row("the control takes too long", DENIED, |e| arm(&mut e.control).runs[0].exit = Exit::TimedOut, Inconclusive, Reason::ControlFailed),
+        row("the control's oracle was not read", DENIED, |e| arm(&mut e.control).oracles.clear(), Inconclusive, Reason::ControlFailed),
+        row("the control ran less often", &with(DENIED, "repeat: 2"), |e| drop(arm(&mut e.control).runs.pop()), Inconclusive, Reason::ControlFailed),
+        row("a step fails", DENIED, |e| broke(confined(e), |_| {}), Inconclusive, Reason::StepFailed),
+        row("time is up", DENIED, |e| first(e).exit = Exit::TimedOut, Inconclusive, Reason::TimedOut),
+        row("time is up, and what was ended by force lives on", SURVIVORS, |e| { flip(confined(e)); first(e).exit = Exit::TimedOut }, Inconclusive, Reason::TimedOut),
+        row("time is up, and a process is left by that", DENIED, |e| { confined(e).leaks.push("process 7".into()); confined(e).appeared.push("$WS/g".into()); first(e).exit = Exit::TimedOut }, Inconclusive, Reason::TimedOut),
+        row("another errno", DENIED, |e| saw(e, refusal("EACCES")), Inconclusive, Reason::WrongErrno),
+        row("nothing there", CONTAINED, |e| saw(e, refusal("ENOENT")), Inconclusive, Reason::WrongErrno),
+        row("another signal", DENIED, |e| saw(e, killed("SIGKILL")), Inconclusive, Reason::WrongSignal),
+        row("no record", DENIED, |e| first(e).observation = Observation::Missing, Inconclusive, Reason::NoRecord),
+        row("a denied act is cut short", DENIED, |e| { first(e).ready = true; first(e).observation = Observation::Missing }, Inconclusive, Reason::NoRecord),
+        row("a probe as if it were none", DENIED, |e| first(e).observation = Observation::NotExpected, Inconclusive, Reason::NoRecord),
+        row("two records", DENIED, |e| first(e).observation = Observation::Untrusted("two".into()), Inconclusive, Reason::UntrustedRecord),
+        row("a record of another probe", DENIED, |e| { let Observation::Seen(record) = &mut first(e).observation else { panic!() }; record.probe = "stat".into() }, Inconclusive, Reason::UntrustedRecord),
+        row("a tool that was not executed", TOLD, |e| first(e).exit = Exit::Code(127), Inconclusive, Reason::NotExecuted),
+        row("a contained tool that was not executed", TOOL_CONTAINED, |e| { for arm in [&mut e.control, &mut e.confined] { super::arm(arm).runs[0].exit = Exit::Code(127) } }, Inconclusive, Reason::NotExecuted),
+        row("a tool that gives no reason", TOLD, |e| first(e).stderr = text("sh: f: No such file or directory"), Inconclusive, Reason::NoReason),
+        row("nothing ran", DENIED, |e| confined(e).runs.clear(), Inconclusive, Reason::NothingRan),
+        row("one of two ran", &with(DENIED, "parallel: 2"), |e| drop(confined(e).runs.pop()), Inconclusive, Reason::NothingRan),
+        row("a step of the twin fails", DENIED, |e| broke(arm(&mut e.twin), |_| {}), Inconclusive, Reason::TwinFailed),
+        row("a step of the twin takes too long", DENIED, |e| broke(arm(&mut e.twin), |run| run.exit = Exit::TimedOut), Inconclusive, Reason::TwinTimedOut),
+        row("a step takes too long", DENIED, |e| { broke(confined(e), |run| run.exit = Exit::TimedOut); confined(e).leaks.push("process 7".into()) }, Inconclusive, Reason::TimedOut),
+        row("a step whose policy is declined, as the last one should be", REFUSED, |e| broke(confined(e), decline), Inconclusive, Reason::StepFailed),
+        row("a step's sandbox fails to start", DENIED, |e| broke(confined(e), |run| run.special = Some(Special::SetupFailed("no".into()))), Error, Reason::SetupFailed),
+        row("the twin is silent", DENIED, |e| arm(&mut e.twin).runs[0].observation = Observation::Missing, Inconclusive, Reason::TwinFailed),
+        row("the twin's tool was not executed", TOLD, |e| { flip(arm(&mut e.twin)); arm(&mut e.twin).runs[0].exit = Exit::Code(127) }, Inconclusive, Reason::TwinFailed),
+        row("the twin takes too long", DENIED, |e| arm(&mut e.twin).runs[0].exit = Exit::TimedOut, Inconclusive, Reason::TwinTimedOut),
+        row("no way to say it", DENIED, |e| e.confined = Some(Arm::Inexpressible("no such flag".into())), Unsupported, Reason::Inexpressible),
+        row("the sandbox fails to start", DENIED, |e| first(e).special = Some(Special::SetupFailed("no namespace".into())), Error, Reason::SetupFailed),
+        row("a native sandbox fails to start", REFUSED, |e| first(e).result = Some(not_started(ErrorKind::Setup)), Error, Reason::SetupFailed),
+        row("the twin's sandbox fails to start", DENIED, |e| arm(&mut e.twin).runs[0].special = Some(Special::SetupFailed("no namespace".into())), Error, Reason::SetupFailed),
+        row("the harness fails", DENIED, |e| e.confined = Some(Arm::Fault("no disk".into())), Error, Reason::Harness),
+        row("no confined arm", DENIED, |e| e.confined = None, Error, Reason::Harness),
+        row("no control", DENIED, |e| e.control = None, Error, Reason::Harness),
+        row("no twin", DENIED, |e| e.twin = None, Error, Reason::Harness),
+        row("an oracle was not read", DENIED, |e| confined(e).oracles.clear(), Error, Reason::Harness),
+    ]
+}
+
+fn decline(run: &mut RunReport) {
+    run.special = Some(Special::Refused("no".to_owned()));
+}
+
+fn blocked(rule: &str) -> Blocked {
+    Blocked {
+        stage: Stage::Run,
+        rule: rule.to_owned(),
+        operation: None,
+        path: None,
+        reason: "It is.".to_owned(),
+        suggested_action: None,
+    }
+}
+
+fn rows() -> impl Iterator<Item = Row> {
+    [passes(), failures(), unlearnt()].into_iter().flatten()
+}
+
+#[test]
+fn each_row_gets_its_verdict_and_reason() {
+    for Row(name, text, spoil, verdict, reason) in rows() {
+        let case = case(&text);
+        let mut execution = good(&case);
+        spoil(&mut execution);
+        let judgement = judge(&case, &execution);
+        let word = reason.map_or("", Reason::word);
+        assert_eq!(
+            (judgement.verdict, judgement.reason.as_str()),
+            (verdict, word),
+            "{name}: {judgement:?}"
+        );
+        assert_eq!(judgement.message.is_empty(), reason.is_none(), "{name}");
+    }
+}
+
+#[test]
+fn the_rows_reach_every_reason_and_every_verdict_of_the_judge() {
+    let reached: BTreeSet<Reason> = rows().filter_map(|row| row.4).collect();
+    let all: BTreeSet<Reason> = Reason::ALL.iter().copied().collect();
+    assert_eq!(reached, all);
+    let verdicts: BTreeSet<Verdict> = rows().map(|row| row.3).collect();
+    // These two are decided when the run is planned.
+    let planned = [Verdict::NotApplicable, Verdict::Skipped];
+    assert_eq!(verdicts, Verdict::ALL.into_iter().filter(|v| !planned.contains(v)).collect());
+}
+
+#[test]
+fn words_are_distinct_and_fit_a_list_of_known_failures() {
+    let words: BTreeSet<&str> = Reason::ALL.iter().map(|reason| reason.word()).collect();
+    assert_eq!(words.len(), Reason::ALL.len());
+    let kebab = |word: &&str| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    assert!(words.iter().all(kebab), "{words:?}");
+}
+
+#[test]
+fn what_the_twin_showed_is_told() {
+    let state = |text: &str, spoil: fn(&mut Execution)| {
+        let case = case(text);
+        let mut execution = good(&case);
+        spoil(&mut execution);
+        judge(&case, &execution).twin
+    };
+    assert_eq!(state(DENIED, |_| {}), TwinState::Shown);
+    assert_eq!(state(DENIED, |e| flip(arm(&mut e.twin))), TwinState::None);
+    assert_eq!(
+        state(DENIED, |e| e.twin = Some(Arm::Inexpressible("no".into()))),
+        TwinState::Inexpressible
+    );
+    assert_eq!(state(SURVIVORS, |_| {}), TwinState::None);
+    assert_eq!(state(ALLOWED, |_| {}), TwinState::NotNeeded);
+}

@@ -1,0 +1,160 @@
+//! Each oracle against a workspace in which the thing does and does not happen.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+
+use nix::unistd::Pid;
+use rstest::rstest;
+
+use super::*;
+use crate::execution::Exit;
+use crate::run::stream::Streams;
+use crate::sweep::Survivor;
+use crate::testing::case;
+
+const FIXTURE: &str = "fixture: {f: x, d/g: x, secret: $CANARY}\nact: {sh: ': $UNIX'}\n";
+
+/// Lays out, acts, and reads the oracles.
+fn after(oracle: &str, act: impl FnOnce(&Workspace) -> (Vec<Streams>, Vec<Survivor>)) -> After {
+    let folder = tempfile::tempdir().unwrap();
+    let case = case(&format!("{FIXTURE}expect: {{allowed: {{}}, oracle: [{{{oracle}}}]}}\n"));
+    let root = folder.path().join("arm");
+    let mut workspace = Workspace::lay_out(&case, &root, "/p".as_ref(), "bx7").unwrap();
+    let before = Before::look(&case, &workspace, &sweep::mounts()).unwrap();
+    let (runs, survivors) = act(&workspace);
+    before.compare(&case, &mut workspace, &runs, &survivors)
+}
+
+/// What the one oracle says after `act`.
+fn reading(oracle: &str, act: impl FnOnce(&Workspace)) -> Reading {
+    let mut after = after(oracle, |workspace| {
+        act(workspace);
+        (Vec::new(), Vec::new())
+    });
+    assert_eq!(after.readings.len(), 1);
+    after.readings.remove(0)
+}
+
+fn at(workspace: &Workspace, path: &str) -> PathBuf {
+    workspace.place(path).unwrap()
+}
+
+type Act = fn(&Workspace);
+
+#[rstest]
+#[case::unchanged("unchanged: f", |_: &Workspace| {}, true)]
+#[case::rewritten("unchanged: f", |w: &Workspace| fs::write(at(w, "f"), "y").unwrap(), false)]
+#[case::removed("unchanged: f", |w: &Workspace| fs::remove_file(at(w, "f")).unwrap(), false)]
+#[case::mode("unchanged: f", |w: &Workspace| fs::set_permissions(at(w, "f"), fs::Permissions::from_mode(0o600)).unwrap(), false)]
+#[case::below("unchanged: d", |w: &Workspace| fs::write(at(w, "d/h"), "").unwrap(), false)]
+#[case::beside("unchanged: d", |w: &Workspace| fs::write(at(w, "f"), "y").unwrap(), true)]
+#[case::absent("absent: n", |_: &Workspace| {}, true)]
+#[case::made("absent: n", |w: &Workspace| fs::write(at(w, "n"), "").unwrap(), false)]
+#[case::made_dangling("absent: n", |w: &Workspace| std::os::unix::fs::symlink("/absent", at(w, "n")).unwrap(), false)]
+#[case::exists("exists: n", |w: &Workspace| fs::write(at(w, "n"), "").unwrap(), true)]
+#[case::exists_not("exists: n", |_: &Workspace| {}, false)]
+#[case::content("content: {path: f, equals: x}", |_: &Workspace| {}, true)]
+#[case::other_content("content: {path: f, equals: x}", |w: &Workspace| fs::write(at(w, "f"), "xy").unwrap(), false)]
+#[case::no_content("content: {path: f, equals: x}", |w: &Workspace| fs::remove_file(at(w, "f")).unwrap(), false)]
+#[case::content_of_a_variable("content: {path: secret, equals: $CANARY}", |_: &Workspace| {}, true)]
+#[case::undisclosed("undisclosed: $CANARY", |_: &Workspace| {}, true)]
+#[case::moved("undisclosed: $CANARY", |w: &Workspace| fs::rename(at(w, "secret"), at(w, "d/s")).unwrap(), true)]
+#[case::copied("undisclosed: $CANARY", |w: &Workspace| { fs::copy(at(w, "secret"), at(w, "$OUT/s")).unwrap(); }, false)]
+#[case::sent("undisclosed: $CANARY", |w: &Workspace| send(w, w.canary.as_bytes()), false)]
+#[case::sent_something_else("undisclosed: $CANARY", |w: &Workspace| send(w, b"CANARY"), true)]
+#[case::unreached("unreached: $UNIX", |_: &Workspace| {}, true)]
+#[case::connected("unreached: $UNIX", |w: &Workspace| send(w, b""), false)]
+#[case::reached("reached: $UNIX", |w: &Workspace| send(w, b""), true)]
+#[case::reached_not("reached: $UNIX", |_: &Workspace| {}, false)]
+#[case::no_survivors("no_survivors: {}", |_: &Workspace| {}, true)]
+#[case::no_mounts("mounts_unchanged: {}", |_: &Workspace| {}, true)]
+fn each_oracle_holds_or_not(#[case] oracle: &str, #[case] act: Act, #[case] holds: bool) {
+    let reading = reading(oracle, act);
+    assert_eq!(reading.holds, holds, "{reading:?}");
+}
+
+#[test]
+fn whom_nobody_started_is_neither_reached_nor_untouched() {
+    let folder = tempfile::tempdir().unwrap();
+    let case = case(&format!("{FIXTURE}expect: {{allowed: {{}}}}\n"));
+    let root = folder.path().join("arm");
+    let mut workspace = Workspace::lay_out(&case, &root, "/p".as_ref(), "bx7").unwrap();
+    assert!(!reached("$TCP4", &workspace).0);
+    assert!(!untouched(&mut workspace).0);
+}
+
+fn send(workspace: &Workspace, bytes: &[u8]) {
+    let path = workspace.vars.get("UNIX").unwrap();
+    let mut stream = std::os::unix::net::UnixStream::connect(path).unwrap();
+    stream.write_all(bytes).unwrap();
+}
+
+#[rstest]
+#[case::in_stdout(|w: &Workspace| (format!("<{}>", w.canary).into_bytes(), Vec::new()), false)]
+#[case::in_stderr(|w: &Workspace| (Vec::new(), w.canary.clone().into_bytes()), false)]
+#[case::in_neither(|_: &Workspace| (b"CANARY".to_vec(), Vec::new()), true)]
+fn the_secret_is_looked_for_in_the_streams(
+    #[case] said: fn(&Workspace) -> (Vec<u8>, Vec<u8>),
+    #[case] holds: bool,
+) {
+    let after = after("undisclosed: $CANARY", |workspace| {
+        let (out, err) = said(workspace);
+        (vec![Streams { out, err, ..Streams::unstarted(Exit::Code(0), false) }], Vec::new())
+    });
+    assert_eq!(after.readings[0].holds, holds, "{:?}", after.readings);
+}
+
+#[rstest]
+#[case::asked_for("no_survivors: {}", false, 0)]
+#[case::not_asked_for("unchanged: f", true, 1)]
+fn a_survivor_is_a_reading_or_a_leak(
+    #[case] oracle: &str,
+    #[case] holds: bool,
+    #[case] leaks: usize,
+) {
+    let after = after(oracle, |_| (Vec::new(), vec![Survivor::of(Pid::from_raw(7), "sleep")]));
+    assert_eq!((after.readings[0].holds, after.leaks.len()), (holds, leaks), "{:?}", after.leaks);
+}
+
+#[test]
+fn what_appears_is_named_and_the_trees_are_neutral() {
+    let after = after("unchanged: f", |workspace| {
+        for path in ["new", "$OUT/new", "$HOME/new", "$TMPDIR/new"] {
+            fs::write(at(workspace, path), "").unwrap();
+        }
+        std::os::unix::fs::symlink(workspace.ws(), at(workspace, "link")).unwrap();
+        (Vec::new(), Vec::new())
+    });
+    assert_eq!(after.appeared, ["$HOME/new", "$OUT/new", "$TMPDIR/new", "$WS/link", "$WS/new"]);
+    assert!(after.tree["$WS/link"].ends_with("a link to $WS"), "{}", after.tree["$WS/link"]);
+    assert!(after.tree.contains_key("$OUT/new") && !after.tree.contains_key("$HOME/new"));
+}
+
+#[test]
+fn residue_in_shared_folders_is_found_by_its_nonce_and_removed() {
+    let mut made = Vec::new();
+    let after = after("unchanged: f", |workspace| {
+        made.push(PathBuf::from(format!("/tmp/{}-left", workspace.nonce)));
+        made.push(PathBuf::from(format!("/var/tmp/{}.d", workspace.nonce)));
+        fs::write(&made[0], "").unwrap();
+        fs::create_dir(&made[1]).unwrap();
+        fs::write(made[1].join("f"), "").unwrap();
+        (Vec::new(), Vec::new())
+    });
+    let leaks = ["/tmp/$NONCE-left was left behind", "/var/tmp/$NONCE.d was left behind"];
+    assert_eq!(after.leaks, leaks);
+    assert!(made.iter().all(|path| !path.exists()));
+}
+
+#[rstest]
+#[case("unchanged: absent", "nothing is there")]
+#[case("absent: f", "it is there")]
+fn an_oracle_that_cannot_see_anything_is_an_error(#[case] oracle: &str, #[case] why: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let case = case(&format!("{FIXTURE}expect: {{allowed: {{}}, oracle: [{{{oracle}}}]}}\n"));
+    let root = folder.path().join("arm");
+    let workspace = Workspace::lay_out(&case, &root, "/p".as_ref(), "bx7").unwrap();
+    let error = Before::look(&case, &workspace, "").err().unwrap();
+    assert!(error.contains(why), "{error}");
+}
