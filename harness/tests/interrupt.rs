@@ -126,15 +126,16 @@ impl Running {
         id
     }
 
-    /// Every process of the run: the program, whoever descends from it, and whoever carries its
-    /// word.
-    fn processes(&self, run_id: &str) -> BTreeSet<Process> {
+    /// Every process of the run: who carries its word or the name of this place in the command
+    /// line, as the program itself does, and whoever descends from those.
+    fn processes(&self) -> BTreeSet<Process> {
+        let place = self.place.path("").to_string_lossy().into_owned();
+        let word = self.run_id.clone().unwrap_or_else(|| place.clone());
         let all = processes();
-        let mut found: BTreeSet<Process> = all
-            .iter()
-            .filter(|p| p.pid == self.pid().as_raw() || p.command.contains(run_id))
-            .cloned()
-            .collect();
+        let is_ours = |process: &&Process| {
+            process.command.contains(&word) || process.command.contains(&place)
+        };
+        let mut found: BTreeSet<Process> = all.iter().filter(is_ours).cloned().collect();
         loop {
             let parents: BTreeSet<i32> = found.iter().map(|process| process.pid).collect();
             let before = found.len();
@@ -159,14 +160,10 @@ impl Running {
 impl Drop for Running {
     /// A test that failed leaves what it found left, unless somebody ends it.
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let place = self.place.path("").to_string_lossy().into_owned();
-        let run_id = self.run_id.as_deref().unwrap_or(&place);
-        let left = processes().into_iter();
-        for process in left.filter(|p| p.command.contains(&place) || p.command.contains(run_id)) {
+        for process in self.processes() {
             let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
         }
+        let _ = self.child.wait();
     }
 }
 
@@ -237,7 +234,7 @@ fn interrupted(signal: Signal, user: User, backend: &str) {
     let said = run.hear();
     let (address, victim) = said.trim().split_once(' ').unwrap();
     let run_id = run.run_id();
-    let known = run.processes(&run_id);
+    let known = run.processes();
     // What the test is about is really there.
     std::net::TcpStream::connect(address).unwrap();
     assert!(known.iter().any(|p| p.pid.to_string() == victim), "{known:#?}");
@@ -300,8 +297,8 @@ fn a_worker_that_is_killed_costs_one_case() {
     // A worker's death may be bad luck once; the second time the case is to blame.
     for _ in 0..2 {
         let worker = run.hear().trim().parse::<i32>().unwrap();
-        let run_id = run.run_id();
-        known.extend(run.processes(&run_id));
+        run.run_id();
+        known.extend(run.processes());
         let its = process(worker).unwrap();
         assert_eq!(its.parent, run.pid().as_raw(), "{its:?}");
         assert!(killed.insert(worker), "the same worker again");

@@ -9,6 +9,8 @@ use std::process::Output;
 use std::time::Duration;
 
 use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -47,6 +49,15 @@ needs: [fs.write]
 act: {probe: create, path: $OUT/missing/f, text: evil}
 expect: {denied: {errno: [ENOENT, EROFS]}, oracle: [{absent: $OUT/missing/f}]}
 twin: {writable: [$OUT]}
+";
+
+/// A manifest whose program is nowhere.
+pub(crate) const NOT_INSTALLED: &str = "name: jail
+summary: A jail that nobody has.
+program: boxproof-no-such-program
+install: {apt: jail-tools}
+argv: '{{ command }}'
+claims: all
 ";
 
 /// A folder of one test's own, below the build folder: never where sandboxes put something.
@@ -178,4 +189,10 @@ impl Ran {
     pub(crate) fn last_line(&self) -> &str {
         self.stdout.lines().last().unwrap_or_default()
     }
+}
+
+/// `part` is in `text`.
+#[track_caller]
+pub(crate) fn has(text: &str, part: &str) {
+    assert!(contains(part).eval(text), "{part:?} is not in:\n{text}");
 }
