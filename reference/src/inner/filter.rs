@@ -2,6 +2,7 @@
 
 use std::io;
 
+pub(super) use seccompiler::BpfProgram as Filter;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
@@ -21,10 +22,14 @@ const CLOSED_CALLS: [i64; 6] = [
 /// Terminal requests that put bytes into the terminal's input (TIOCSTI; TIOCLINUX pastes).
 const CLOSED_REQUESTS: [u64; 2] = [0x5412, 0x541C];
 
+/// The filter, ready to be installed.
+pub(super) fn prepare() -> io::Result<Filter> {
+    program().map_err(io::Error::other)
+}
+
 /// Installs the filter for this process and its descendants; sets no_new_privs.
-pub(super) fn install() -> io::Result<()> {
-    let program = program().map_err(io::Error::other)?;
-    seccompiler::apply_filter(&program).map_err(io::Error::other)
+pub(super) fn install(filter: &Filter) -> io::Result<()> {
+    seccompiler::apply_filter(filter).map_err(io::Error::other)
 }
 
 fn program() -> Result<BpfProgram, seccompiler::BackendError> {
@@ -83,7 +88,7 @@ mod tests {
     /// What `(number, args)` gives in a thread of its own with the filter, and without.
     fn with_and_without(act: (i64, [i64; 3])) -> [Result<i64, i32>; 2] {
         let filtered = std::thread::spawn(move || {
-            install().unwrap();
+            install(&prepare().unwrap()).unwrap();
             call(act.0, act.1)
         });
         [filtered.join().unwrap(), call(act.0, act.1)]

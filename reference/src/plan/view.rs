@@ -38,7 +38,7 @@ pub(super) fn steps(
 
 impl Step {
     /// Where the step takes place.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Bind(path) | Self::BindReadOnly(path) => path,
             Self::MaskFile(path) | Self::MaskFolder(path) => path,

@@ -116,8 +116,8 @@ pub(crate) fn landlock_abi() -> i64 {
     result.max(0)
 }
 
-/// Cuts this process off from abstract unix sockets outside it (Landlock ABI 6).
-pub(crate) fn scope_abstract_sockets() -> io::Result<()> {
+/// A ruleset that cuts off abstract unix sockets outside it (Landlock ABI 6).
+pub(crate) fn abstract_socket_scope() -> io::Result<OwnedFd> {
     let attr = RulesetAttr {
         handled_access_fs: 0,
         handled_access_net: 0,
@@ -129,7 +129,11 @@ pub(crate) fn scope_abstract_sockets() -> io::Result<()> {
         libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size, 0)
     })?;
     // SAFETY: the kernel just made this descriptor for us.
-    let ruleset = unsafe { OwnedFd::from_raw_fd(fd as RawFd) };
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// Puts this process under `ruleset`; it must have no_new_privs.
+pub(crate) fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
     // SAFETY: the ruleset descriptor is open; restricting oneself is always sound.
     checked(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) })
         .map(drop)
@@ -153,28 +157,35 @@ struct CapabilityHeader {
     pid: i32,
 }
 
+/// One word of each capability set.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct CapabilityWord {
-    effective: u32,
+pub(super) struct CapabilityWord {
+    pub(super) effective: u32,
     permitted: u32,
     inheritable: u32,
 }
 
 /// Runs `body` with no effective capability in this thread, then puts them back.
 pub(crate) fn without_capabilities<T>(body: impl FnOnce() -> T) -> io::Result<T> {
-    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
-    let mut saved = [CapabilityWord::default(); 2];
-    // SAFETY: header and both words live through the call and have the layout of version 3.
-    let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, saved.as_mut_ptr()) };
-    checked(got)?;
+    let saved = capabilities()?;
     set_capabilities(&saved.map(|word| CapabilityWord { effective: 0, ..word }))?;
     let result = body();
     set_capabilities(&saved)?;
     Ok(result)
 }
 
-fn set_capabilities(words: &[CapabilityWord; 2]) -> io::Result<()> {
+/// The capability sets of this thread.
+pub(super) fn capabilities() -> io::Result<[CapabilityWord; 2]> {
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
+    let mut words = [CapabilityWord::default(); 2];
+    // SAFETY: header and both words live through the call and have the layout of version 3.
+    let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
+    checked(got).map(|_| words)
+}
+
+/// Sets the capability sets of this thread.
+pub(super) fn set_capabilities(words: &[CapabilityWord; 2]) -> io::Result<()> {
     let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
     // SAFETY: header and both words live through the call and have the layout of version 3.
     let set = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) };

@@ -11,9 +11,17 @@ use tempfile::TempDir;
 /// How long anything may take before a test gives up on it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
+/// The mechanism by the kernel alone.
+pub(crate) const NAMESPACES: &str = "namespaces";
+/// The mechanism by the program `bwrap`.
+pub(crate) const BUBBLEWRAP: &str = "bubblewrap";
+/// The mechanism that confines nothing; its runs are of mode unconfined.
+pub(crate) const UNCONFINED: &str = "unconfined";
+
 /// A fresh folder, not below any temp folder, with `w` (workspace) and `o` (outside).
 pub(crate) struct Bed {
     folder: TempDir,
+    mechanism: &'static str,
 }
 
 /// A finished run.
@@ -25,13 +33,15 @@ pub(crate) struct Done {
 }
 
 impl Bed {
-    /// A bed for confined runs; fails where bubblewrap is missing.
-    pub(crate) fn new() -> Self {
-        let version = Command::new("bwrap").arg("--version").stdout(Stdio::null()).status();
-        let works = version.is_ok_and(|status| status.success());
-        assert!(works, "these tests need bubblewrap: install the package bubblewrap");
+    /// A bed for runs by `mechanism`; fails where its program is missing.
+    pub(crate) fn new(mechanism: &'static str) -> Self {
+        if mechanism == BUBBLEWRAP {
+            let version = Command::new("bwrap").arg("--version").stdout(Stdio::null()).status();
+            let works = version.is_ok_and(|status| status.success());
+            assert!(works, "this test needs bubblewrap: install the package bubblewrap");
+        }
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let bed = Self { folder };
+        let bed = Self { folder, mechanism };
         fs::create_dir(bed.ws("")).unwrap();
         fs::create_dir(bed.out("")).unwrap();
         bed
@@ -71,7 +81,13 @@ impl Bed {
             "policy": {"workspace": self.ws("")},
             "run": {"command": command, "cwd": self.ws("")},
         });
+        if self.mechanism == UNCONFINED {
+            request["policy"]["mode"] = "unconfined".into();
+        }
         merge(&mut request["policy"], policy);
+        if request["policy"]["mode"] != "unconfined" {
+            request["run"]["mechanism"] = self.mechanism.into();
+        }
         merge(&mut request["run"], run);
         fs::write(self.request_file(), request.to_string()).unwrap();
     }
