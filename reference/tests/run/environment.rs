@@ -1,9 +1,11 @@
 //! What the command sees of the launcher's environment, also by detours.
 
+use std::fs;
+
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES};
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, wait_until};
 
 fn env_of(mechanism: &'static str, policy: &serde_json::Value, line: &str) -> String {
     let bed = Bed::new(mechanism);
@@ -16,7 +18,7 @@ fn env_of(mechanism: &'static str, policy: &serde_json::Value, line: &str) -> St
 
 #[rstest]
 fn credentials_are_scrubbed_and_the_rest_is_inherited(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let out = env_of(mechanism, &json!({}), "env");
     assert!(out.contains("REFBOX_PLAIN=plain-canary\n"), "{out}");
@@ -27,7 +29,7 @@ fn credentials_are_scrubbed_and_the_rest_is_inherited(
 
 #[rstest]
 fn a_cleared_environment_holds_exactly_what_is_set(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let policy = json!({"env": {"base": "clear", "pass": ["REFBOX_PLAIN"], "set": {"B": "1"}}});
     let bed = Bed::new(mechanism);
@@ -38,11 +40,32 @@ fn a_cleared_environment_holds_exactly_what_is_set(
 
 #[rstest]
 fn the_launchers_environment_shows_nowhere_in_proc(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let line =
         "cat /proc/[0-9]*/environ 2> /dev/null | tr '\\0' '\\n'; cat /proc/[0-9]*/cmdline; true";
     let out = env_of(mechanism, &json!({}), line);
     assert!(out.contains("REFBOX_PLAIN=plain-canary"), "the command's own is readable: {out}");
     assert!(!out.contains("token-canary"), "{out}");
+}
+
+#[test]
+fn not_even_the_hosts_root_finds_the_launchers_environment_in_the_helper() {
+    let bed = Bed::new(NAMESPACES);
+    let line = "mkfifo pipe; : > ready; read line < pipe";
+    bed.write_request(&json!({}), json!({"shell": line}), &json!({}));
+    let mut child = bed.refbox().env("REFBOX_TOKEN", "token-canary").spawn().unwrap();
+    wait_until("the command is ready", || bed.ws("ready").exists());
+    let id = child.id();
+    let shown = |id: &str| fs::read(format!("/proc/{id}/environ"));
+    let helper = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+    let launcher = String::from_utf8(shown(&id.to_string()).unwrap()).unwrap();
+    let helper = shown(helper.trim());
+    fs::write(bed.ws("pipe"), "\n").unwrap();
+    child.wait().unwrap();
+    assert!(launcher.contains("token-canary"), "{launcher}");
+    match helper {
+        Ok(bytes) => assert!(!bytes.is_empty() && bytes.iter().all(|byte| *byte == 0), "{bytes:?}"),
+        Err(error) => assert!(!bed.is_root(), "{error}"),
+    }
 }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, UNCONFINED};
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, UNCONFINED};
 
 #[rstest]
 #[case::zero("true", 0)]
@@ -19,7 +19,7 @@ use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, UNCONFINED};
 fn exit_codes_are_the_commands_own(
     #[case] line: &str,
     #[case] code: i32,
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     assert_eq!(bed.sh(&json!({}), line).expect(code).result["signal"], Value::Null);
@@ -32,7 +32,7 @@ fn exit_codes_are_the_commands_own(
 fn signals_are_told_from_codes(
     #[case] name: &str,
     #[case] signal: i32,
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let done = bed.sh(&json!({}), &format!("kill -{name} $$"));
@@ -54,7 +54,7 @@ fn what_cannot_be_executed_says_so(
     #[case] program: &str,
     #[case] code: i32,
     #[case] why: &str,
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     std::fs::write(bed.ws("plain"), "true\n").unwrap();
@@ -71,7 +71,7 @@ fn what_cannot_be_executed_says_so(
 
 #[rstest]
 fn a_closed_folder_in_path_does_not_make_a_program_exist(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let mode_of = |bits| std::os::unix::fs::PermissionsExt::from_mode(bits);
@@ -85,7 +85,7 @@ fn a_closed_folder_in_path_does_not_make_a_program_exist(
 
 #[rstest]
 fn arguments_arrive_unchanged(
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let argv = ["printf", "[%s]", "", "a b", "--", "-n", "'\"$x`", "é\n", "*"];
@@ -95,7 +95,7 @@ fn arguments_arrive_unchanged(
 
 #[rstest]
 fn streams_pass_through_byte_for_byte(
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = "cat; printf 'err\\377' >&2";
@@ -115,7 +115,7 @@ fn streams_pass_through_byte_for_byte(
 #[case::more_than_a_pipe_holds(1 << 20)]
 fn stdin_bytes_are_fed(
     #[case] size: usize,
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let run = json!({"stdin": {"bytes_b64": STANDARD.encode(vec![b'x'; size])}});
@@ -125,7 +125,7 @@ fn stdin_bytes_are_fed(
 
 #[rstest]
 fn unread_stdin_neither_blocks_nor_fails(
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let run = json!({"stdin": {"bytes_b64": STANDARD.encode(vec![b'x'; 1 << 20])}});
@@ -136,7 +136,7 @@ fn unread_stdin_neither_blocks_nor_fails(
 }
 
 #[rstest]
-fn null_stdin_is_at_its_end(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str) {
+fn null_stdin_is_at_its_end(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
     let bed = Bed::new(mechanism);
     assert_eq!(
         bed.go(&json!({}), json!({"argv": ["wc", "-c"]}), &json!({})).expect(0).out.trim(),
@@ -146,7 +146,7 @@ fn null_stdin_is_at_its_end(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'stati
 
 #[rstest]
 fn captured_streams_are_in_the_result_up_to_the_cap(
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = "printf 'a\\377b'; printf err >&2";
@@ -164,7 +164,7 @@ fn captured_streams_are_in_the_result_up_to_the_cap(
 
 #[rstest]
 fn the_working_directory_is_the_one_asked_for(
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     std::fs::create_dir(bed.ws("sub dir")).unwrap();

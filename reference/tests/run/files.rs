@@ -7,11 +7,11 @@ use std::path::Path;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES};
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
 
 #[rstest]
 fn the_workspace_is_writable_and_the_outside_is_not(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::write(bed.out("f"), "kept").unwrap();
@@ -24,7 +24,7 @@ fn the_workspace_is_writable_and_the_outside_is_not(
 
 #[rstest]
 fn read_only_mode_closes_the_workspace_too(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::write(bed.ws("f"), "kept").unwrap();
@@ -35,7 +35,7 @@ fn read_only_mode_closes_the_workspace_too(
 
 #[rstest]
 fn an_extra_root_is_writable_and_its_sibling_is_not(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::create_dir(bed.out("a")).unwrap();
@@ -48,7 +48,7 @@ fn an_extra_root_is_writable_and_its_sibling_is_not(
 
 #[rstest]
 fn a_deny_inside_a_root_holds_by_every_name(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::create_dir_all(bed.ws("a/b")).unwrap();
@@ -70,7 +70,9 @@ fn a_deny_inside_a_root_holds_by_every_name(
 }
 
 #[rstest]
-fn metadata_outside_cannot_be_changed(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str) {
+fn metadata_outside_cannot_be_changed(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
     let bed = Bed::new(mechanism);
     fs::write(bed.out("f"), "kept").unwrap();
     fs::set_permissions(bed.out("f"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -91,7 +93,9 @@ fn metadata_outside_cannot_be_changed(#[values(NAMESPACES, BUBBLEWRAP)] mechanis
 }
 
 #[rstest]
-fn links_do_not_lead_writes_out(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str) {
+fn links_do_not_lead_writes_out(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
     let bed = Bed::new(mechanism);
     symlink(bed.out("new"), bed.ws("dangling")).unwrap();
     symlink(bed.out(""), bed.ws("folder")).unwrap();
@@ -104,7 +108,7 @@ fn links_do_not_lead_writes_out(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'s
 
 #[rstest]
 fn a_workspace_behind_a_link_is_its_real_folder(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     symlink(bed.ws(""), bed.out("alias")).unwrap();
@@ -116,7 +120,7 @@ fn a_workspace_behind_a_link_is_its_real_folder(
 
 #[rstest]
 fn a_writable_root_must_not_lead_out_through_a_planted_link(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     symlink(bed.out(""), bed.ws("state")).unwrap();
@@ -133,7 +137,7 @@ fn a_writable_root_must_not_lead_out_through_a_planted_link(
 #[case::shm("/dev/shm")]
 fn private_temp_folders_are_writable_and_not_the_hosts(
     #[case] folder: &str,
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let name = Path::new(folder).join(bed.nonce());
@@ -144,10 +148,11 @@ fn private_temp_folders_are_writable_and_not_the_hosts(
 
 #[rstest]
 fn the_host_temp_folder_is_shared_only_where_granted(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let shared = tempfile::Builder::new().prefix("refbox-test").tempdir_in("/tmp").unwrap();
+    fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let line = format!("echo x > {}/f", shared.path().display());
     bed.sh(&json!({}), &line).expect(2);
     assert!(!shared.path().join("f").exists());
@@ -157,7 +162,7 @@ fn the_host_temp_folder_is_shared_only_where_granted(
 
 #[rstest]
 fn without_a_temp_folder_none_is_writable(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line =
@@ -167,10 +172,11 @@ fn without_a_temp_folder_none_is_writable(
 
 #[rstest]
 fn a_workspace_in_the_private_temp_folder_is_the_hosts(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let workspace = tempfile::Builder::new().prefix("refbox-test").tempdir_in("/tmp").unwrap();
+    fs::set_permissions(workspace.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let at = workspace.path();
     let run = json!({"cwd": at});
     bed.go(&json!({"workspace": at}), json!({"shell": "echo x > f; ls /tmp | wc -l > n"}), &run)
@@ -182,7 +188,9 @@ fn a_workspace_in_the_private_temp_folder_is_the_hosts(
 }
 
 #[rstest]
-fn device_and_kernel_trees_are_fresh(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str) {
+fn device_and_kernel_trees_are_fresh(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
     let bed = Bed::new(mechanism);
     let line = "echo x > /dev/null && head -c1 /dev/urandom > /dev/null || exit 9
         touch /dev/refbox && exit 9; test -e /dev/kmsg && exit 9; ls -A /run | grep . && exit 9; exit 3";
@@ -191,7 +199,7 @@ fn device_and_kernel_trees_are_fresh(#[values(NAMESPACES, BUBBLEWRAP)] mechanism
 
 #[rstest]
 fn a_run_leaves_nothing_but_what_the_command_wrote(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::write(bed.ws("secret"), "s").unwrap();
@@ -214,7 +222,7 @@ fn devices_can_be_used_but_not_changed() {
 
 #[rstest]
 fn the_hosts_root_is_not_behind_the_root(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = "test \"$(stat -c %m:%i /..)\" = \"$(stat -c %m:%i /)\" || exit 9

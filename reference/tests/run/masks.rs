@@ -5,7 +5,7 @@ use std::fs;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, is_root};
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
 
 /// Acts on a masked file `s`, each of which must fail.
 const FILE_ACTS: [&str; 9] = [
@@ -25,7 +25,7 @@ const FILE_ACTS: [&str; 9] = [
 #[case::outside("o")]
 fn a_masked_file_discloses_and_takes_nothing(
     #[case] place: &str,
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let folder = if place == "w" { bed.ws("") } else { bed.out("") };
@@ -42,7 +42,7 @@ fn a_masked_file_discloses_and_takes_nothing(
 
 #[rstest]
 fn a_masked_folder_can_be_neither_entered_nor_filled(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::create_dir(bed.ws("d")).unwrap();
@@ -57,7 +57,7 @@ fn a_masked_folder_can_be_neither_entered_nor_filled(
 
 #[rstest]
 fn a_parent_of_a_mask_cannot_be_moved_away(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::create_dir_all(bed.ws("a/b")).unwrap();
@@ -96,7 +96,7 @@ for path in ('ro', '/tmp/ro', '/refbox-escape'):
 print('tried all')";
 
 #[rstest]
-fn masks_cannot_be_undone(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str) {
+fn masks_cannot_be_undone(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
     let bed = Bed::new(mechanism);
     fs::write(bed.ws("s"), "canary").unwrap();
     fs::write(bed.ws("ro"), "kept").unwrap();
@@ -108,7 +108,7 @@ fn masks_cannot_be_undone(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static 
 }
 
 #[rstest]
-fn many_masks_hold(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str) {
+fn many_masks_hold(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
     let bed = Bed::new(mechanism);
     let names: Vec<_> = (0..300).map(|number| bed.ws(&format!("s{number}"))).collect();
     names.iter().for_each(|name| fs::write(name, "canary").unwrap());
@@ -127,10 +127,10 @@ fn acts(folder: &str, acts: &[&str]) -> String {
 
 #[rstest]
 fn what_mode_bits_close_needs_no_mask_and_stays_closed(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
-    if !is_root() {
+    if !bed.is_root() {
         // What an ordinary user cannot even look up counts as absent.
         let done = bed.sh(&json!({"deny_read": ["/root/.profile"]}), "true");
         assert_eq!(done.code, Some(126));

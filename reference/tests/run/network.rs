@@ -8,7 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES};
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
 
 /// A line that connects bash to a TCP port of this host.
 fn dial(port: u16) -> serde_json::Value {
@@ -16,7 +16,9 @@ fn dial(port: u16) -> serde_json::Value {
 }
 
 #[rstest]
-fn the_network_is_the_hosts_or_none(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str) {
+fn the_network_is_the_hosts_or_none(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
     let bed = Bed::new(mechanism);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -43,7 +45,7 @@ fn connect(name: &str) -> serde_json::Value {
 
 #[rstest]
 fn path_sockets_are_out_of_reach_unless_listed(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     for (place, network) in [("o", "none"), ("w", "none"), ("o", "host"), ("w", "host")] {
@@ -61,7 +63,7 @@ fn path_sockets_are_out_of_reach_unless_listed(
 
 #[rstest]
 fn abstract_sockets_are_out_of_reach_even_on_the_hosts_network(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let address = SocketAddr::from_abstract_name(bed.nonce()).unwrap();

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, UNCONFINED, is_root};
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, UNCONFINED};
 
 /// A process of ours that ends with its stdin.
 fn victim(nonce: &str) -> std::process::Child {
@@ -18,7 +18,7 @@ fn victim(nonce: &str) -> std::process::Child {
 
 #[rstest]
 fn host_processes_can_be_neither_seen_nor_signalled(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let mut victim = victim(&bed.nonce());
@@ -37,7 +37,7 @@ fn host_processes_can_be_neither_seen_nor_signalled(
 
 #[rstest]
 fn inherited_descriptors_do_not_reach_the_command(
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::write(bed.out("f"), "canary").unwrap();
@@ -53,14 +53,14 @@ fn inherited_descriptors_do_not_reach_the_command(
 
 #[rstest]
 fn kernel_settings_cannot_be_written_not_even_the_same_value(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = "for f in /proc/sys/kernel/core_pattern /proc/sys/vm/swappiness; do
             v=$(cat $f) || exit 9; (echo \"$v\" > $f) && exit 9
         done; exit 3";
     bed.sh(&json!({}), line).expect(3);
-    if is_root() {
+    if bed.is_root() {
         let done = bed.sh(
             &json!({}),
             "test -e /proc/sysrq-trigger && echo h > /proc/sysrq-trigger; \
@@ -72,7 +72,7 @@ fn kernel_settings_cannot_be_written_not_even_the_same_value(
 
 #[rstest]
 fn the_command_holds_no_privileges_and_cannot_gain_any(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let done = bed.sh(&json!({}), "grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status");
@@ -86,7 +86,7 @@ fn the_command_holds_no_privileges_and_cannot_gain_any(
 
 #[rstest]
 fn the_inner_stage_cannot_be_inspected_or_killed(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = "readlink /proc/1/exe && exit 9; readlink /proc/1/fd/0 && exit 9; ls /proc/1/root/ && exit 9
@@ -96,10 +96,29 @@ fn the_inner_stage_cannot_be_inspected_or_killed(
 
 #[rstest]
 fn the_command_leads_a_session_without_a_terminal(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = "test $(cut -d' ' -f6 /proc/self/stat) = $$ && cut -d' ' -f7 /proc/self/stat";
     // Field 7 is the controlling terminal: 0 for none.
     assert_eq!(bed.sh(&json!({}), line).expect(0).out, "0\n");
+}
+
+/// Tries to mount the control groups with every privilege of namespaces of its own.
+const CGROUPS: &str = "import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.unshare(0x10000000 | 0x20000) != 0: sys.exit('no nested namespace')
+if libc.mount(None, b'/tmp', b'tmpfs', 0, None) != 0: sys.exit('no privileges in it')
+if libc.unshare(0x02000000) == 0: print('worked: cgroup namespace')
+print(os.strerror(ctypes.get_errno()))
+if libc.mount(None, b'/tmp', b'cgroup2', 0, None) == 0: print('worked: mount')
+print(os.strerror(ctypes.get_errno()))";
+
+#[rstest]
+fn the_hosts_control_groups_cannot_be_mounted(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let done = bed.go(&json!({}), json!({"argv": ["python3", "-c", CGROUPS]}), &json!({}));
+    assert_eq!(done.expect(0).out, "Operation not permitted\nOperation not permitted\n");
 }

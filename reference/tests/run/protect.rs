@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES};
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
 
 const NO_WRITE: &str = "echo x > f || exit 9
     (echo x > .git/config) && exit 9; mkdir .git/hooks && exit 9; mv .git g && exit 9
@@ -14,7 +14,7 @@ const NO_WRITE: &str = "echo x > f || exit 9
 
 #[rstest]
 fn an_existing_git_folder_is_readable_and_keeps_its_bytes(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::create_dir(bed.ws(".git")).unwrap();
@@ -32,7 +32,7 @@ fn an_existing_git_folder_is_readable_and_keeps_its_bytes(
 #[case::granted(json!({"protect": "metadata", "grants": ["git_metadata_write"]}))]
 fn git_is_writable_without_protection(
     #[case] policy: serde_json::Value,
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::create_dir(bed.ws(".git")).unwrap();
@@ -41,7 +41,9 @@ fn git_is_writable_without_protection(
 }
 
 #[rstest]
-fn a_grant_for_git_opens_nothing_else(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str) {
+fn a_grant_for_git_opens_nothing_else(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
     let bed = Bed::new(mechanism);
     fs::write(bed.ws(".mcp.json"), "kept").unwrap();
     let policy = json!({"protect": "metadata", "grants": ["git_metadata_write"]});
@@ -50,7 +52,7 @@ fn a_grant_for_git_opens_nothing_else(#[values(NAMESPACES, BUBBLEWRAP)] mechanis
 
 #[rstest]
 fn names_in_extra_roots_are_protected_and_in_nested_folders_not(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::create_dir_all(bed.out(".vscode")).unwrap();
@@ -62,7 +64,7 @@ fn names_in_extra_roots_are_protected_and_in_nested_folders_not(
 
 #[rstest]
 fn a_git_pointer_and_its_target_are_protected(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     fs::create_dir_all(bed.ws("store/repo")).unwrap();
@@ -74,7 +76,9 @@ fn a_git_pointer_and_its_target_are_protected(
 }
 
 #[rstest]
-fn a_protected_link_is_refused_by_name(#[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str) {
+fn a_protected_link_is_refused_by_name(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
     let bed = Bed::new(mechanism);
     symlink(bed.out(""), bed.ws(".git")).unwrap();
     let done = bed.sh(&json!({"protect": "metadata"}), "touch ran");

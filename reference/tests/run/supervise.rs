@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{BUBBLEWRAP, Bed, Done, NAMESPACES, UNCONFINED, is_alive, wait_until};
+use crate::bed::{BUBBLEWRAP, Bed, Done, NAMESPACES, ORDINARY, UNCONFINED, is_alive, wait_until};
 
 /// The grace between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -45,7 +45,7 @@ fn a_signal_reaches_the_command_whose_handler_runs(
     #[case] signal: Signal,
     #[case] code: i32,
     #[case] name: &str,
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = format!(
@@ -65,7 +65,7 @@ fn a_signal_reaches_the_command_whose_handler_runs(
 
 #[rstest]
 fn a_command_that_ignores_term_is_killed_after_the_grace(
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = "trap '' TERM; : > ready; while :; do sleep 0.1; done";
@@ -80,7 +80,7 @@ fn a_command_that_ignores_term_is_killed_after_the_grace(
 
 #[rstest]
 fn a_timeout_ends_the_command_and_is_annotated(
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = format!("trap 'echo trapped; exit 3' TERM; {OPEN}; {HOLD}");
@@ -101,7 +101,7 @@ fn a_timeout_ends_the_command_and_is_annotated(
 fn a_captured_timeout_is_annotated_in_stderr(
     #[case] before: &str,
     #[case] stderr: &str,
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = format!("{before}exec sleep 600");
@@ -113,7 +113,7 @@ fn a_captured_timeout_is_annotated_in_stderr(
 
 #[rstest]
 fn a_timeout_that_is_not_reached_changes_nothing(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let done = bed.go(&json!({}), json!({"shell": "exit 4"}), &json!({"timeout_ms": 600_000}));
@@ -127,7 +127,7 @@ fn a_timeout_that_is_not_reached_changes_nothing(
 #[case::daemon("(setsid sh -c 'sh -c \"while :; do sleep 0.1; done\" NONCE &' &)")]
 fn nothing_outlives_the_command(
     #[case] line: &str,
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = line.replace("NONCE", &bed.nonce());
@@ -148,7 +148,7 @@ fn probe(bed: &Bed) -> String {
 
 #[rstest]
 fn killing_the_launcher_takes_the_tree_along(
-    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = format!(
@@ -165,7 +165,7 @@ fn killing_the_launcher_takes_the_tree_along(
 
 #[rstest]
 fn a_helper_that_is_killed_is_no_clean_end(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     let line = format!(": > ready; sh -c 'while :; do sleep 0.1; done' {}", bed.nonce());
@@ -184,7 +184,7 @@ fn a_helper_that_is_killed_is_no_clean_end(
 
 #[rstest]
 fn a_terminal_interrupt_to_the_whole_group_still_runs_the_handler(
-    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
     // Long enough for a helper that dies of the same signal to take the command along.
