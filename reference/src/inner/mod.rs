@@ -144,7 +144,7 @@ fn prepare(hold: Hold) -> io::Result<SignalFd> {
 /// control socket.
 fn start(inner: Inner<'_>) -> io::Result<(Option<Pid>, OwnedFd)> {
     let (status, failure) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-    let command = sys::fork_child(|| command::run(&inner, &failure))?;
+    let command = sys::spawn_child(|| command::run(&inner, &failure))?;
     // Only the command may hold its streams: a reader of them waits for the last holder.
     let Inner { control, streams, .. } = inner;
     drop((streams, failure));

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use nix::unistd::{ForkResult, Pid};
+use nix::unistd::Pid;
 
 /// First descriptor that is not a standard stream.
 const FIRST_EXTRA: RawFd = 3;
@@ -55,17 +55,27 @@ fn keep_over_exec(fd: RawFd) -> io::Result<()> {
     checked(c_long::from(result)).map(drop)
 }
 
-/// Forks; the child runs `body` and never returns. The caller must have one thread only.
-pub(crate) fn fork_child(body: impl FnOnce() -> i32) -> io::Result<Pid> {
-    // SAFETY: the inner stage is single-threaded, so the child may run any code.
-    match unsafe { nix::unistd::fork() }? {
-        ForkResult::Parent { child } => Ok(child),
-        ForkResult::Child => {
-            let code = body();
-            // SAFETY: _exit ends this process at once; no destructor of the parent runs twice.
-            unsafe { libc::_exit(code) }
-        }
+/// Bytes of stack for a child that shares our memory until it executes a program.
+const CHILD_STACK: usize = 1 << 18;
+
+/// Starts a child that runs `body` in our memory, on a stack of its own, and waits until it has
+/// executed a program or exited: no page table is copied. The caller must have one thread only.
+pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> nix::Result<Pid> {
+    extern "C" fn enter<F: FnOnce() -> i32>(body: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: `spawn_child` passes its own body, and waits while we use it.
+        let body = unsafe { &mut *body.cast::<Option<F>>() };
+        body.take().map_or(1, |body| body())
     }
+    let mut stack = vec![0_u128; CHILD_STACK / size_of::<u128>()];
+    let mut body = Some(body);
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack is ours, aligned, grows down from its end and outlives the child's use of
+    // our memory, as CLONE_VFORK suspends us until then; so does the body.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().add(stack.len());
+        libc::clone(enter::<F>, top.cast(), flags, (&raw mut body).cast())
+    };
+    nix::errno::Errno::result(pid).map(Pid::from_raw)
 }
 
 /// Takes over a descriptor that the launcher left open for us; an error if it is not open.

@@ -1,7 +1,7 @@
 //! The plan's steps as mount work, in order: [`Layout`], pure and ready for a process that only
 //! makes system calls.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -83,7 +83,7 @@ impl Layout {
 
 /// Which folders are fresh, so that places below can be made.
 #[derive(Default)]
-struct Fresh(BTreeMap<PathBuf, bool>);
+struct Fresh(HashMap<PathBuf, bool>);
 
 impl Fresh {
     fn mark(&mut self, path: &Path, fresh: bool) {
@@ -93,12 +93,15 @@ impl Fresh {
     /// The folders between `path` and the innermost one put above it, outermost first, if that is
     /// fresh; `None` if it is the host's, where everything is there already.
     fn missing(&self, path: &Path) -> Option<Vec<PathBuf>> {
-        let known = |folder: &Path| self.0.get(folder).copied();
-        let fresh = path.ancestors().skip(1).find_map(known).unwrap_or(false);
-        let between = path.ancestors().skip(1).take_while(|folder| known(folder).is_none());
-        let mut between: Vec<PathBuf> = between.map(Path::to_owned).collect();
-        between.reverse();
-        fresh.then_some(between)
+        let mut between = Vec::new();
+        for folder in path.ancestors().skip(1) {
+            match self.0.get(folder) {
+                None => between.push(folder),
+                Some(false) => return None,
+                Some(true) => return Some(between.into_iter().rev().map(Path::to_owned).collect()),
+            }
+        }
+        None
     }
 }
 
