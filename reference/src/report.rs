@@ -183,8 +183,13 @@ fn attach(result: &mut RunResult, mut captured: Captured) {
 /// Fails early where the result could not be written later.
 pub(crate) fn check_destination(file: &Path) -> io::Result<()> {
     let flags = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
-    if file.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    match fs::symlink_metadata(file) {
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        // Writing puts a new file in its place, which must never be a device's.
+        Ok(found) if !found.is_file() => {
+            return Err(io::Error::other("it is no regular file; name one, or a new one"));
+        }
+        _ => {}
     }
     Ok(nix::unistd::access(&folder_of(file), flags)?)
 }

@@ -136,6 +136,23 @@ fn a_result_that_cannot_be_written_starts_nothing() {
     assert!(!bed.ws("ran").exists());
 }
 
+#[rstest]
+#[case::link("link")]
+#[case::fifo("fifo")]
+fn a_result_replaces_nothing_but_a_file(#[case] name: &str) {
+    let bed = Bed::new("auto");
+    std::os::unix::fs::symlink("nothing", bed.out("link")).unwrap();
+    nix::unistd::mkfifo(&bed.out("fifo"), nix::sys::stat::Mode::S_IRUSR).unwrap();
+    bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
+    let mut refbox = Command::new(program());
+    refbox.arg("run").arg("--request").arg(bed.request_file()).arg("--result");
+    let output = refbox.arg(bed.out(name)).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("it is no regular file"));
+    assert!(!fs::symlink_metadata(bed.out(name)).unwrap().is_file());
+    assert!(!bed.ws("ran").exists());
+}
+
 fn capabilities(asked: &[&str], path: Option<&Path>) -> Value {
     let mut refbox = Command::new(program());
     refbox.arg("capabilities").args(asked);
