@@ -47,7 +47,9 @@ impl Scene {
         self.folder.path()
     }
 
+    /// The result goes to a name that is free, as a caller's does.
     fn refbox(&self) -> Command {
+        let _not_there_yet = fs::remove_file(self.root().join("result.json"));
         let mut refbox = Command::new(env!("CARGO_BIN_EXE_refbox"));
         refbox.arg("run").arg("--request").arg(self.root().join("request.json"));
         refbox.arg("--result").arg(self.root().join("result.json"));

@@ -59,24 +59,33 @@ pub(crate) fn explain(code: u32, errno: i32, view: &View) -> Refusal {
 fn refusal(place: Place, errno: Errno, view: &View) -> Refusal {
     let layout = Layout::of(view);
     let said = place.describe(&layout, errno);
-    let missing = match (place.call, errno) {
-        (_, Errno::ENOSYS) => {
-            "the kernel lacks this call (Linux 5.12 has all of them), or a filter hides it; \
-             use the mechanism bubblewrap"
-                .to_owned()
-        }
-        (Call::Clone | Call::Maps | Call::Private | Call::Scratch, _) => userns::remedy(),
-        (Call::Copy | Call::Loopback, Errno::EPERM) if place.work.is_none() => userns::remedy(),
-        (Call::Fresh, Errno::EPERM) => {
-            "a container that masks parts of /proc forbids a fresh one; run it outside, or unmask \
-             /proc there"
-                .to_owned()
-        }
-        _ => return Refusal::setup(format!("the sandbox could not be set up: {said}")),
+    let Some(missing) = missing(place, errno) else {
+        return Refusal::setup(format!("the sandbox could not be set up: {said}"));
     };
     let what = format!("namespaces are refused on this host ({said}); {missing}");
     Refusal::new(ErrorKind::Unavailable, what)
 }
+
+/// What this host lacks, and the remedy, if that is what a failure means; else a step of this one
+/// view failed.
+fn missing(place: Place, errno: Errno) -> Option<String> {
+    let forbidden = matches!(errno, Errno::EPERM | Errno::EACCES);
+    match place.call {
+        _ if errno == Errno::ENOSYS => Some(OLD_KERNEL.to_owned()),
+        // Limits of namespaces, and kernels without one of them.
+        Call::Clone if matches!(errno, Errno::ENOSPC | Errno::EUSERS | Errno::EINVAL) => {
+            Some(userns::remedy())
+        }
+        Call::Fresh if forbidden => Some(MASKED_PROC.to_owned()),
+        _ if forbidden && place.work.is_none() => Some(userns::remedy()),
+        _ => None,
+    }
+}
+
+const OLD_KERNEL: &str = "the kernel lacks this call (Linux 5.12 has all of them) or a filter hides \
+    it; update the kernel, or use the mechanism bubblewrap";
+const MASKED_PROC: &str = "a container that masks parts of /proc forbids a fresh one; run it \
+    outside, or unmask /proc there";
 
 #[cfg(test)]
 mod tests;

@@ -129,6 +129,7 @@ fn explained(work: Option<u32>, call: Call, errno: Errno) -> Refusal {
     "opening the place of the mask over /w/s: ENOENT"
 )]
 #[case::whole(None, Call::Pivot, Errno::EINVAL, "pivot_root: EINVAL")]
+#[case::busy(None, Call::Clone, Errno::EAGAIN, "clone into new namespaces: EAGAIN")]
 fn a_failed_step_is_named(
     #[case] work: Option<u32>,
     #[case] call: Call,
@@ -142,6 +143,7 @@ fn a_failed_step_is_named(
 
 #[rstest]
 #[case::namespaces(None, Call::Clone, Errno::EPERM, "clone into new namespaces: EPERM")]
+#[case::limit(None, Call::Clone, Errno::ENOSPC, "clone into new namespaces: ENOSPC")]
 #[case::maps(None, Call::Maps, Errno::EPERM, "writing the user and group maps: EPERM")]
 #[case::stripped(None, Call::Private, Errno::EACCES, "making the mounts private: EACCES")]
 #[case::old_kernel(None, Call::Attributes, Errno::ENOSYS, "mount_setattr: ENOSYS")]
