@@ -61,7 +61,7 @@ fn backend_info(backend: &Backend) -> BackendInfo {
     }
 }
 
-/// One row a planned pair, in the plan's order.
+/// One row a planned pair whose backend is installed, in the plan's order.
 pub fn rows(
     request: &Request,
     plan: &Plan,
@@ -87,7 +87,10 @@ pub fn rows(
             }
         }
     };
-    plan.cases.iter().map(row).collect()
+    // A backend that is not installed is in the header and has no rows.
+    let present =
+        |planned: &&crate::plan::PlannedCase| request.backends[planned.backend].missing.is_none();
+    plan.cases.iter().filter(present).map(row).collect()
 }
 
 /// Known-failure rows that should not be there any more, one sentence each.
@@ -164,10 +167,10 @@ fn concluded(
     ];
     let arms: Vec<ArmRow> =
         arms.into_iter().filter_map(|(name, arm)| arm_row(name, arm.as_ref()?)).collect();
-    let reproduce = format!(
-        "boxproof run '{}' --backend {} --verbose{}",
-        case.id, backend.name, request.reproduce
-    );
+    let spec = shell_word(&backend.spec);
+    let all = if request.all { " --all" } else { "" };
+    let reproduce =
+        format!("boxproof run '{}' --backend {spec} --verbose{all}{}", case.id, request.reproduce);
     CaseRow {
         message: judgement.message.clone(),
         twin: judgement.twin,
@@ -176,6 +179,15 @@ fn concluded(
         reproduce: Some(reproduce),
         ..skipped(case, backend, judgement.verdict, &judgement.reason)
     }
+}
+
+/// `word` as a shell takes it for one word.
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:@%+,=".contains(&b);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn with_outcome(row: CaseRow, backend: &Backend, setting: &Setting) -> CaseRow {

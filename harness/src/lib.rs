@@ -3,6 +3,7 @@
 pub mod backend;
 pub mod cli;
 pub mod collect;
+pub mod dispatch;
 pub mod execution;
 pub mod host;
 pub mod judge;

@@ -127,6 +127,7 @@ mod tests {
         ];
         Backend {
             name: "box".into(),
+            spec: "box".into(),
             version: None,
             sha256: None,
             program: None,

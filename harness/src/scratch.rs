@@ -14,6 +14,9 @@ use nix::unistd::{Pid, Uid, setsid};
 
 use crate::sys;
 
+/// How often the base is made anew when other runs take it away.
+const ATTEMPTS: usize = 100;
+
 /// The folder of one run. Dropping it waits until it is gone.
 #[derive(Debug)]
 pub struct Scratch {
@@ -34,11 +37,8 @@ impl Scratch {
     /// What cannot be made, and where.
     pub fn make(base: &Path) -> io::Result<Self> {
         let base_was_there = base.exists();
-        std::fs::DirBuilder::new().recursive(true).mode(0o755).create(base)?;
-        let base = base.canonicalize()?;
         let run_id = format!("bx{}", sys::random::<4>()?);
-        let path = base.join(&run_id);
-        std::fs::DirBuilder::new().mode(0o755).create(&path)?;
+        let (base, path) = make_folder(base, &run_id)?;
         let (alive, janitor) = start_janitor(&path, (!base_was_there).then_some(&base))?;
         let scratch = Self { path, run_id, alive: Some(alive), janitor };
         if Uid::effective().is_root() && sys::private_mounts().is_ok() {
@@ -62,6 +62,26 @@ impl Scratch {
         copy.set_permissions(std::fs::Permissions::from_mode(0o555))?;
         Ok(probe)
     }
+}
+
+/// Makes `base` and the folder `run_id` in it, and says where they are.
+fn make_folder(base: &Path, run_id: &str) -> io::Result<(PathBuf, PathBuf)> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.mode(0o755);
+    for _ in 0..ATTEMPTS {
+        builder.recursive(true).create(base)?;
+        let made = base.canonicalize().and_then(|base| {
+            let path = base.join(run_id);
+            builder.recursive(false).create(&path)?;
+            Ok((base, path))
+        });
+        match made {
+            // The janitor of a run that ends right now has taken the empty base away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            made => return made,
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::NotFound, "it is removed again and again"))
 }
 
 /// The running program itself, not whatever has its name by now.

@@ -28,6 +28,7 @@ pub(crate) fn case(text: &str) -> Case {
 pub(crate) fn bare(name: &str) -> Backend {
     Backend {
         name: name.to_owned(),
+        spec: name.to_owned(),
         version: None,
         sha256: None,
         program: None,

@@ -1,5 +1,7 @@
 //! Finding a backend by what `--backend` was given, and starting it.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail it")]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -183,7 +185,8 @@ fn what_is_for_other_platforms_is_missing() {
 fn nothing_of_that_name_is_an_error_that_lists_what_there_is() {
     let error = find("no-such-sandbox").unwrap_err();
     assert!(matches!(error, BackendError::Unknown { .. }));
-    let expected = "name one of allow-all, bubblewrap, deny-all, none, reference, a program";
+    let expected =
+        "name one of allow-all, bubblewrap, deny-all, firejail, none, reference, a program";
     assert!(error.to_string().contains(expected), "{error}");
     let error = find("no-such-file.yaml").unwrap_err().to_string();
     assert!(error.contains("no-such-file.yaml: cannot be read"), "{error}");

@@ -1,5 +1,7 @@
 //! The shipped manifests: they load, their schema is fresh, and they render what they should.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail it")]
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
@@ -8,6 +10,7 @@ use std::path::{Path, PathBuf};
 use boxproof::backend::{
     Backend, Kind, Launch, LaunchContext, LaunchError, Manifest, Spawn, schema, shipped_names,
 };
+use boxproof::known::Known;
 use boxproof_cases::protocol::{
     Command, EnvBase, Mode, Network, Policy, Protect, Run, RunRequest, TmpPolicy,
 };
@@ -51,16 +54,26 @@ impl Scene {
         policy
     }
 
-    /// What `name` makes of `edit`ed policy for `argv`, as uid `uid`.
+    /// How bubblewrap is started for `argv` under the edited default policy, as `uid`.
     fn launch(
         &self,
         uid: u32,
         argv: &[&str],
         edit: impl FnOnce(&mut RunRequest),
     ) -> Result<Spawn, LaunchError> {
-        let manifest = manifest("bubblewrap");
+        self.launch_by(manifest("bubblewrap"), uid, argv, edit)
+    }
+
+    fn launch_by(
+        &self,
+        manifest: Manifest,
+        uid: u32,
+        argv: &[&str],
+        edit: impl FnOnce(&mut RunRequest),
+    ) -> Result<Spawn, LaunchError> {
         let backend = Backend {
             name: "bubblewrap".into(),
+            spec: "bubblewrap".into(),
             version: None,
             sha256: None,
             program: Some("/bin/bwrap".into()),
@@ -69,7 +82,7 @@ impl Scene {
             asked: manifest.asked.clone(),
             limits: Vec::new(),
             kind: Kind::Argv(Box::new(manifest)),
-            known: boxproof::known::Known::default(),
+            known: Known::default(),
             missing: None,
         };
         let command = Command::Argv(argv.iter().map(|argument| (*argument).to_owned()).collect());
@@ -227,7 +240,7 @@ fn what_bubblewrap_can_say_is_not(#[case] over: &str) {
 
 #[test]
 fn every_shipped_manifest_loads_and_is_named_like_its_file() {
-    assert_eq!(shipped_names(), ["allow-all", "bubblewrap", "deny-all", "none"]);
+    assert_eq!(shipped_names(), ["allow-all", "bubblewrap", "deny-all", "firejail", "none"]);
     for name in shipped_names() {
         assert_eq!(manifest(name).name, name);
     }
@@ -241,4 +254,35 @@ fn the_checked_in_schema_is_fresh() {
     }
     let checked_in = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(checked_in == schema(), "{} is stale: run with UPDATE_SCHEMAS=1", file.display());
+}
+
+/// The YAML blocks of the guide.
+fn examples() -> Vec<String> {
+    let guide = std::fs::read_to_string(Path::new(BACKENDS).join("README.md")).unwrap();
+    let blocks = guide.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_guides_example_is_short_and_renders() {
+    let text = &examples()[0];
+    assert!(text.lines().count() < 15, "{}", text.lines().count());
+    let manifest = Manifest::parse(Path::new("jail.yaml"), text).unwrap();
+    let spawn = Scene::new().launch_by(manifest, 1500, &["true"], |_| ()).unwrap();
+    assert_eq!(spawn.argv[2..], ["--no-network", "--", "true"]);
+}
+
+#[test]
+fn the_guides_known_failures_load() {
+    let known = Known::parse(Path::new("jail.known.yaml"), &examples()[1], "jail").unwrap();
+    assert_eq!(known.rows().len(), 1);
+}
+
+#[test]
+fn the_guide_tells_every_field() {
+    let guide = std::fs::read_to_string(Path::new(BACKENDS).join("README.md")).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    for field in schema["properties"].as_object().unwrap().keys() {
+        assert!(guide.contains(&format!("`{field}`")), "{field}");
+    }
 }

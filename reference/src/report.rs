@@ -1,7 +1,7 @@
 //! The result: what was observed put into the protocol's words, the exit code, the result file.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -72,12 +72,21 @@ pub(crate) fn finished(
     (result, code)
 }
 
-/// Why the command was not executed, or its end is unknown; `said` explains a failed set-up.
+/// What a mechanism left to be explained.
+pub(crate) enum Trouble<'a> {
+    /// What its program said.
+    Said(&'a str),
+    /// A place of its own, and the errno there.
+    At(u32, i32),
+}
+
+/// Why the command was not executed, or its end is unknown; `explain` puts a failed set-up into
+/// words.
 pub(crate) fn why_not(
     outcome: &Outcome,
     program: &str,
     cwd: &Path,
-    said: impl Fn(&str) -> Refusal,
+    explain: impl Fn(Trouble<'_>) -> Refusal,
 ) -> Option<Refusal> {
     if let Some(error) = &outcome.broken {
         return Some(Refusal::new(ErrorKind::Wait, format!("supervising failed: {error}")));
@@ -85,7 +94,7 @@ pub(crate) fn why_not(
     if outcome.ended.is_some() {
         return None;
     }
-    if let Some((what, errno)) = outcome.failed {
+    if let Some((what, errno)) = outcome.failed.filter(|_| !outcome.started) {
         let error = io::Error::from_raw_os_error(errno);
         return Some(match what {
             Failed::Exec => {
@@ -95,6 +104,7 @@ pub(crate) fn why_not(
                 "cannot enter {} inside the sandbox: {error}; choose a cwd in the workspace",
                 cwd.display()
             )),
+            Failed::Build(place) => explain(Trouble::At(place, errno)),
             Failed::Confine => Refusal::setup(format!("cannot lock the command down: {error}")),
         });
     }
@@ -108,7 +118,7 @@ pub(crate) fn why_not(
             "the sandbox ended before it was set up ({})",
             outcome.helper
         ))),
-        (false, false) => Some(said(&outcome.said)),
+        (false, false) => Some(explain(Trouble::Said(&outcome.said))),
     }
 }
 
@@ -170,23 +180,40 @@ fn attach(result: &mut RunResult, mut captured: Captured) {
     result.truncated = Some(captured.truncated);
 }
 
+/// Whether something is there that must not be replaced: a device, a pipe, a socket.
+fn is_special(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
 /// Fails early where the result could not be written later.
 pub(crate) fn check_destination(file: &Path) -> io::Result<()> {
+    if is_special(file) {
+        return Ok(nix::unistd::access(file, nix::unistd::AccessFlags::W_OK)?);
+    }
     let flags = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
-    if file.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    match fs::symlink_metadata(file) {
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        // Writing puts a new file in its place, which must never be a device's.
+        Ok(found) if !found.is_file() => {
+            return Err(io::Error::other("it is no regular file; name one, or a new one"));
+        }
+        _ => {}
     }
     Ok(nix::unistd::access(&folder_of(file), flags)?)
 }
 
-/// Writes `result` so that a reader sees the whole of it or nothing.
+/// Writes `result` so that a reader sees the whole of it or nothing; into a device or pipe as it is.
 pub(crate) fn write(result: &RunResult, file: &Path) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec(result)?;
+    bytes.push(b'\n');
+    if is_special(file) {
+        // A rename would put a plain file in its place, as root even in that of /dev/null.
+        return fs::OpenOptions::new().write(true).open(file)?.write_all(&bytes);
+    }
     let mut name = std::ffi::OsString::from(".");
     name.push(file.file_name().unwrap_or_default());
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = folder_of(file).join(name);
-    let mut bytes = serde_json::to_vec(result)?;
-    bytes.push(b'\n');
     let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, file));
     written.inspect_err(|_| drop(fs::remove_file(&temporary)))
 }
@@ -195,5 +222,29 @@ fn folder_of(file: &Path) -> PathBuf {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileTypeExt;
+
+    #[test]
+    fn a_pipe_gets_the_result_and_stays_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("result");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        assert!(check_destination(&pipe).is_ok());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        let result = blank("", Duration::ZERO);
+        write(&result, &pipe).unwrap();
+        // Checked before the join: were the pipe replaced, its reader would wait for ever.
+        assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+        let read: RunResult = serde_json::from_slice(&reader.join().unwrap()).unwrap();
+        assert_eq!(read, result);
     }
 }

@@ -27,13 +27,46 @@ pub struct Claim<'a> {
     pub share: Share,
 }
 
-/// Sets `claims` against `rows`. A case speaks for the last capability it needs, the one it is
-/// about; the others only make it possible to ask.
+/// How a claim stands against the results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Claimed, and every judged case about it passed.
+    Shown,
+    /// Claimed, and a case about it failed.
+    Over,
+    /// Not claimed, and every case about it passed.
+    Under,
+    /// Claimed, and no case about it was judged.
+    Unshown,
+    /// Not claimed, and the cases about it do not show it.
+    Absent,
+}
+
+/// The level of a capability that is not claimed.
+const NOT_CLAIMED: &str = "none";
+
+impl Claim<'_> {
+    /// How the claim stands against the results.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        let Share { passed, judged, .. } = self.share;
+        match self.level != NOT_CLAIMED {
+            true if passed < judged => Standing::Over,
+            true if judged == 0 => Standing::Unshown,
+            true => Standing::Shown,
+            false if passed > 0 && passed == judged => Standing::Under,
+            false => Standing::Absent,
+        }
+    }
+}
+
+/// Every capability that is claimed or is what a case is about, by name. A case speaks for the last
+/// capability it needs, the one it is about; the others only make it possible to ask.
 #[must_use]
-pub fn compare<'a>(
+pub fn all<'a>(
     claims: &'a BTreeMap<String, String>,
     rows: impl Iterator<Item = &'a CaseRow>,
-) -> Claims<'a> {
+) -> Vec<Claim<'a>> {
     let mut needing: BTreeMap<&str, Vec<&CaseRow>> = BTreeMap::new();
     for name in claims.keys() {
         needing.entry(name).or_default();
@@ -43,24 +76,27 @@ pub fn compare<'a>(
             needing.entry(subject).or_default().push(row);
         }
     }
-    let mut found = Claims::default();
-    for (capability, rows) in needing {
+    let claim = |(capability, rows): (&'a str, Vec<&CaseRow>)| {
         let level = claims.get(capability).map_or(NOT_CLAIMED, String::as_str);
-        sort_in(&mut found, Claim { capability, level, share: rows.into_iter().collect() });
-    }
-    found
+        Claim { capability, level, share: rows.into_iter().collect() }
+    };
+    needing.into_iter().map(claim).collect()
 }
 
-/// The level of a capability that is not claimed.
-const NOT_CLAIMED: &str = "none";
-
-fn sort_in<'a>(found: &mut Claims<'a>, claim: Claim<'a>) {
-    let claimed = claim.level != NOT_CLAIMED;
-    if claimed && claim.share.passed < claim.share.judged {
-        found.over.push(claim);
-    } else if !claimed && claim.share.passed > 0 && claim.share.passed == claim.share.judged {
-        found.under.push(claim);
-    } else if claimed && claim.share.judged == 0 {
-        found.unshown.push(claim);
+/// The claims in `claims` that `rows` do not bear out.
+#[must_use]
+pub fn compare<'a>(
+    claims: &'a BTreeMap<String, String>,
+    rows: impl Iterator<Item = &'a CaseRow>,
+) -> Claims<'a> {
+    let mut found = Claims::default();
+    for claim in all(claims, rows) {
+        match claim.standing() {
+            Standing::Over => found.over.push(claim),
+            Standing::Under => found.under.push(claim),
+            Standing::Unshown => found.unshown.push(claim),
+            Standing::Shown | Standing::Absent => {}
+        }
     }
+    found
 }

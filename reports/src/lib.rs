@@ -7,6 +7,7 @@ pub mod claims;
 pub mod conformance;
 pub mod exit;
 pub mod findings;
+pub mod html;
 pub mod label;
 pub mod markdown;
 pub mod matrix;

@@ -13,7 +13,11 @@ type Word<'a> = fn(&Claim<'a>) -> String;
 pub(crate) fn claim_lines(matrix: &Matrix<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     for (index, column) in matrix.columns.iter().enumerate() {
-        let found = compare(&column.backend.claims, matrix.rows_of(index));
+        let mut found = compare(&column.backend.claims, matrix.rows_of(index));
+        if !column.header.selection.filters.is_empty() {
+            // What a filter left out is no gap.
+            found.unshown.clear();
+        }
         let kinds: [(&str, &[Claim<'_>], Word<'_>); 3] = [
             ("over-claims", &found.over, over_claim),
             ("under-claims", &found.under, |claim| claim.capability.to_owned()),

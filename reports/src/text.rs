@@ -16,10 +16,12 @@ pub(crate) fn clean(text: &str) -> String {
     out
 }
 
-/// Characters with which foreign text could repaint or reorder a page.
+/// Characters with which foreign text could repaint or reorder a page, or hide in it.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// The first `width` characters of `text`, with a mark where something was cut.
@@ -49,14 +51,18 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 
 /// How an arm ended, and how long it took.
 pub(crate) fn exit_words(arm: &ArmRow) -> String {
-    let exit = match arm.exit {
+    format!("{} after {}", end_words(arm.exit), milliseconds(arm.duration_ms))
+}
+
+/// How an arm ended.
+pub(crate) fn end_words(exit: Option<ExitRow>) -> String {
+    match exit {
         Some(ExitRow::Code(code)) => format!("exit {code}"),
         Some(ExitRow::Signal(signal)) => format!("signal {signal}"),
         Some(ExitRow::Timeout) => "timed out".to_owned(),
         Some(ExitRow::Refused) => "policy refused".to_owned(),
         None => "never started".to_owned(),
-    };
-    format!("{exit} after {}", milliseconds(arm.duration_ms))
+    }
 }
 
 /// A duration as people read it.
@@ -83,6 +89,7 @@ mod tests {
     fn foreign_text_cannot_repaint_the_page() {
         assert_eq!(clean("a\x1b[2Jb\nc\td\r"), "a\\u{1b}[2Jb\\nc d\\r");
         assert_eq!(clean("\u{202e}gpj.exe é"), "\\u{202e}gpj.exe é");
+        assert_eq!(clean("a\u{200b}b\u{2028}\u{feff}\0"), "a\\u{200b}b\\u{2028}\\u{feff}\\u{0}");
     }
 
     #[test]

@@ -160,11 +160,18 @@ pub struct Launcher {
     /// Open descriptors the backend inherits, number → file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inherit: BTreeMap<u32, Inherit>,
+    /// Whether the backend has a controlling terminal of its own, which is its stdin, too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub tty: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Launcher {
     fn is_plain(&self) -> bool {
-        self.env.is_empty() && self.inherit.is_empty()
+        *self == Self::default()
     }
 
     /// The strings a variable may stand in.

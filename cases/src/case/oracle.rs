@@ -27,6 +27,8 @@ pub enum Oracle {
     Untouched(String),
     /// Nothing the act started outlives the run.
     NoSurvivors(Nothing),
+    /// Nothing was typed into the launcher's terminal.
+    Untyped(Nothing),
     /// The mounts the harness sees are what they were.
     MountsUnchanged(Nothing),
 }
@@ -56,7 +58,7 @@ impl Oracle {
     pub fn strings(&self) -> Vec<&str> {
         match self {
             Self::Content(content) => vec![&content.path, &content.equals],
-            Self::NoSurvivors(_) | Self::MountsUnchanged(_) => Vec::new(),
+            Self::NoSurvivors(_) | Self::Untyped(_) | Self::MountsUnchanged(_) => Vec::new(),
             Self::Unchanged(text)
             | Self::Absent(text)
             | Self::Exists(text)
@@ -80,6 +82,7 @@ impl fmt::Display for Oracle {
             Self::Reached(listener) => write!(f, "reached {listener}"),
             Self::Untouched(victim) => write!(f, "untouched {victim}"),
             Self::NoSurvivors(_) => f.write_str("no survivors"),
+            Self::Untyped(_) => f.write_str("untyped"),
             Self::MountsUnchanged(_) => f.write_str("mounts unchanged"),
         }
     }

@@ -30,6 +30,8 @@ use crate::known::Known;
 pub struct Backend {
     /// The name in every report; unique in a run.
     pub name: String,
+    /// How it was asked for: what `--backend` takes to mean it again.
+    pub spec: String,
     /// The version it reports, such as `0.8.0`; none when it says none.
     pub version: Option<String>,
     /// SHA-256 of the program, lower-case hex.

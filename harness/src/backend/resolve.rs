@@ -49,6 +49,10 @@ pub enum BackendError {
 /// # Errors
 /// When there is no such backend, or it cannot be asked.
 pub fn resolve(spec: &str, me: &Path) -> Result<Backend, BackendError> {
+    Ok(Backend { spec: spec.to_owned(), ..look_up(spec, me)? })
+}
+
+fn look_up(spec: &str, me: &Path) -> Result<Backend, BackendError> {
     let (name, mechanism) = spec.split_once(':').unwrap_or((spec, native::AUTO));
     if name == REFERENCE {
         let prefix = vec![REFERENCE.to_owned()];
@@ -131,6 +135,7 @@ fn found(
     let version = program.as_deref().and_then(|file| program::version(file, &manifest.version));
     Backend {
         name: manifest.name.clone(),
+        spec: manifest.name.clone(),
         version,
         sha256: program.as_deref().and_then(program::sha256),
         program,
@@ -169,6 +174,7 @@ fn by_verbs(
     })?;
     Ok(Backend {
         name: name.to_owned(),
+        spec: name.to_owned(),
         version: Some(answer.said.version),
         sha256: program::sha256(&program),
         program: Some(program.clone()),

@@ -1,6 +1,7 @@
 //! `boxproof backend`: list, show and check backends.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use boxproof_cases::protocol::ClaimLevel;
 use boxproof_cases::{Capability, Suite};
@@ -33,6 +34,9 @@ enum Verb {
     Check {
         /// A shipped NAME, a PROGRAM or a manifest FILE.yaml.
         backend: String,
+        /// Where the scratch folder is made.
+        #[arg(long, value_name = "DIR")]
+        scratch: Option<PathBuf>,
     },
 }
 
@@ -40,7 +44,7 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     match args.verb {
         Verb::List => list(),
         Verb::Show { backend } => show(&backends(&[backend])?[0]),
-        Verb::Check { backend } => check(backends(&[backend])?),
+        Verb::Check { backend, scratch } => check(backends(&[backend])?, scratch),
     }
 }
 
@@ -90,7 +94,7 @@ struct Measured {
     failed: Vec<String>,
 }
 
-fn check(backends: Vec<Backend>) -> Result<i32, Failure> {
+fn check(backends: Vec<Backend>, scratch: Option<PathBuf>) -> Result<i32, Failure> {
     let backend = backends[0].clone();
     if let Some(missing) = &backend.missing {
         anstream::eprintln!("boxproof: {}: {}", missing.what, missing.hint);
@@ -105,7 +109,7 @@ fn check(backends: Vec<Backend>) -> Result<i32, Failure> {
         all: false,
         strict: false,
         jobs: None,
-        scratch: None,
+        scratch,
         reproduce: String::new(),
     };
     let finished = match conduct(&request, |_, _| {})? {

@@ -1,5 +1,7 @@
 //! `boxproof doctor`: what this host has and allows, found by doing.
 
+use std::path::PathBuf;
+
 use super::{Failure, print};
 use crate::host::{Host, findings};
 use crate::scratch;
@@ -10,10 +12,13 @@ pub(super) struct Args {
     /// Print everything that was found, as JSON.
     #[arg(long)]
     json: bool,
+    /// Where the scratch folder is made.
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    let base = scratch::default_base();
+    let base = args.scratch.clone().unwrap_or_else(scratch::default_base);
     let made = scratch::Scratch::make(&base)?;
     let host = Host::detect(&made.path);
     drop(made);

@@ -18,6 +18,7 @@ use boxproof_reports::terminal::{Style, TerminalOptions};
 use clap::{Parser, Subcommand};
 
 use crate::backend::{Backend, resolve};
+use crate::collect::shell_word;
 use crate::selection::{Selection, Slow};
 
 /// Proves what a command sandbox really does.
@@ -144,7 +145,8 @@ impl Cases {
 
     /// What a reproduce line needs to find the same corpus.
     fn reproduce(&self) -> String {
-        self.cases.as_ref().map(|dir| format!(" --cases {}", dir.display())).unwrap_or_default()
+        let dir = self.cases.as_ref().map(|dir| shell_word(&dir.to_string_lossy()));
+        dir.map(|dir| format!(" --cases {dir}")).unwrap_or_default()
     }
 }
 

@@ -35,8 +35,11 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
             print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)));
         }
         Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT)),
+        Format::Html => print(&boxproof_reports::html::render(&matrix)),
         Format::Ndjson => {
-            return Err(Failure::usage("a record is already NDJSON: use terminal or markdown"));
+            return Err(Failure::usage(
+                "a record is already NDJSON: use terminal, markdown or html",
+            ));
         }
     }
     Ok(0)

@@ -52,6 +52,8 @@ pub(super) enum Format {
     Terminal,
     /// The matrix, for GitHub's job summary.
     Markdown,
+    /// The matrix as one offline HTML file, with filters and every cell in detail.
+    Html,
     /// The run record itself.
     Ndjson,
 }
@@ -106,10 +108,16 @@ fn finish(args: &Args, finished: Finished) -> Result<i32, Failure> {
     match args.format {
         Format::Ndjson => print(&String::from_utf8_lossy(&record)),
         Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT)),
-        Format::Terminal if run.rows.is_empty() => println!("{}", summary_line(&run.rows)),
+        Format::Html => print(&boxproof_reports::html::render(&matrix)),
+        Format::Terminal if run.rows.is_empty() => {
+            print(&format!("{}\n", summary_line(&run.rows)));
+        }
         Format::Terminal => {
             print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)));
         }
+    }
+    for missing in run.header.backends.iter().filter_map(|backend| backend.missing.as_ref()) {
+        anstream::eprintln!("boxproof: {missing}");
     }
     for stale in &finished.stale {
         anstream::eprintln!("boxproof: {stale}");

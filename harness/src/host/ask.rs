@@ -86,6 +86,7 @@ impl Asked {
         if let Ok(pid) = i32::try_from(self.child.id()) {
             let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
         }
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }

@@ -47,6 +47,13 @@ fn streams(case: &Case, run: &RunReport) -> Result<(), Finding> {
     broken.next().map_or(Ok(()), |message| Err(Finding::contract(Reason::Stream, message)))
 }
 
+/// Whether the act wrote what the case looks for on its stdout, if it looks for anything.
+pub(super) fn spoken(case: &Case, run: &RunReport) -> bool {
+    let wanted = case.expect.stdout.iter().flat_map(|stdout| &stdout.contains);
+    let wanted: Vec<_> = wanted.filter(|text| !text.is_empty()).collect();
+    !wanted.is_empty() && wanted.into_iter().all(|text| run.stdout.found.contains(text))
+}
+
 fn unlike(name: &str, stream: &Stream, wanted: &StreamExpect) -> Option<String> {
     let excerpt = ending::excerpt(&stream.text);
     if let Some(part) = wanted.contains.iter().find(|part| !stream.found.contains(part)) {

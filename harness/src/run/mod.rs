@@ -196,7 +196,8 @@ impl Runner<'_> {
         };
         let mut run = protocol::Run::new(protocol::Command::Argv(argv.to_vec()), workspace.ws());
         // The harness feeds stdin itself, so that every backend gets it the same way.
-        run.stdin = if stdin == Stdin::Null { Stdin::Null } else { Stdin::Inherit };
+        let inherits = stdin != Stdin::Null || workspace.terminal.is_some();
+        run.stdin = if inherits { Stdin::Inherit } else { Stdin::Null };
         Ok(RunRequest { protocol: protocol::PROTOCOL, policy: self.policy(step, workspace)?, run })
     }
 
@@ -277,8 +278,15 @@ impl Runner<'_> {
             .current_dir(&spawn.cwd)
             .stdin(if feed.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .stderr(Stdio::piped());
+        match &workspace.terminal {
+            Some(terminal) => {
+                command.stdin(terminal.stdin().map_err(|e| format!("terminal: {e}"))?);
+                sys::own_terminal(&mut command);
+            }
+            // A session of its own is a group of its own already.
+            None => drop(command.process_group(0)),
+        }
         sys::inherit_descriptors(&mut command, self.descriptors(workspace)?);
         let timeout = Duration::from_millis(self.case.timeout_ms);
         let child = match command.spawn() {
@@ -352,9 +360,12 @@ fn step(argv: &[std::ffi::OsString], spawn: &Spawn) -> Result<(), String> {
 fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
     let Some(path) = path else { return Ok(None) };
     let text = std::fs::read(path).map_err(|error| format!("no result was written: {error}"))?;
-    serde_json::from_slice(&text)
-        .map(Some)
-        .map_err(|error| format!("the result is not of the protocol: {error}"))
+    let result = serde_json::from_slice::<RunResult>(&text)
+        .map_err(|error| format!("the result is not of the protocol: {error}"))?;
+    match result.protocol {
+        protocol::PROTOCOL => Ok(Some(result)),
+        other => Err(format!("the result speaks protocol {other}")),
+    }
 }
 
 /// What the probe reported on these streams.

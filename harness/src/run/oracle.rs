@@ -10,7 +10,7 @@ use boxproof_cases::case::{Content, Oracle};
 use super::stream::Streams;
 use crate::execution::Reading;
 use crate::sweep::{self, Survivor};
-use crate::workspace::{Snapshot, Workspace, find, tree};
+use crate::workspace::{Snapshot, Terminal, Workspace, find, tree};
 
 /// The host before the act.
 pub(super) struct Before {
@@ -129,6 +129,7 @@ impl Before {
                 Some(survivor) => (false, format!("{survivor} still ran")),
                 None => (true, "nothing was left running".to_owned()),
             },
+            Oracle::Untyped(_) => untyped(workspace),
             Oracle::MountsUnchanged(_) => match self.new_mounts() {
                 Some(mount) => (false, mount),
                 None => (true, "no new mount".to_owned()),
@@ -224,6 +225,15 @@ fn reached(listener: &str, workspace: &Workspace) -> (bool, String) {
 
 fn negated((holds, saw): (bool, String)) -> (bool, String) {
     (!holds, saw)
+}
+
+fn untyped(workspace: &Workspace) -> (bool, String) {
+    match workspace.terminal.as_ref().map(Terminal::typed) {
+        Some(Ok(0)) => (true, "nothing was typed".to_owned()),
+        Some(Ok(count)) => (false, format!("{count} bytes were typed into the terminal")),
+        Some(Err(error)) => (false, format!("the terminal cannot be asked: {error}")),
+        None => (false, "there is no terminal".to_owned()),
+    }
 }
 
 fn untouched(workspace: &mut Workspace) -> (bool, String) {

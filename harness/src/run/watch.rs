@@ -18,7 +18,7 @@ use crate::sys;
 use crate::workspace::Listeners;
 
 /// The most bytes of a stream that are kept; the rest is read and dropped, so nobody blocks.
-const KEEP: usize = 64 << 20;
+const KEEP: usize = 16 << 20;
 /// How many reads of 64 KiB empty a pipe of the largest size an ordinary user can make, 1 MiB.
 const READS: usize = 16;
 /// How often a child is looked at where the kernel cannot wake us, in milliseconds.

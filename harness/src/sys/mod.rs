@@ -7,7 +7,7 @@ mod process;
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
 mod system;
 
-pub(crate) use process::{fork, inherit_descriptors, random};
+pub(crate) use process::{fork, inherit_descriptors, own_terminal, random, waiting_bytes};
 pub(crate) use system::{
     children_of, die_with_parent, exit_watch, own_tmpfs, private_mounts, subreaper,
 };

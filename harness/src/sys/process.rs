@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -38,6 +38,32 @@ pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd
             Ok(())
         });
     }
+}
+
+/// Makes `command` the leader of a session whose terminal is its stdin.
+pub(crate) fn own_terminal(command: &mut Command) {
+    // SAFETY: setsid and ioctl are async-signal-safe, and descriptor 0 is the terminal by now.
+    unsafe {
+        command.pre_exec(|| {
+            if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY as _, 0) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+}
+
+/// How many bytes wait to be read from `terminal`.
+///
+/// # Errors
+/// The errno of ioctl(2).
+pub(crate) fn waiting_bytes(terminal: BorrowedFd<'_>) -> io::Result<usize> {
+    let mut count: libc::c_int = 0;
+    // SAFETY: FIONREAD writes one int, which outlives the call.
+    if unsafe { libc::ioctl(terminal.as_raw_fd(), libc::FIONREAD, &raw mut count) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(usize::try_from(count).unwrap_or_default())
 }
 
 /// `N` random bytes from the kernel, in hex.

@@ -4,6 +4,7 @@
 mod lay;
 mod listen;
 mod snapshot;
+mod terminal;
 mod victim;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use boxproof_cases::vars::Vars;
 
 pub use listen::{Listener, Listeners};
 pub use snapshot::{Facts, Snapshot, tree};
+pub use terminal::Terminal;
 pub use victim::{VERB as VICTIM_VERB, Victim, serve as serve_victim};
 
 use crate::sys;
@@ -35,6 +37,8 @@ pub struct Workspace {
     pub listeners: Listeners,
     /// A process of ours that somebody may try to touch.
     pub victim: Option<Victim>,
+    /// The launcher's terminal.
+    pub terminal: Option<Terminal>,
 }
 
 /// The folders below an arm's root, with the variable each is known by.
@@ -67,6 +71,7 @@ impl Workspace {
             canary,
             listeners: Listeners::default(),
             victim: None,
+            terminal: None,
         };
         workspace.start_services(case, probe)?;
         workspace.lay_files(case)?;
@@ -79,6 +84,9 @@ impl Workspace {
         for name in listen::NAMES.iter().filter(|name| case.uses(name)) {
             let value = self.listeners.open(name, &self.root.join("out"), &self.nonce);
             self.vars.set(name, value.map_err(|e| format!("listener ${name}: {e}"))?);
+        }
+        if case.launcher.tty {
+            self.terminal = Some(Terminal::open().map_err(|e| format!("terminal: {e}"))?);
         }
         if case.uses("VICTIM") {
             let victim = Victim::start(probe, &self.nonce).map_err(|e| format!("victim: {e}"))?;

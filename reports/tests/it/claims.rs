@@ -1,6 +1,6 @@
 //! Claims against results.
 
-use boxproof_reports::claims::{Claims, compare};
+use boxproof_reports::claims::{Claims, Standing, all, compare};
 use boxproof_reports::{CaseRow, Verdict};
 use rstest::rstest;
 
@@ -59,4 +59,20 @@ fn one_pass_among_failures_is_no_unclaimed_virtue() {
     let claims = [].into();
     let rows = [needing(Verdict::Pass), needing(Verdict::UnderBlock)];
     assert_eq!(word(&compare(&claims, rows.iter())), "");
+}
+
+#[test]
+fn every_capability_is_listed_with_its_standing() {
+    let claim = |name: &str, level: &str| (name.to_owned(), level.to_owned());
+    let claims = [claim("a.kept", "enforced"), claim("b.idle", "none")].into();
+    let row = |need: &str, verdict| CaseRow { needs: vec![need.to_owned()], ..needing(verdict) };
+    let rows = [row("a.kept", Verdict::Pass), row("c.unlisted", Verdict::Pass)];
+    let listed: Vec<_> =
+        all(&claims, rows.iter()).iter().map(|c| (c.capability, c.level, c.standing())).collect();
+    let wanted = [
+        ("a.kept", "enforced", Standing::Shown),
+        ("b.idle", "none", Standing::Absent),
+        ("c.unlisted", "none", Standing::Under),
+    ];
+    assert_eq!(listed, wanted);
 }

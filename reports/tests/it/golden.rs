@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use boxproof_reports::record::read;
 use boxproof_reports::terminal::{self, Style, TerminalOptions};
-use boxproof_reports::{Run, markdown, merge};
+use boxproof_reports::{Run, html, markdown, merge};
 
 use crate::sample::{examples, record};
 
@@ -60,5 +60,13 @@ fn markdown_pages() {
     for (name, runs) in examples() {
         let page = markdown::render(&merge(&runs).unwrap(), markdown::GITHUB_BUDGET);
         golden(&folder(name).join("summary.md"), page.as_bytes());
+    }
+}
+
+#[test]
+fn html_pages() {
+    for (name, runs) in examples() {
+        let page = html::render(&merge(&runs).unwrap());
+        golden(&folder(name).join("matrix.html"), page.as_bytes());
     }
 }

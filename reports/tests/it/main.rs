@@ -6,6 +6,7 @@ mod claims;
 mod exit;
 mod findings;
 mod golden;
+mod html;
 mod markdown;
 mod merge;
 mod record;

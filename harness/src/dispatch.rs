@@ -1,0 +1,30 @@
+//! What the running program is besides the harness: the probe, a victim, a private namespace.
+//! Every program that calls [`crate::session::conduct`] starts with [`dispatch`], because the
+//! probe of a run is a copy of that program.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::{run, workspace};
+
+/// The name under which a copy of the program is the probe.
+const PROBE: &str = "boxprobe";
+
+/// Does what `args` (the program's name first) ask for and returns the exit code; `None` when
+/// they are meant for the program itself.
+pub fn dispatch(args: &[OsString]) -> Option<i32> {
+    let verb = args.get(1).and_then(|verb| verb.to_str()).unwrap_or_default();
+    let rest = |skip: usize| args.iter().skip(skip).cloned().collect::<Vec<_>>().into_iter();
+    match (name(args), verb) {
+        (_, workspace::VICTIM_VERB) => Some(workspace::serve_victim()),
+        (_, run::PRIVATE_NS_VERB) => Some(run::serve_private_ns(rest(2))),
+        (PROBE, _) => Some(boxproof_probes::main(rest(1))),
+        _ => None,
+    }
+}
+
+/// The last part of the name that the program was started by.
+pub fn name(args: &[OsString]) -> &str {
+    let name = args.first().and_then(|name| Path::new(name).file_name());
+    name.and_then(|name| name.to_str()).unwrap_or_default()
+}

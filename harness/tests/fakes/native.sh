@@ -1,0 +1,48 @@
+#!/bin/sh
+# Usage: native.sh HOW STATE BOXPROOF VERB [--request FILE --result FILE]
+# The reference, spoilt in the way HOW says. STATE is a folder that outlives a run.
+how=$1 state=$2 boxproof=$3 verb=$4
+shift 3
+request=$3 result=$5
+
+# Rewrites the request by a sed expression.
+rewrite() {
+    sed "$1" "$request" >"$request.new" && mv "$request.new" "$request"
+}
+
+case $verb in
+    capabilities)
+        case $how in
+            talks-at-capabilities) echo 'I can do anything'; exit 0 ;;
+            hangs-at-capabilities) exec sleep 1000 ;;
+        esac
+        exec "$boxproof" reference "$@"
+        ;;
+esac
+
+case $how in
+    leaks-environment) rewrite 's/"scrub":true/"scrub":false/' ;;
+    matches-prefixes) rewrite 's#"writable":\["\([^"]*\)/more"\]#"writable":["\1/more","\1/more-evil"]#' ;;
+    opens-sometimes)
+        echo run >>"$state/count"
+        if [ $(($(wc -l <"$state/count") % 3)) = 0 ]; then
+            rewrite 's/"mode":"workspace_write"/"mode":"unconfined"/'
+        fi
+        ;;
+    refuses-everything)
+        error='{"kind":"unsupported","message":"refused, as always"}'
+        echo '{"protocol":1,"started":false,"success":false,"exit_code":null,"error":'"$error"'}' >"$result"
+        exit 126
+        ;;
+esac
+
+"$boxproof" reference "$@"
+code=$?
+
+case $how in
+    drops-result) rm -f "$result" ;;
+    garbles-result) echo 'exit 0' >"$result" ;;
+    contradicts-itself) echo '{"protocol":1,"started":true,"success":true,"exit_code":0}' >"$result" ;;
+    says-nothing-started) echo '{"protocol":1,"started":false,"success":false,"exit_code":null}' >"$result" ;;
+esac
+exit $code

@@ -1,0 +1,198 @@
+//! What the tests of the command line share: a place of their own, the program, the record.
+//! Main types: [`Place`] and [`Ran`].
+
+// Every test file is a program of its own and uses a part of this.
+#![allow(dead_code, reason = "no test file uses everything")]
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::time::Duration;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program under test.
+pub(crate) const BOXPROOF: &str = env!("CARGO_BIN_EXE_boxproof");
+/// Who takes longer than this hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A requirement for cases of a test's own.
+const REQUIREMENT: &str = "R-test: {text: It works., source: a test, polarity: positive}
+R-test-not: {text: It does not work., source: a test, polarity: negative}
+";
+
+/// A case that passes wherever commands run at all.
+pub(crate) const WORKS: &str = "purpose: A command says hello.
+requirement: R-test
+act: {sh: echo hello}
+expect: {allowed: {}, exit: 0}
+";
+
+/// A case that fails wherever nothing is denied.
+pub(crate) const DENIED: &str = "purpose: Writing outside the workspace is refused.
+requirement: R-test-not
+needs: [fs.write]
+fixture: {$OUT/f: kept}
+act: {probe: write, path: $OUT/f, text: evil}
+expect: {denied: {errno: [EROFS, EACCES, EPERM]}, oracle: [{unchanged: $OUT/f}]}
+twin: {writable: [$OUT]}
+";
+
+/// A case from which nothing can be learnt: the act is not possible without a sandbox either.
+pub(crate) const IMPOSSIBLE: &str =
+    "purpose: Creating a file in a folder that is not there is refused.
+requirement: R-test-not
+needs: [fs.write]
+act: {probe: create, path: $OUT/missing/f, text: evil}
+expect: {denied: {errno: [ENOENT, EROFS]}, oracle: [{absent: $OUT/missing/f}]}
+twin: {writable: [$OUT]}
+";
+
+/// A manifest whose program is nowhere.
+pub(crate) const NOT_INSTALLED: &str = "name: jail
+summary: A jail that nobody has.
+program: boxproof-no-such-program
+install: {apt: jail-tools}
+argv: '{{ command }}'
+claims: all
+";
+
+/// A folder of one test's own, below the build folder: never where sandboxes put something.
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+/// What a command came to.
+pub(crate) struct Ran {
+    /// Its exit code.
+    pub(crate) code: i32,
+    /// What it wrote.
+    pub(crate) stdout: String,
+    /// What else it wrote.
+    pub(crate) stderr: String,
+}
+
+impl Place {
+    /// An empty one, with a corpus without cases.
+    pub(crate) fn new() -> Self {
+        Self::below(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// An empty one below `folder`.
+    pub(crate) fn below(folder: &Path) -> Self {
+        let dir = tempfile::Builder::new().prefix("cli-").tempdir_in(folder).unwrap();
+        let place = Self { dir };
+        place.write("corpus/requirements/test.yaml", REQUIREMENT);
+        place
+    }
+
+    /// One with these cases, id → text.
+    pub(crate) fn with(cases: &[(&str, &str)]) -> Self {
+        let place = Self::new();
+        for (id, text) in cases {
+            place.write(&format!("corpus/{id}.yaml"), text);
+        }
+        place
+    }
+
+    /// The path called `name` in here.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The path called `name` in here, as an argument.
+    pub(crate) fn arg(&self, name: &str) -> String {
+        self.path(name).into_os_string().into_string().unwrap()
+    }
+
+    /// Writes a file, folders included, and returns its path.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The program with `args`, and with an environment that no terminal or user has touched.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(BOXPROOF);
+        command.args(args).timeout(PATIENCE).env("XDG_CACHE_HOME", self.path("cache"));
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs the program with `args`.
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        let ran = Ran::of(&self.command(args).output().unwrap());
+        self.is_clean();
+        ran
+    }
+
+    /// Runs the program with `args`, on the corpus and the scratch folder of this place.
+    pub(crate) fn boxproof(&self, verb: &str, args: &[&str]) -> Ran {
+        let (cases, scratch) = (self.arg("corpus"), self.arg("scratch"));
+        let mut all = vec![verb];
+        all.extend(args);
+        all.extend(["--cases", &cases]);
+        if ["run", "audit"].contains(&verb) {
+            all.extend(["--scratch", &scratch]);
+        }
+        self.run(&all)
+    }
+
+    /// Runs `boxproof run` with `args` and returns the rows of its record besides.
+    pub(crate) fn rows(&self, args: &[&str]) -> (Ran, Vec<Value>) {
+        let report = self.arg("record.ndjson");
+        let ran = self.boxproof("run", &[args, &["--report", &report]].concat());
+        let rows = self.record("record.ndjson");
+        (ran, rows.into_iter().filter(|line| line["type"] == "case").collect())
+    }
+
+    /// The lines of the record called `name`.
+    pub(crate) fn record(&self, name: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.path(name)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Nothing of a run is left in here.
+    pub(crate) fn is_clean(&self) {
+        for name in ["scratch", "cache"] {
+            assert!(!self.path(name).exists(), "{name} is still there");
+        }
+    }
+}
+
+impl Ran {
+    /// Of a finished process; one that was killed is no answer.
+    pub(crate) fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        let code = output.status.code();
+        let code = code.unwrap_or_else(|| panic!("{}: {stdout}{stderr}", output.status));
+        Self { code, stdout, stderr }
+    }
+
+    /// It exited with `code`; what it wrote is shown where not.
+    #[track_caller]
+    pub(crate) fn exits(&self, code: i32) -> &Self {
+        let Self { code: found, stdout, stderr } = self;
+        assert_eq!(*found, code, "\n--- stdout\n{stdout}\n--- stderr\n{stderr}");
+        self
+    }
+
+    /// Its last line on stdout.
+    pub(crate) fn last_line(&self) -> &str {
+        self.stdout.lines().last().unwrap_or_default()
+    }
+}
+
+/// `part` is in `text`.
+#[track_caller]
+pub(crate) fn has(text: &str, part: &str) {
+    assert!(contains(part).eval(text), "{part:?} is not in:\n{text}");
+}

@@ -1,0 +1,125 @@
+//! Which crates there are, who may depend on whom, and under which licences the rest comes.
+
+use std::process::Command;
+
+use super::tree::Tree;
+
+/// Each member's folder, its package, and the packages of ours that it may depend on.
+const MEMBERS: [(&str, &str, &[&str]); 5] = [
+    ("cases", "boxproof-cases", &[]),
+    ("probes", "boxproof-probes", &[]),
+    ("reference", "boxproof-reference", &["boxproof-cases"]),
+    ("reports", "boxproof-reports", &["boxproof-cases"]),
+    (
+        "harness",
+        "boxproof",
+        &["boxproof-cases", "boxproof-probes", "boxproof-reports", "boxproof-reference"],
+    ),
+];
+
+/// The names of our packages.
+pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
+    MEMBERS.iter().map(|(_, package, _)| *package)
+}
+
+/// The workspace has exactly the five members.
+pub(crate) fn members(tree: &Tree) -> Vec<String> {
+    let Some(root) = tree.file("Cargo.toml") else { return vec!["no Cargo.toml".to_owned()] };
+    let line = root.text.lines().find(|line| line.starts_with("members")).unwrap_or_default();
+    let listed: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
+    let wanted: Vec<&str> = MEMBERS.iter().map(|(folder, ..)| *folder).collect();
+    if listed == wanted {
+        Vec::new()
+    } else {
+        vec![format!("members are {listed:?}, not {wanted:?}")]
+    }
+}
+
+/// Every dependency on a package of ours is an arrow of the house.
+pub(crate) fn arrows(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for (folder, package, allowed) in MEMBERS {
+        let Some(manifest) = tree.file(&format!("{folder}/Cargo.toml")) else { continue };
+        for name in ours(&manifest.text) {
+            if !allowed.contains(&name) {
+                found.push(format!("{package} depends on {name}, which is no arrow of the house"));
+            }
+        }
+    }
+    found
+}
+
+/// The packages of ours that the dependency sections of a manifest name.
+fn ours(manifest: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut dependencies = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            dependencies = line.contains("dependencies");
+        } else if dependencies {
+            let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            found.extend(words.filter(|word| word.starts_with("boxproof")));
+        }
+    }
+    found
+}
+
+/// Licences that dependencies may have; Unicode-3.0 covers tables that every derive macro brings.
+const LICENCES: [&str; 10] = [
+    "MIT",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "MPL-2.0",
+    "Unlicense",
+    "Zlib",
+    "0BSD",
+    "Unicode-3.0",
+];
+
+/// Whether one choice in every part of an SPDX expression is listed.
+fn is_listed(licence: &str) -> bool {
+    let licence = licence.replace('/', " OR ");
+    let listed = |part: &str| part.split(" OR ").any(|name| LICENCES.contains(&name.trim()));
+    licence.split(" AND ").all(|part| listed(part.trim_matches(['(', ')', ' '])))
+}
+
+#[test]
+fn choices_and_unions_of_licences() {
+    assert!(is_listed("GPL-3.0 OR MIT") && is_listed("(MIT OR X) AND Unicode-3.0"));
+    assert!(!is_listed("GPL-3.0") && !is_listed("MIT AND GPL-3.0") && !is_listed(""));
+}
+
+#[test]
+fn dependencies_have_listed_licences() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let bad =
+        packages.iter().filter(|package| !is_listed(package["license"].as_str().unwrap_or("")));
+    let bad: Vec<_> =
+        bad.map(|package| format!("{} {}", package["name"], package["license"])).collect();
+    assert!(packages.len() > MEMBERS.len() && bad.is_empty(), "of {}: {bad:?}", packages.len());
+}
+
+/// What this build was resolved to, for this platform alone: the sources of others are not here.
+fn metadata() -> serde_json::Value {
+    let rustc = output(Command::new("rustc").arg("-vV"));
+    let host = rustc.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args([
+        "metadata",
+        "--format-version=1",
+        "--locked",
+        "--offline",
+        "--filter-platform",
+        host,
+    ]);
+    serde_json::from_str(&output(cargo.current_dir(env!("CARGO_MANIFEST_DIR")))).unwrap()
+}
+
+fn output(command: &mut Command) -> String {
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}

@@ -1,0 +1,77 @@
+//! Habits: module heads, tests that run, waits that end, and where things lie.
+
+use super::rust;
+use super::tree::Tree;
+
+/// Every Rust file says what it is for.
+pub(crate) fn heads(tree: &Tree) -> Vec<String> {
+    let bare = tree.rust().filter(|file| !file.text.starts_with("//! "));
+    bare.map(|file| format!("{}: begin with a `//!` line that says its purpose", file.path))
+        .collect()
+}
+
+/// No test is switched off: one that cannot run is an error of the house.
+pub(crate) fn no_ignored_tests(tree: &Tree) -> Vec<String> {
+    tree.rust().flat_map(|file| file.places(|line| line.contains("#[ignore"))).collect()
+}
+
+/// A sleep is one step of a poll that has a deadline; nothing else may wait for the clock.
+pub(crate) fn sleeps(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in tree.rust() {
+        let code = file.code();
+        let all = file.places(|line| line.contains("sleep(")).len();
+        let polls = rust::functions(&code).into_iter().filter(|function| {
+            function.text.contains("sleep(") && function.text.to_lowercase().contains("deadline")
+        });
+        let polls: usize = polls.map(|function| function.text.matches("sleep(").count()).sum();
+        if all > polls {
+            found.extend(file.places(|line| line.contains("sleep(")));
+        }
+    }
+    found
+}
+
+/// Corpus files and folders have names in kebab case, as ids are made of them.
+pub(crate) fn corpus_names(tree: &Tree) -> Vec<String> {
+    let kebab = |part: &str| {
+        let word = |w: &str| {
+            !w.is_empty() && w.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        };
+        part.split('-').all(word)
+    };
+    let files = tree.below("cases/corpus/").filter(|file| {
+        let id = file.path.trim_start_matches("cases/corpus/").strip_suffix(".yaml");
+        !id.is_some_and(|id| id.split('/').all(kebab))
+    });
+    files.map(|file| format!("{}: name it like `some-behaviour.yaml`", file.path)).collect()
+}
+
+/// What the root holds besides dot files.
+const ROOT: [&str; 13] = [
+    "CHANGELOG.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "cases",
+    "clippy.toml",
+    "harness",
+    "probes",
+    "reference",
+    "reports",
+    "rustfmt.toml",
+];
+
+/// The root stays bare. Run records are a developer's own; git ignores them.
+pub(crate) fn top_level(tree: &Tree) -> Vec<String> {
+    let names = tree.files.iter().filter_map(|file| file.path.split('/').next());
+    let stray = names.filter(|name| {
+        !name.starts_with('.') && !name.ends_with(".ndjson") && !ROOT.contains(name)
+    });
+    let mut found: Vec<String> =
+        stray.map(|name| format!("{name} does not belong into the root")).collect();
+    found.dedup();
+    found
+}

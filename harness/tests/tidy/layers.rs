@@ -1,0 +1,108 @@
+//! Who may do what: only marked modules touch the operating system, `unsafe` stays in `sys`
+//! modules, and the harness meets the reference over a process boundary.
+
+use super::rust;
+use super::tree::{File, Tree};
+
+/// The one place where the programs are linked into one.
+const MAIN: &str = "harness/src/main.rs";
+
+/// Harness code never calls reference code, so that a shared bug cannot vouch for itself.
+pub(crate) fn reference_in_main_only(tree: &Tree) -> Vec<String> {
+    let harness = tree.below("harness/").filter(|f| f.path.ends_with(".rs") && f.path != MAIN);
+    harness.flat_map(|file| file.places(|line| line.contains("boxproof_reference"))).collect()
+}
+
+/// `unsafe` is used only in `sys.rs` and below `sys/`.
+pub(crate) fn unsafe_in_sys(tree: &Tree) -> Vec<String> {
+    let is_sys = |path: &str| path.split('/').any(|part| part == "sys" || part == "sys.rs");
+    let outside = tree.rust().filter(|file| !is_sys(&file.path));
+    outside.flat_map(|file| file.places(|line| has_word(line, "unsafe"))).collect()
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
+}
+
+/// What may touch the operating system: a file, or a folder with all below it; and why.
+const OS: [(&str, &str); 17] = [
+    ("cases/src/suite.rs", "reads the corpus"),
+    ("harness/src/backend/context.rs", "templates ask whether a path exists"),
+    ("harness/src/backend/program.rs", "looks programs up"),
+    ("harness/src/backend/resolve.rs", "reads manifests and asks backends"),
+    ("harness/src/cli/", "prints, reads records"),
+    ("harness/src/host/", "finds host facts by doing"),
+    ("harness/src/main.rs", "the process itself"),
+    ("harness/src/pool.rs", "feeds workers"),
+    ("harness/src/run/", "executes arms"),
+    ("harness/src/scratch.rs", "makes the scratch folder"),
+    ("harness/src/session.rs", "holds run, scratch and signals together"),
+    ("harness/src/sweep.rs", "looks for what is left"),
+    ("harness/src/sys/", "system calls"),
+    ("harness/src/worker.rs", "executes arms"),
+    ("harness/src/workspace/", "lays fixtures out"),
+    ("probes/", "the eyes"),
+    ("reference/", "a sandbox"),
+];
+
+/// What only those may write. Methods stand with their parentheses: fields have such names, too.
+const TOUCHES: [&str; 19] = [
+    "std::{",
+    "std::fs",
+    "std::process",
+    "std::net",
+    "std::env",
+    "std::thread",
+    "std::os::unix::fs",
+    "std::os::unix::net",
+    "std::os::unix::process",
+    "libc::",
+    "walkdir::",
+    "tempfile::",
+    ".exists()",
+    ".is_dir()",
+    ".is_file()",
+    ".canonicalize()",
+    ".read_dir()",
+    ".metadata()",
+    ".symlink_metadata()",
+];
+
+/// Of nix the names of errnos and signals, which are tables and no calls.
+const TABLES: [&str; 2] = ["nix::errno::Errno", "nix::sys::signal::Signal"];
+
+/// Everything that is not marked above is pure.
+pub(crate) fn pure_modules(tree: &Tree) -> Vec<String> {
+    let marked = |path: &str| OS.iter().any(|(place, _)| path.starts_with(place));
+    let pure = tree.rust().filter(|f| f.path.contains("/src/") && !f.is_test() && !marked(&f.path));
+    pure.flat_map(|file| {
+        touched(file).into_iter().map(|word| format!("{}: `{word}` in a pure module", file.path))
+    })
+    .collect()
+}
+
+/// How the code of `file` touches the operating system, its tests apart.
+fn touched(file: &File) -> Vec<&'static str> {
+    let mut code = rust::without_tests(&file.code());
+    for table in TABLES {
+        code = code.replace(table, "");
+    }
+    let touches = TOUCHES.into_iter().chain(["nix::"]);
+    touches.filter(|word| mentions(&code, word)).collect()
+}
+
+/// `std::os::unix::ffi` has no `nix::` in it.
+fn mentions(code: &str, word: &str) -> bool {
+    let starts = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    code.match_indices(word).any(|(at, _)| word.starts_with('.') || starts(at))
+}
+
+/// A file that is marked without need would let the next call slip in unseen.
+pub(crate) fn os_list_is_fresh(tree: &Tree) -> Vec<String> {
+    let files = OS.iter().filter(|(place, _)| place.ends_with(".rs"));
+    let idle = files.filter_map(|(place, why)| {
+        let file = tree.file(place)?;
+        touched(file).is_empty().then(|| format!("{place} ({why}) is pure: unmark it"))
+    });
+    idle.collect()
+}

@@ -1,0 +1,103 @@
+//! The house rules as tests: each rule is a function from the [`Tree`] to complaints. The first
+//! table holds them against this repository, the second shows that each of them can complain.
+
+mod crates;
+mod docs;
+mod habits;
+mod layers;
+mod rust;
+mod sizes;
+mod tree;
+
+use rstest::rstest;
+use tree::Tree;
+
+type Rule = fn(&Tree) -> Vec<String>;
+
+#[rstest]
+#[case::members(crates::members)]
+#[case::arrows(crates::arrows)]
+#[case::reference_in_main_only(layers::reference_in_main_only)]
+#[case::pure_modules_do_not_touch_the_os(layers::pure_modules)]
+#[case::os_list_is_fresh(layers::os_list_is_fresh)]
+#[case::unsafe_in_sys_only(layers::unsafe_in_sys)]
+#[case::files(sizes::files)]
+#[case::functions(sizes::functions)]
+#[case::heads(habits::heads)]
+#[case::no_ignored_tests(habits::no_ignored_tests)]
+#[case::sleeps_have_a_deadline(habits::sleeps)]
+#[case::corpus_names(habits::corpus_names)]
+#[case::top_level(habits::top_level)]
+#[case::links(docs::links)]
+#[case::commands(docs::commands)]
+#[case::packages(docs::packages)]
+fn the_house_is_tidy(#[case] rule: Rule) {
+    let found = rule(&Tree::real());
+    assert!(found.is_empty(), "{} complaints:\n{}", found.len(), found.join("\n"));
+}
+
+const HEAD: &str = "//! Head.\n";
+const SLEEP: &str = "//! H.\nfn f() { std::thread::sleep(x); }";
+
+#[rstest]
+#[case(crates::members, "Cargo.toml", "members = [\"cases\", \"more\"]", "members")]
+#[case(crates::arrows, "cases/Cargo.toml", "[dependencies]\nboxproof = 1", "boxproof")]
+#[case(crates::arrows, "probes/Cargo.toml", "[dev-dependencies]\nboxproof-cases = 1", "cases")]
+#[case(
+    crates::arrows,
+    "reports/Cargo.toml",
+    "[target.x.dependencies]\nx = { package = \"boxproof-probes\" }",
+    "probes"
+)]
+#[case(
+    layers::reference_in_main_only,
+    "harness/src/run.rs",
+    "use boxproof_reference::main;",
+    "run.rs"
+)]
+#[case(layers::pure_modules, "harness/src/judge/new.rs", "use std::fs;", "`std::fs`")]
+#[case(layers::pure_modules, "harness/src/new.rs", "fn f(p: &Path) { p.exists(); }", "`.exists()`")]
+#[case(layers::pure_modules, "reports/src/html.rs", "fn f() { nix::unistd::getpid(); }", "nix::")]
+#[case(layers::os_list_is_fresh, "harness/src/pool.rs", HEAD, "pool.rs")]
+#[case(layers::unsafe_in_sys, "probes/src/a.rs", "fn f() { unsafe { g() } }", "a.rs:1")]
+#[case(sizes::functions, "cases/src/a.rs", "fn f() {\n\n\n\n\n\n\n\n\n\n\n}", "median is 12")]
+#[case(habits::heads, "cases/src/a.rs", "// No head.\n", "a.rs")]
+#[case(habits::no_ignored_tests, "cases/src/a.rs", "#[ignore = \"slow\"]\nfn f() {}", "a.rs:1")]
+#[case(habits::sleeps, "cases/src/a.rs", SLEEP, "a.rs:2")]
+#[case(habits::corpus_names, "cases/corpus/fs/Read_it.yaml", "", "Read_it")]
+#[case(habits::corpus_names, "cases/corpus/fs/read.yml", "", "read.yml")]
+#[case(habits::top_level, "NOTES.txt", "", "NOTES.txt")]
+#[case(docs::links, "a/B.md", "[x](c.md)", "a/c.md")]
+#[case(docs::links, "B.md", "# A `b`\n[x](#a-c)", "#a-c")]
+#[case(docs::commands, "B.md", "```sh\ncargo run --release -- runn\n```", "runn")]
+#[case(docs::commands, "B.md", "Type `boxproof run --no-such-flag x`.", "no-such-flag")]
+#[case(docs::commands, "B.md", "```\n$ boxproof list --backend 'it\n```", "quote")]
+#[case(docs::packages, "B.md", "`cargo test -p boxprof`", "boxprof")]
+fn every_rule_can_complain(
+    #[case] rule: Rule,
+    #[case] path: &str,
+    #[case] text: &str,
+    #[case] about: &str,
+) {
+    let found = rule(&Tree::of(path, text));
+    assert!(found.iter().any(|line| line.contains(about)), "nothing about {about}: {found:?}");
+}
+
+#[test]
+fn ceilings_hold_for_one_file_and_one_function() {
+    let long = Tree::of("cases/src/a.rs", &format!("//! H.\n{}", "x;\n".repeat(500)));
+    assert_eq!(sizes::files(&long).len(), 2, "ceiling and median");
+    let tests = format!("//! H.\n#[cfg(test)]\nmod tests {{\n{}}}\n", "x;\n".repeat(500));
+    assert_eq!(sizes::files(&Tree::of("cases/src/a.rs", &tests)), Vec::<String>::new());
+    let function = format!("//! H.\nfn f() {{\n{}}}\n", "x;\n".repeat(59));
+    assert_eq!(sizes::functions(&Tree::of("cases/src/a.rs", &function)).len(), 2);
+}
+
+#[test]
+fn the_tree_is_this_repository() {
+    let tree = Tree::real();
+    assert!(tree.rust().count() > 100 && tree.file("harness/tests/tidy/main.rs").is_some());
+    assert!(tree.below("cases/corpus/").count() > 50);
+    assert!(docs::all_commands(&tree).len() > 5);
+    assert!(tree.rust().any(|file| file.is_test()) && tree.rust().any(|file| !file.is_test()));
+}

@@ -1,0 +1,150 @@
+//! The data the script reads ([`of`]): every case and cell once, texts and arms by number.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::escape::lines;
+use super::intern::Interner;
+use super::words;
+use crate::label::host_label;
+use crate::matrix::{Column, Matrix, MatrixRow};
+use crate::record::{ArmRow, CaseRow, Level, TwinState};
+use crate::text::{clean, end_words};
+use crate::verdict::{Outcome, Verdict};
+
+/// Stands in a reproduce line for the case id; no cleaned text holds it.
+const ID: &str = "\u{1}";
+/// Stands in a reproduce line for the backend's name.
+const BACKEND: &str = "\u{2}";
+const OUTCOMES: [Outcome; 4] =
+    [Outcome::Expected, Outcome::Unexpected, Outcome::Xfail, Outcome::Xpass];
+const TWINS: [TwinState; 4] =
+    [TwinState::Shown, TwinState::None, TwinState::Inexpressible, TwinState::NotNeeded];
+
+/// One cell: verdict, outcome and twin by number; milliseconds; arms as (number, milliseconds);
+/// then texts by number: reason, message, reproduce line, known failure, its link.
+#[derive(Serialize)]
+struct Cell(usize, usize, usize, f64, Vec<(usize, f64)>, [usize; 5]);
+
+/// One arm but for its duration: name, end, stdout, whether cut, stderr, whether cut,
+/// observation, oracles as (what, holds, seen); all texts by number.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize)]
+struct Arm(&'static str, usize, usize, bool, usize, bool, usize, Vec<(usize, bool, usize)>);
+
+struct Tables {
+    texts: Interner<String>,
+    arms: Interner<Arm>,
+}
+
+/// Everything the script needs, as plain JSON.
+pub(super) fn of(matrix: &Matrix<'_>) -> Value {
+    // Text 0 is empty, so that 0 reads as nothing.
+    let mut tables = Tables {
+        texts: Interner::starting_with([String::new()]),
+        arms: Interner::starting_with([]),
+    };
+    let rows = matrix.sections.iter().flat_map(|section| &section.rows);
+    let cases: Vec<Value> = rows.map(|row| tables.case(row)).collect();
+    json!({
+        "verdicts": Verdict::ALL.map(|v| json!({
+            "word": v.word(), "symbol": words::symbol(v), "judged": v.is_judged(),
+        })),
+        "outcomes": OUTCOMES.map(|o| json!({"word": o.word(), "means": words::outcome(o)})),
+        "twins": TWINS.map(words::twin),
+        "levels": Level::ALL.map(Level::word),
+        "columns": matrix.columns.iter().map(column).collect::<Vec<_>>(),
+        "cases": cases,
+        "texts": tables.texts.into_values(),
+        "arms": tables.arms.into_values(),
+    })
+}
+
+fn column(column: &Column<'_>) -> Value {
+    json!({
+        "label": clean(&column.label),
+        "name": clean(&column.backend.name),
+        "version": clean(&column.backend.version),
+        "user": column.header.user.kind.word(),
+        "host": clean(&host_label(column.header)),
+        "claims": column.backend.claims.iter()
+            .map(|(capability, level)| (clean(capability), clean(level)))
+            .collect::<std::collections::BTreeMap<_, _>>(),
+    })
+}
+
+impl Tables {
+    fn case(&mut self, row: &MatrixRow<'_>) -> Value {
+        let cells: Vec<Option<Cell>> =
+            row.cells.iter().map(|cell| cell.map(|row| self.cell(row))).collect();
+        let any = row.cells.iter().flatten().next();
+        let words = |list: &[String]| list.iter().map(|word| clean(word)).collect::<Vec<_>>();
+        json!({
+            "id": clean(row.id),
+            "area": any.map(|any| clean(&any.area)),
+            "level": any.map(|any| any.level.word()),
+            "purpose": any.map(|any| clean(&any.purpose)),
+            "requirements": any.map(|any| words(&any.requirements)),
+            "needs": any.map(|any| words(&any.needs)),
+            "cells": cells,
+        })
+    }
+
+    fn cell(&mut self, row: &CaseRow) -> Cell {
+        let arms = row.arms.iter().map(|arm| (self.arm(arm), tenths(arm.duration_ms))).collect();
+        let known = row.known.as_ref();
+        let texts = [
+            clean(&row.reason),
+            clean(&row.message),
+            row.reproduce.as_deref().map(|line| template(line, row)).unwrap_or_default(),
+            known.map(|known| clean(&known.reason)).unwrap_or_default(),
+            known.and_then(|known| known.link.as_deref()).map(clean).unwrap_or_default(),
+        ];
+        Cell(
+            row.verdict as usize,
+            row.outcome as usize,
+            row.twin as usize,
+            tenths(row.duration_ms),
+            arms,
+            texts.map(|text| self.texts.number(text)),
+        )
+    }
+
+    fn arm(&mut self, arm: &ArmRow) -> usize {
+        let mut text = |text: String| self.texts.number(text);
+        let (stdout, stderr) = (text(lines(&arm.stdout.text)), text(lines(&arm.stderr.text)));
+        let observation = arm.observation.as_ref().map(|seen| clean(&seen.to_string()));
+        let oracles = arm.oracles.iter();
+        let oracles = oracles.map(|o| (text(clean(&o.oracle)), o.holds, text(clean(&o.saw))));
+        let oracles = oracles.collect();
+        let (end, seen) = (text(end_words(arm.exit)), text(observation.unwrap_or_default()));
+        let (cut_out, cut_err) = (arm.stdout.truncated, arm.stderr.truncated);
+        let name = arm.arm.word();
+        self.arms.number(Arm(name, end, stdout, cut_out, stderr, cut_err, seen, oracles))
+    }
+}
+
+/// The reproduce line with marks for id and backend: then nearly all cells share one text.
+fn template(line: &str, row: &CaseRow) -> String {
+    let line = clean(line).replace(&clean(&row.id), ID);
+    let backend = clean(&row.backend);
+    line.replace(&format!("--backend {backend}"), &format!("--backend {BACKEND}"))
+}
+
+fn tenths(ms: f64) -> f64 {
+    (ms * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_places_in_the_lists() {
+        for (number, outcome) in OUTCOMES.into_iter().enumerate() {
+            assert_eq!(outcome as usize, number);
+        }
+        for (number, twin) in TWINS.into_iter().enumerate() {
+            assert_eq!(twin as usize, number);
+        }
+    }
+}

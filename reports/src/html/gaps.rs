@@ -1,0 +1,38 @@
+//! What the runs do not cover, by reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::escape::text;
+use super::tables::Table;
+use super::words;
+use crate::findings::gaps;
+use crate::matrix::Matrix;
+use crate::verdict::Verdict;
+
+/// A row a verdict and reason.
+pub(super) fn section(matrix: &Matrix<'_>) -> String {
+    let found: Vec<BTreeMap<(Verdict, &str), u64>> =
+        (0..matrix.columns.len()).map(|column| gaps(matrix.rows_of(column))).collect();
+    let kinds: BTreeSet<(Verdict, &str)> =
+        found.iter().flat_map(|gaps| gaps.keys().copied()).collect();
+    let mut table = Table::new(matrix, "gaps by reason", "reason");
+    for kind in &kinds {
+        let count = |gaps: &BTreeMap<_, u64>| gaps.get(kind).copied().unwrap_or(0);
+        let cells = found.iter().map(|gaps| cell(count(gaps)));
+        let (word, symbol) = (kind.0.word(), words::symbol(kind.0));
+        let head = format!("<span class=\"chip {word}\">{symbol} {word}</span> {}", text(kind.1));
+        table.row(&head, cells);
+    }
+    let body = match kinds.is_empty() {
+        true => "<p>Every selected case was run.</p>\n".to_owned(),
+        false => table.end(),
+    };
+    format!(
+        "<section id=\"gaps\">\n<h2>Not covered</h2>\n<p class=\"soft\">Selected and not run, by reason.</p>\n{body}</section>\n"
+    )
+}
+
+fn cell(count: u64) -> String {
+    let class = if count == 0 { " class=\"nil\"" } else { "" };
+    format!("<td{class}>{count}</td>")
+}

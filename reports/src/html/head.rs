@@ -1,0 +1,111 @@
+//! The head of the document and of the page: policy, title, what it all comes to.
+
+use super::assets;
+use super::escape::text;
+use super::filters;
+use super::tables::{Table, address, link};
+use super::words;
+use crate::label::{backend_label, corpus_words};
+use crate::matrix::Matrix;
+use crate::record::Level;
+use crate::sentences::outcome_line;
+use crate::summary::{Tally, summary_line};
+use crate::verdict::{Outcome, Verdict};
+
+/// Everything before the page itself.
+pub(super) fn document(matrix: &Matrix<'_>, style: &str) -> String {
+    let names: Vec<String> = matrix.columns.iter().map(|c| text(&c.label)).collect();
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>boxproof: {}</title>\n<style>{style}</style>\n</head>\n<body>\n",
+        assets::policy(style),
+        names.join(", ")
+    )
+}
+
+/// The name of the page, its sections, and the summary.
+pub(super) fn banner(matrix: &Matrix<'_>) -> String {
+    let corpus = matrix.columns.first().map(|c| text(&corpus_words(c.header))).unwrap_or_default();
+    let missing = matrix.missing.iter().map(|b| text(&backend_label(b))).collect::<Vec<_>>();
+    let missing = match missing.join(", ") {
+        none if none.is_empty() => none,
+        some => format!("<p class=\"warn\">Not installed, so not judged: {some}.</p>\n"),
+    };
+    format!(
+        "<a class=\"skip\" href=\"#matrix\">to the matrix</a>\n<header>\n<h1>boxproof</h1>\n\
+         <nav aria-label=\"sections\">{}</nav>\n</header>\n<main>\n\
+         <p class=\"lead\">{}</p>\n{}{missing}<p class=\"soft\">{corpus}</p>\n",
+        sections(),
+        text(&summary_line(matrix.rows())),
+        outcomes(matrix),
+    )
+}
+
+fn sections() -> String {
+    let names = ["matrix", "conformance", "claims", "gaps", "provenance"];
+    names.map(|name| format!("<a href=\"#{name}\">{name}</a>")).join(" ")
+}
+
+/// How the outcomes count, with ways to see them.
+fn outcomes(matrix: &Matrix<'_>) -> String {
+    let Some(line) = outcome_line(matrix) else {
+        return String::new();
+    };
+    let has = |outcome| matrix.rows().any(|row| row.outcome == outcome);
+    let shows = [Outcome::Unexpected, Outcome::Xfail, Outcome::Xpass].into_iter();
+    let links: Vec<String> = shows
+        .filter(|outcome| has(*outcome))
+        .map(|outcome| {
+            let word = outcome.word();
+            format!("<a class=\"js\" href=\"{}\">show {word}</a>", address(&[("outcome", word)]))
+        })
+        .collect();
+    format!("<p>{} {}</p>\n", text(&line), links.join(" "))
+}
+
+/// Verdicts by column.
+pub(super) fn totals(matrix: &Matrix<'_>) -> String {
+    let tallies: Vec<Tally> =
+        (0..matrix.columns.len()).map(|column| matrix.rows_of(column).collect()).collect();
+    let mut table = Table::new(matrix, "verdicts by backend", "verdict");
+    for verdict in Verdict::ALL {
+        if tallies.iter().any(|tally| tally.count(verdict) > 0) {
+            let cells =
+                matrix.columns.iter().zip(&tallies).map(|(column, tally)| {
+                    verdict_cell(verdict, &column.label, tally.count(verdict))
+                });
+            let (symbol, word) = (words::symbol(verdict), verdict.word());
+            table.row(&format!("<span class=\"chip {word}\">{symbol} {word}</span>"), cells);
+        }
+    }
+    let mut plain = |name: &str, count: &dyn Fn(&Tally) -> u64| {
+        if tallies.iter().any(|tally| count(tally) > 0) {
+            table.row(name, tallies.iter().map(|tally| format!("<td>{}</td>", count(tally))));
+        }
+    };
+    plain("passes without twin", &|tally| tally.passes_without_twin);
+    plain("passes with inexpressible twin", &|tally| tally.passes_inexpressible);
+    plain("cases", &Tally::total);
+    let legend = filters::legend(matrix);
+    format!("<section class=\"totals\" aria-label=\"totals\">\n{}{legend}</section>\n", table.end())
+}
+
+fn verdict_cell(verdict: Verdict, label: &str, count: u64) -> String {
+    match count {
+        0 => "<td class=\"nil\">0</td>".to_owned(),
+        count => {
+            let filters = [("verdict", verdict.word()), ("backend", label)];
+            link("", &filters, &count.to_string())
+        }
+    }
+}
+
+/// Every level some case has, most binding first.
+pub(super) fn levels(matrix: &Matrix<'_>) -> impl Iterator<Item = Level> {
+    Level::ALL.into_iter().filter(|level| matrix.rows().any(|row| row.level == *level))
+}

@@ -1,0 +1,48 @@
+//! The matrix as one offline HTML file ([`render`]): a table that reads without scripts, and with
+//! them filters, a keyboard grid and a panel a cell. Foreign text is escaped; the page's own
+//! Content-Security-Policy forbids the network and every script and style but its own.
+
+mod assets;
+mod claims;
+mod conformance;
+mod data;
+mod escape;
+mod filters;
+mod findings;
+mod gaps;
+mod grid;
+mod head;
+mod intern;
+mod provenance;
+mod tables;
+mod words;
+
+use crate::matrix::Matrix;
+
+/// Renders the matrix as one HTML document that needs no other file.
+#[must_use]
+pub fn render(matrix: &Matrix<'_>) -> String {
+    let style = assets::style(matrix);
+    let parts = [
+        head::document(matrix, &style),
+        head::banner(matrix),
+        head::totals(matrix),
+        filters::form(matrix),
+        grid::table(matrix),
+        conformance::section(matrix),
+        claims::section(matrix),
+        gaps::section(matrix),
+        findings::section(matrix),
+        provenance::section(matrix),
+        format!("</main>\n{PANEL}"),
+        format!(
+            "<script id=\"data\" type=\"application/json\">{}</script>\n",
+            escape::json(&data::of(matrix))
+        ),
+        format!("<script>{}</script>\n</body>\n</html>\n", assets::SCRIPT),
+    ];
+    parts.concat()
+}
+
+/// Where the script shows one cell.
+const PANEL: &str = "<dialog id=\"panel\" aria-labelledby=\"panel-title\"></dialog>\n";

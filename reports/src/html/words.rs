@@ -1,0 +1,65 @@
+//! How verdicts and outcomes look and what they mean, in one place for markup, data and legend.
+
+use crate::record::{CaseRow, TwinState};
+use crate::verdict::{Outcome, Verdict};
+
+/// The symbol of a verdict; always shown with its word.
+pub(super) fn symbol(verdict: Verdict) -> char {
+    match verdict {
+        Verdict::Pass => '✓',
+        Verdict::UnderBlock => '✗',
+        Verdict::OverBlock => '⊘',
+        Verdict::Contract => '≠',
+        Verdict::Leak => '↯',
+        Verdict::Inconclusive => '?',
+        Verdict::Unsupported => '–',
+        Verdict::NotApplicable => '∅',
+        Verdict::Skipped => '»',
+        Verdict::Error => '!',
+    }
+}
+
+/// What a verdict says.
+pub(super) fn meaning(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "the sandbox did exactly what is expected, and the act is possible at all",
+        Verdict::UnderBlock => "an effect that had to be denied or contained happened",
+        Verdict::OverBlock => "an act that had to work, or the twin, was refused",
+        Verdict::Contract => "the decision was right; exit code, streams, rule or timing were not",
+        Verdict::Leak => "something outlived the run or crossed into it",
+        Verdict::Inconclusive => "nothing was learnt",
+        Verdict::Unsupported => "the backend does not claim a capability the case needs",
+        Verdict::NotApplicable => "the host lacks a fact the case needs",
+        Verdict::Skipped => "left out on purpose",
+        Verdict::Error => "the backend could not be set up, or the harness is at fault",
+    }
+}
+
+/// What is added to the verdict of a row that is known to fail.
+pub(super) fn mark(row: &CaseRow) -> &'static str {
+    match row.outcome {
+        Outcome::Expected | Outcome::Unexpected => "",
+        Outcome::Xfail => " <small>known</small>",
+        Outcome::Xpass => " <small>listed as failing</small>",
+    }
+}
+
+/// What an outcome says.
+pub(super) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Expected => "nothing to act on",
+        Outcome::Unexpected => "neither promised nor known",
+        Outcome::Xfail => "fails as known",
+        Outcome::Xpass => "a known failure that passes: the list is out of date",
+    }
+}
+
+/// What a twin showed.
+pub(super) fn twin(twin: TwinState) -> &'static str {
+    match twin {
+        TwinState::Shown => "shown: the act works in this sandbox under a policy one grant wider",
+        TwinState::None => "none: nothing shows that the act is possible in this sandbox",
+        TwinState::Inexpressible => "inexpressible: the backend cannot state the wider policy",
+        TwinState::NotNeeded => "not needed",
+    }
+}
