@@ -1,14 +1,16 @@
 //! The corpus as tests: each case against the built reference is one test of `cargo test` and of
 //! cargo-nextest. All selected cases are executed in one run before any thread exists; the tests
-//! then only tell their rows.
+//! then only tell their rows. What the backend cannot be asked here is no test, and is told apart.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::exit;
 
 use boxproof::backend::{Backend, resolve};
 use boxproof::dispatch::dispatch;
+use boxproof::host::Host;
+use boxproof::plan::{PlanOptions, Planned, plan};
 use boxproof::selection::{Selection, Slow};
 use boxproof::session::{Conclusion, Finished, Request, conduct};
 use boxproof_cases::{Case, Suite};
@@ -22,15 +24,40 @@ fn main() {
         exit(code);
     }
     let arguments = Arguments::from_args();
+    let program = Path::new(env!("CARGO_BIN_EXE_boxproof"));
+    let backend = resolve("reference", program).unwrap_or_else(|error| broken(&error));
     let suite = Suite::embedded().unwrap_or_else(|errors| broken(&errors));
+    let (suite, left_out) = askable(&suite, &backend);
     let wanted = wanted(&suite, &arguments);
     let (rows, backends) = if arguments.list || wanted.is_empty() {
         (HashMap::new(), Vec::new())
     } else {
-        execute(&suite, &wanted)
+        for (reason, count) in &left_out {
+            eprintln!("not asked here: {count} {reason}");
+        }
+        execute(&suite, &wanted, backend)
     };
     let trials = suite.cases.iter().map(|case| trial(case, rows.get(case.id.as_str()), &backends));
     libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+/// The cases that the backend can be asked on this host, and why how many others cannot.
+fn askable(suite: &Suite, backend: &Backend) -> (Suite, BTreeMap<String, usize>) {
+    let host = Host::detect(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let everything = Selection::new::<&str>(&[], Slow::Included);
+    let everything = everything.unwrap_or_else(|error| broken(&error));
+    let backends = std::slice::from_ref(backend);
+    let plan = plan(suite, &everything, backends, &host, PlanOptions::default());
+    let (mut asked, mut left_out) = (HashSet::new(), BTreeMap::new());
+    for planned in &plan.cases {
+        match &planned.what {
+            Planned::Run => _ = asked.insert(suite.cases[planned.case].id.as_str()),
+            Planned::Skip { verdict, reason } => {
+                *left_out.entry(format!("{} ({reason})", verdict.word())).or_insert(0) += 1;
+            }
+        }
+    }
+    (only(suite, &asked), left_out)
 }
 
 fn broken(error: &impl std::fmt::Debug) -> ! {
@@ -48,9 +75,11 @@ fn wanted(suite: &Suite, arguments: &Arguments) -> Vec<String> {
 }
 
 /// Runs the wanted cases: id → row, and what the backend was.
-fn execute(suite: &Suite, wanted: &[String]) -> (HashMap<String, CaseRow>, Vec<BackendInfo>) {
-    let program = Path::new(env!("CARGO_BIN_EXE_boxproof"));
-    let backend = resolve("reference", program).unwrap_or_else(|error| broken(&error));
+fn execute(
+    suite: &Suite,
+    wanted: &[String],
+    backend: Backend,
+) -> (HashMap<String, CaseRow>, Vec<BackendInfo>) {
     let finished = match conduct(&request(suite, wanted, backend), |_, _| {}) {
         Ok(Conclusion::Finished(finished)) => *finished,
         Ok(Conclusion::Interrupted(signal)) => exit(128 + signal as i32),

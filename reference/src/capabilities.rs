@@ -7,7 +7,10 @@ use boxproof_cases::protocol::{
     Protect, Run, RunRequest, TmpPolicy,
 };
 
-use crate::mechanism::{bubblewrap, unconfined};
+use nix::unistd::geteuid;
+
+use crate::launch::scopes_sockets;
+use crate::mechanism::Mechanism;
 use crate::run;
 
 /// Who can keep a claim.
@@ -63,7 +66,8 @@ const CLAIMS: [(&str, By, ClaimLevel); 36] = [
     ("fs.read_allowlist", Boxed, ClaimLevel::None),
 ];
 
-const LIMITS: [&str; 10] = [
+/// Limits of every mechanism.
+const LIMITS: [&str; 9] = [
     "A hard link made before the run reaches the same file under its other name.",
     "A second mount of the same file outside the view is not masked.",
     "Protected names, deny_read and deny_write hold for what exists when the run starts; a deny of an absent path is refused.",
@@ -72,29 +76,46 @@ const LIMITS: [&str; 10] = [
     "A protected or write-denied path that is a symbolic link in a writable root is refused.",
     "Folders above a denied path inside a writable root are mount points: renames and hard links across them fail (EXDEV, EBUSY).",
     "Paths are looked up before the sandbox is built; a path that another process replaces in between is not noticed.",
-    "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
     "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage leaves the command running.",
 ];
 
+/// Further limits of one mechanism.
+fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
+    match mechanism {
+        Mechanism::Namespaces => &[
+            "A file system that the host unmounts during the run stays in use until the run ends.",
+        ],
+        Mechanism::Bubblewrap => &[
+            "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
+            "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
+        ],
+        Mechanism::Unconfined => &[],
+    }
+}
+
 /// The claims of `mechanism`.
-pub(crate) fn claims(mechanism: &str) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
-    let all = mechanism == bubblewrap::NAME;
+pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
+    let all = mechanism != Mechanism::Unconfined;
     let kept = CLAIMS.iter().filter(move |(_, by, _)| all || *by == Any);
-    kept.map(|(name, _, level)| match *name {
-        "unix_socket.abstract" if !bubblewrap::scopes_sockets() => (*name, Partial),
+    kept.map(move |(name, _, level)| match *name {
+        // Its devices are on writable mounts, and those of the host belong to uid 0.
+        "fs.metadata" if mechanism == Mechanism::Bubblewrap && geteuid().is_root() => {
+            (*name, Partial)
+        }
+        "unix_socket.abstract" if !scopes_sockets() => (*name, Partial),
         _ => (*name, *level),
     })
 }
 
 /// What a run of `policy` by `mechanism` enforced.
-pub(crate) fn enforced(mechanism: &str, policy: &Policy) -> BTreeMap<String, ClaimLevel> {
+pub(crate) fn enforced(mechanism: Mechanism, policy: &Policy) -> BTreeMap<String, ClaimLevel> {
     let asked = claims(mechanism).filter(|(name, _)| is_asked(name, policy));
     let mut map: BTreeMap<String, ClaimLevel> =
         asked.map(|(name, level)| (name.to_owned(), level)).collect();
     if let Some(level) = map.get_mut("unix_socket.abstract") {
         // A network namespace of its own has none but its own, whatever Landlock can do.
         let alone = policy.network == Network::None {};
-        *level = if alone || bubblewrap::scopes_sockets() { Enforced } else { ClaimLevel::None };
+        *level = if alone || scopes_sockets() { Enforced } else { ClaimLevel::None };
     }
     map
 }
@@ -117,44 +138,55 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
     }
 }
 
-/// What holds on this host, found by running a command in a box.
-pub(crate) fn found(prefix: &[&str]) -> Capabilities {
-    let confined = trial(prefix, Mode::ReadOnly);
+/// What holds on this host, found by running a command in each kind of box; `asked` names the one
+/// mechanism to answer for. Without any, why it does not work.
+pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabilities, String> {
+    let tried = Mechanism::ALL.map(|mechanism| (mechanism, trial(prefix, mechanism)));
     let mut limits: Vec<String> = LIMITS.map(str::to_owned).into();
-    let mut mechanisms = Vec::new();
-    match confined {
-        Ok(()) => mechanisms.push(bubblewrap::NAME.to_owned()),
-        Err(reason) => limits.push(format!("bubblewrap does not work here: {reason}")),
-    }
-    match trial(prefix, Mode::Unconfined) {
-        Ok(()) => mechanisms.push(unconfined::NAME.to_owned()),
-        Err(reason) => limits.push(format!("not even mode unconfined works here: {reason}")),
-    }
-    let mechanism = mechanisms.first().cloned().unwrap_or_else(|| "none".to_owned());
-    let claimed = claims(&mechanism).filter(|(_, level)| *level != ClaimLevel::None);
-    let claimed = claimed.filter(|_| !mechanisms.is_empty());
-    Capabilities {
+    let failed = tried.iter().filter(|(_, trial)| trial.is_err());
+    limits.extend(failed.map(|(mechanism, _)| why_not(*mechanism, &tried)));
+    let works = |wanted: &Mechanism| tried.iter().any(|(m, trial)| m == wanted && trial.is_ok());
+    let working: Vec<Mechanism> = Mechanism::ALL.into_iter().filter(works).collect();
+    let chosen = match asked {
+        None => working.first().copied(),
+        Some(asked) if works(&asked) => Some(asked),
+        Some(asked) => return Err(why_not(asked, &tried)),
+    };
+    limits.extend(chosen.into_iter().flat_map(own_limits).map(|limit| (*limit).to_owned()));
+    let claimed = chosen.into_iter().flat_map(claims).filter(|(_, l)| *l != ClaimLevel::None);
+    Ok(Capabilities {
         protocol: PROTOCOL,
         name: "refbox".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         claims: claimed.map(|(name, level)| (name.to_owned(), level)).collect(),
-        mechanism,
-        mechanisms,
+        mechanism: chosen.map_or("none", Mechanism::name).to_owned(),
+        mechanisms: working.into_iter().map(|mechanism| mechanism.name().to_owned()).collect(),
         limits,
-    }
+    })
+}
+
+fn why_not(mechanism: Mechanism, tried: &[(Mechanism, Result<(), String>)]) -> String {
+    let reason = tried.iter().find(|(m, _)| *m == mechanism).and_then(|(_, t)| t.as_ref().err());
+    let reason = reason.map_or("unknown", String::as_str);
+    format!("{} does not work here: {reason}", mechanism.name())
 }
 
 /// A folder every host has and that holds no `bwrap`: one in the workspace is not trusted.
 const TRIAL_FOLDER: &str = "/etc";
 
-/// Runs a harmless command in `mode`; why that failed, if it did.
-fn trial(prefix: &[&str], mode: Mode) -> Result<(), String> {
+/// Runs a harmless command by `mechanism`; why that failed, if it did.
+fn trial(prefix: &[&str], mechanism: Mechanism) -> Result<(), String> {
+    let mode = match mechanism {
+        Mechanism::Unconfined => Mode::Unconfined,
+        _ => Mode::ReadOnly,
+    };
+    let mechanism = mechanism.name().to_owned();
     let command = Command::Argv(vec!["true".to_owned()]);
     let env = EnvPolicy { base: EnvBase::Clear, ..EnvPolicy::default() };
     let request = RunRequest {
         protocol: PROTOCOL,
         policy: Policy { mode, env, ..Policy::new(TRIAL_FOLDER) },
-        run: Run { capture: true, ..Run::new(command, TRIAL_FOLDER) },
+        run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_FOLDER) },
     };
     let tried = run::attempt(prefix, &request).map_err(|refusal| refusal.to_string())?;
     match (tried.refusal, tried.outcome.ended) {

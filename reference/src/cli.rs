@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use boxproof_cases::protocol::exit;
 use clap::{Parser, Subcommand};
 
+use crate::mechanism::Mechanism;
 use crate::{capabilities, run};
 
 const EXAMPLES: &str = "\
@@ -34,8 +35,12 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Print what can be enforced on this host, as JSON, found out by doing it
-    #[command(after_help = "Example:\n  refbox capabilities")]
-    Capabilities,
+    #[command(after_help = "Example:\n  refbox capabilities --mechanism bubblewrap")]
+    Capabilities {
+        /// Answer for this mechanism instead of the one that `auto` takes
+        #[arg(long, value_name = "NAME", value_parser = mechanism)]
+        mechanism: Option<Mechanism>,
+    },
     /// Run a command under a policy
     #[command(after_help = RUN_EXIT)]
     Run {
@@ -58,12 +63,20 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
             error.exit_code()
         }
         Ok(Cli { verb: Verb::Run { request, result } }) => run::run(prefix, &request, &result),
-        Ok(Cli { verb: Verb::Capabilities }) => capabilities(prefix),
+        Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
     }
 }
 
-fn capabilities(prefix: &[&str]) -> i32 {
-    match serde_json::to_string_pretty(&capabilities::found(prefix)) {
+fn mechanism(name: &str) -> Result<Mechanism, String> {
+    let known = || Mechanism::ALL.map(Mechanism::name).join(", ");
+    Mechanism::named(name).ok_or_else(|| format!("unknown mechanism; known: {}", known()))
+}
+
+fn capabilities(prefix: &[&str], asked: Option<Mechanism>) -> i32 {
+    let found = capabilities::found(prefix, asked);
+    let text = found
+        .and_then(|found| serde_json::to_string_pretty(&found).map_err(|error| error.to_string()));
+    match text {
         Ok(text) => {
             println!("{text}");
             0

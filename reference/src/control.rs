@@ -1,6 +1,6 @@
 //! The control socket between supervisor and inner stage: [`Report`] one way, [`Order`] the other.
 //!
-//! One message is one packet of six bytes: tag, detail, little-endian number.
+//! One message is one packet of ten bytes: tag, detail, little-endian number and place.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -15,7 +15,7 @@ use nix::sys::socket::{
 use crate::sys;
 
 /// Bytes in one message.
-const PACKET: usize = 6;
+const PACKET: usize = 10;
 
 /// What the inner stage was doing when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(crate) enum Failed {
     Chdir,
     /// Executing the program.
     Exec,
+    /// Building the box; the number is the mechanism's own name of the place.
+    Build(u32),
 }
 
 /// What the inner stage tells the supervisor.
@@ -53,13 +55,20 @@ pub(crate) enum Order {
 }
 
 fn pack(tag: u8, detail: u8, number: i32) -> [u8; PACKET] {
-    let [a, b, c, d] = number.to_le_bytes();
-    [tag, detail, a, b, c, d]
+    pack_at(0, tag, detail, number)
 }
 
-fn unpack(bytes: &[u8]) -> Option<(u8, u8, i32)> {
-    let [tag, detail, a, b, c, d] = *<&[u8; PACKET]>::try_from(bytes).ok()?;
-    Some((tag, detail, i32::from_le_bytes([a, b, c, d])))
+fn pack_at(place: u32, tag: u8, detail: u8, number: i32) -> [u8; PACKET] {
+    let [a, b, c, d] = number.to_le_bytes();
+    let [e, f, g, h] = place.to_le_bytes();
+    [tag, detail, a, b, c, d, e, f, g, h]
+}
+
+/// Tag, detail, number, place.
+fn unpack(bytes: &[u8]) -> Option<(u8, u8, i32, u32)> {
+    let [tag, detail, a, b, c, d, e, f, g, h] = *<&[u8; PACKET]>::try_from(bytes).ok()?;
+    let number = i32::from_le_bytes([a, b, c, d]);
+    Some((tag, detail, number, u32::from_le_bytes([e, f, g, h])))
 }
 
 impl Report {
@@ -71,6 +80,7 @@ impl Report {
             Self::Failed(Failed::Confine, errno) => pack(b'F', b'l', errno),
             Self::Failed(Failed::Chdir, errno) => pack(b'F', b'c', errno),
             Self::Failed(Failed::Exec, errno) => pack(b'F', b'x', errno),
+            Self::Failed(Failed::Build(place), errno) => pack_at(place, b'F', b'b', errno),
             Self::Exited(code) => pack(b'X', 0, code),
             Self::Signalled(signal) => pack(b'D', 0, signal),
         }
@@ -79,13 +89,14 @@ impl Report {
     /// From bytes on the socket; `None` if they are no message of ours.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         Some(match unpack(bytes)? {
-            (b'H', 0, 0) => Self::Hello,
-            (b'S', 0, 0) => Self::Started,
-            (b'F', b'l', errno) => Self::Failed(Failed::Confine, errno),
-            (b'F', b'c', errno) => Self::Failed(Failed::Chdir, errno),
-            (b'F', b'x', errno) => Self::Failed(Failed::Exec, errno),
-            (b'X', 0, code) => Self::Exited(code),
-            (b'D', 0, signal) => Self::Signalled(signal),
+            (b'H', 0, 0, 0) => Self::Hello,
+            (b'S', 0, 0, 0) => Self::Started,
+            (b'F', b'l', errno, 0) => Self::Failed(Failed::Confine, errno),
+            (b'F', b'c', errno, 0) => Self::Failed(Failed::Chdir, errno),
+            (b'F', b'x', errno, 0) => Self::Failed(Failed::Exec, errno),
+            (b'F', b'b', errno, place) => Self::Failed(Failed::Build(place), errno),
+            (b'X', 0, code, 0) => Self::Exited(code),
+            (b'D', 0, signal, 0) => Self::Signalled(signal),
             _ => return None,
         })
     }
@@ -103,8 +114,8 @@ impl Order {
     /// From bytes on the socket; `None` if they are no message of ours.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         Some(match unpack(bytes)? {
-            (b's', 0, number) => Self::Signal(number),
-            (b'k', 0, 0) => Self::Kill,
+            (b's', 0, number, 0) => Self::Signal(number),
+            (b'k', 0, 0, 0) => Self::Kill,
             _ => return None,
         })
     }
@@ -183,6 +194,7 @@ mod tests {
     #[case(Report::Failed(Failed::Confine, 1))]
     #[case(Report::Failed(Failed::Chdir, 2))]
     #[case(Report::Failed(Failed::Exec, 13))]
+    #[case(Report::Failed(Failed::Build(0xfff_ffff), 1))]
     #[case(Report::Exited(255))]
     #[case(Report::Signalled(9))]
     fn reports_round_trip(#[case] report: Report) {
@@ -198,8 +210,8 @@ mod tests {
 
     #[rstest]
     #[case::short(b"S".as_slice())]
-    #[case::unknown_tag(b"?\0\0\0\0\0".as_slice())]
-    #[case::unknown_detail(b"F?\0\0\0\0".as_slice())]
+    #[case::unknown_tag(b"?\0\0\0\0\0\0\0\0\0".as_slice())]
+    #[case::unknown_detail(b"F?\0\0\0\0\0\0\0\0".as_slice())]
     fn garbage_is_no_message(#[case] bytes: &[u8]) {
         assert_eq!(Report::decode(bytes), None);
         assert_eq!(Order::decode(bytes), None);

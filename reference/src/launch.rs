@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::error::Refusal;
+use crate::sys;
 
 /// How the inner stage keeps hold of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,20 @@ pub(crate) struct Launch {
     pub(crate) argv: Vec<CString>,
     /// The whole environment, `NAME=value` each.
     pub(crate) env: Vec<CString>,
+}
+
+impl Hold {
+    /// In a namespace, with whatever this kernel has on top.
+    pub(crate) fn namespace() -> Self {
+        Self::Namespace { scope_sockets: scopes_sockets() }
+    }
+}
+
+/// Whether the kernel lets Landlock cut off abstract unix sockets.
+pub(crate) fn scopes_sockets() -> bool {
+    /// The first ABI with scopes.
+    const SCOPES: i64 = 6;
+    sys::landlock_abi() >= SCOPES
 }
 
 impl Launch {

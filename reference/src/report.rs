@@ -72,12 +72,21 @@ pub(crate) fn finished(
     (result, code)
 }
 
-/// Why the command was not executed, or its end is unknown; `said` explains a failed set-up.
+/// What a mechanism left to be explained.
+pub(crate) enum Trouble<'a> {
+    /// What its program said.
+    Said(&'a str),
+    /// A place of its own, and the errno there.
+    At(u32, i32),
+}
+
+/// Why the command was not executed, or its end is unknown; `explain` puts a failed set-up into
+/// words.
 pub(crate) fn why_not(
     outcome: &Outcome,
     program: &str,
     cwd: &Path,
-    said: impl Fn(&str) -> Refusal,
+    explain: impl Fn(Trouble<'_>) -> Refusal,
 ) -> Option<Refusal> {
     if let Some(error) = &outcome.broken {
         return Some(Refusal::new(ErrorKind::Wait, format!("supervising failed: {error}")));
@@ -85,7 +94,7 @@ pub(crate) fn why_not(
     if outcome.ended.is_some() {
         return None;
     }
-    if let Some((what, errno)) = outcome.failed {
+    if let Some((what, errno)) = outcome.failed.filter(|_| !outcome.started) {
         let error = io::Error::from_raw_os_error(errno);
         return Some(match what {
             Failed::Exec => {
@@ -95,6 +104,7 @@ pub(crate) fn why_not(
                 "cannot enter {} inside the sandbox: {error}; choose a cwd in the workspace",
                 cwd.display()
             )),
+            Failed::Build(place) => explain(Trouble::At(place, errno)),
             Failed::Confine => Refusal::setup(format!("cannot lock the command down: {error}")),
         });
     }
@@ -108,7 +118,7 @@ pub(crate) fn why_not(
             "the sandbox ended before it was set up ({})",
             outcome.helper
         ))),
-        (false, false) => Some(said(&outcome.said)),
+        (false, false) => Some(explain(Trouble::Said(&outcome.said))),
     }
 }
 
@@ -181,8 +191,13 @@ pub(crate) fn check_destination(file: &Path) -> io::Result<()> {
         return Ok(nix::unistd::access(file, nix::unistd::AccessFlags::W_OK)?);
     }
     let flags = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
-    if file.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    match fs::symlink_metadata(file) {
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        // Writing puts a new file in its place, which must never be a device's.
+        Ok(found) if !found.is_file() => {
+            return Err(io::Error::other("it is no regular file; name one, or a new one"));
+        }
+        _ => {}
     }
     Ok(nix::unistd::access(&folder_of(file), flags)?)
 }

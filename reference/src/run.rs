@@ -10,9 +10,11 @@ use boxproof_cases::protocol::{
 use crate::capabilities::{self, claims};
 use crate::error::Refusal;
 use crate::host::Host;
+use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
-use crate::mechanism::{Handles, bubblewrap, unconfined};
-use crate::plan::{self, Plan};
+use crate::mechanism::{Handles, Mechanism, Running, bubblewrap, namespaces, unconfined};
+use crate::plan::{self, Plan, View};
+use crate::report::Trouble;
 use crate::supervise::{self, Outcome};
 use crate::{control, report, request, sys};
 
@@ -22,7 +24,7 @@ const ATTEMPTS: usize = 30;
 /// A run that was tried: what was observed, by which mechanism, and why it did not start.
 pub(crate) struct Tried {
     pub(crate) outcome: Outcome,
-    pub(crate) mechanism: &'static str,
+    pub(crate) mechanism: Mechanism,
     pub(crate) refusal: Option<Refusal>,
 }
 
@@ -80,11 +82,12 @@ fn degraded(
     eprintln!("refbox: {warning}");
     let host = Host::observe(&request.policy, &request.run);
     let tried = Plan::unconfined(&request.policy, &request.run, &host)
-        .and_then(|plan| carry_out(prefix, request, &plan));
+        .and_then(|plan| carry_out(prefix, request, &plan, Mechanism::Unconfined));
     match tried {
         Err(refusal) => declined(&refusal, file),
         Ok(tried) => conclude(tried, request, file, |result| {
-            let nothing = claims(bubblewrap::NAME).map(|(name, _)| (name.into(), ClaimLevel::None));
+            let nothing =
+                claims(Mechanism::Namespaces).map(|(name, _)| (name.into(), ClaimLevel::None));
             result.enforced = nothing.collect();
             result.annotations.insert(0, warning);
         }),
@@ -106,7 +109,7 @@ fn conclude(
     if let Some(refusal) = &refusal {
         eprintln!("refbox: {refusal}");
     }
-    let (mut result, code) = report::finished(outcome, mechanism, refusal.as_ref(), file);
+    let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     complete(&mut result);
     if !result.started {
         // Nothing ran, so nothing was enforced.
@@ -115,11 +118,58 @@ fn conclude(
     (result, code)
 }
 
-/// Plans and carries out; again if the start failed while the host's sockets changed under it.
+/// Plans and carries out, by the first mechanism that this host does not refuse.
 pub(crate) fn attempt(prefix: &[&str], request: &RunRequest) -> Result<Tried, Refusal> {
+    let candidates = candidates(request)?;
+    let mut refused: Vec<String> = Vec::new();
+    for (left, mechanism) in candidates.iter().enumerate().map(|(i, m)| (candidates.len() - i, m)) {
+        let tried = persist(prefix, request, *mechanism);
+        match unavailable(&tried) {
+            Some(reason) if left > 1 => refused.push(reason),
+            Some(reason) if !refused.is_empty() => {
+                refused.push(reason);
+                return Err(Refusal::new(ErrorKind::Unavailable, refused.join("; ")));
+            }
+            _ => return tried,
+        }
+    }
+    Err(Refusal::new(ErrorKind::Unavailable, "no mechanism confines on this system"))
+}
+
+/// Why a mechanism is refused by this host, if that is what happened.
+fn unavailable(tried: &Result<Tried, Refusal>) -> Option<String> {
+    let refusal = match tried {
+        Err(refusal) => Some(refusal),
+        Ok(tried) if tried.outcome.started => None,
+        Ok(tried) => tried.refusal.as_ref(),
+    };
+    let refusal = refusal.filter(|refusal| refusal.kind == ErrorKind::Unavailable)?;
+    Some(refusal.message.clone())
+}
+
+/// The mechanisms that the request allows, the preferred first.
+fn candidates(request: &RunRequest) -> Result<Vec<Mechanism>, Refusal> {
+    let unconfined = request.policy.mode == Mode::Unconfined;
+    match (Mechanism::named(&request.run.mechanism), unconfined) {
+        (None, true) => Ok(vec![Mechanism::Unconfined]),
+        (None, false) => Ok(Mechanism::CONFINING.into()),
+        (Some(Mechanism::Unconfined), false) => Err(Refusal::unsupported(
+            "run.mechanism: unconfined enforces no step of this policy; use auto or namespaces",
+        )),
+        (Some(Mechanism::Unconfined), true) => Ok(vec![Mechanism::Unconfined]),
+        (Some(confining), true) => Err(Refusal::unsupported(format!(
+            "run.mechanism: {} does not run mode unconfined; use auto or unconfined",
+            confining.name()
+        ))),
+        (Some(confining), false) => Ok(vec![confining]),
+    }
+}
+
+/// Plans and carries out; again if the start failed while the host's sockets changed under it.
+fn persist(prefix: &[&str], request: &RunRequest, mechanism: Mechanism) -> Result<Tried, Refusal> {
     let mut host = Host::observe(&request.policy, &request.run);
     for _ in 1..ATTEMPTS {
-        let tried = once(prefix, request, &host)?;
+        let tried = once(prefix, request, &host, mechanism)?;
         let failed = tried.refusal.as_ref().filter(|refusal| refusal.kind == ErrorKind::Setup);
         let Some(refusal) = failed.filter(|_| !tried.outcome.started) else { return Ok(tried) };
         let now = Host::observe(&request.policy, &request.run);
@@ -128,7 +178,7 @@ pub(crate) fn attempt(prefix: &[&str], request: &RunRequest) -> Result<Tried, Re
         }
         host = now;
     }
-    once(prefix, request, &host)
+    once(prefix, request, &host, mechanism)
 }
 
 /// Whether a failed start was about a socket; one of the same name may stand there again.
@@ -136,11 +186,15 @@ fn names_socket(message: &str, host: &Host) -> bool {
     host.sockets.iter().filter_map(|path| path.to_str()).any(|path| message.contains(path))
 }
 
-fn once(prefix: &[&str], request: &RunRequest, host: &Host) -> Result<Tried, Refusal> {
+fn once(
+    prefix: &[&str],
+    request: &RunRequest,
+    host: &Host,
+    mechanism: Mechanism,
+) -> Result<Tried, Refusal> {
     check_workspace(request, host)?;
-    check_mechanism(request)?;
     let plan = plan::resolve(&request.policy, &request.run, host)?;
-    carry_out(prefix, request, &plan)
+    carry_out(prefix, request, &plan, mechanism)
 }
 
 fn check_workspace(request: &RunRequest, host: &Host) -> Result<(), Refusal> {
@@ -154,43 +208,57 @@ fn check_workspace(request: &RunRequest, host: &Host) -> Result<(), Refusal> {
     }
 }
 
-fn check_mechanism(request: &RunRequest) -> Result<(), Refusal> {
-    let unconfined = request.policy.mode == Mode::Unconfined;
-    match (request.run.mechanism.as_str(), unconfined) {
-        (unconfined::NAME, false) => Err(Refusal::unsupported(
-            "run.mechanism: unconfined enforces no step of this policy; use auto or bubblewrap",
-        )),
-        (bubblewrap::NAME, true) => Err(Refusal::unsupported(
-            "run.mechanism: bubblewrap does not run mode unconfined; use auto or unconfined",
-        )),
-        _ => Ok(()),
-    }
-}
-
 /// Starts the plan's helper and sees it to its end.
-fn carry_out(prefix: &[&str], request: &RunRequest, plan: &Plan) -> Result<Tried, Refusal> {
+fn carry_out(
+    prefix: &[&str],
+    request: &RunRequest,
+    plan: &Plan,
+    mechanism: Mechanism,
+) -> Result<Tried, Refusal> {
     let run = &request.run;
-    let argv = run.command.to_argv();
-    let hold = plan.view.as_ref().map_or(Hold::Subreaper, |_| bubblewrap::hold());
-    let launch = Launch::new(hold, &plan.cwd, &argv, &plan.env)?;
+    let hold = plan.view.as_ref().map_or(Hold::Subreaper, |_| Hold::namespace());
+    let launch = Launch::new(hold, &plan.cwd, &run.command.to_argv(), &plan.env)?;
     let os = |error| Refusal::os("preparing the command", error);
     let (ours, theirs) = control::pair().map_err(os)?;
     let (streams, kept) = supervise::plumb(&run.stdin, run.capture).map_err(os)?;
-    let launch_file = sys::memory_file(&launch.encode()).map_err(os)?;
-    let handles = Handles { launch: launch_file, control: theirs, streams };
-    let (helper, mechanism) = match &plan.view {
-        None => (unconfined::helper(prefix, handles), unconfined::NAME),
-        Some(view) => {
-            let helper = bubblewrap::helper(prefix, handles, view, &untrusted(request))?;
-            (helper, bubblewrap::NAME)
+    let start = || match &plan.view {
+        Some(view) if mechanism == Mechanism::Namespaces => {
+            namespaces::start(view, Inner::new(&launch, theirs, streams).map_err(os)?)
+        }
+        view => {
+            let launch = sys::memory_file(&launch.encode()).map_err(os)?;
+            let handles = Handles { launch, control: theirs, streams };
+            start_program(prefix, request, view.as_ref(), handles)
         }
     };
     let timeout = run.timeout_ms.map(Duration::from_millis);
-    let outcome = supervise::supervise(helper, ours, kept, timeout)
-        .map_err(|error| Refusal::new(ErrorKind::Wait, format!("supervising failed: {error}")))?;
+    let outcome = supervise::supervise(start, ours, kept, timeout)?;
     let program = shown_program(&run.command);
-    let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), bubblewrap::explain);
+    let explain = |trouble: Trouble<'_>| explain(trouble, plan.view.as_ref());
+    let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
     Ok(Tried { outcome, mechanism, refusal })
+}
+
+/// Starts the mechanisms that are programs.
+fn start_program(
+    prefix: &[&str],
+    request: &RunRequest,
+    view: Option<&View>,
+    handles: Handles,
+) -> Result<Running, Refusal> {
+    let program = match view {
+        None => unconfined::helper(prefix, handles),
+        Some(view) => bubblewrap::helper(prefix, handles, view, &untrusted(request))?,
+    };
+    program.start().map_err(|error| Refusal::os("starting the sandbox", error))
+}
+
+fn explain(trouble: Trouble<'_>, view: Option<&View>) -> Refusal {
+    match (trouble, view) {
+        (Trouble::At(place, errno), Some(view)) => namespaces::explain(place, errno, view),
+        (Trouble::At(..), None) => Refusal::setup("the command could not be set up"),
+        (Trouble::Said(words), _) => bubblewrap::explain(words),
+    }
 }
 
 fn shown_program(command: &Command) -> String {

@@ -38,7 +38,10 @@ pub(super) fn shown(case: &Case, report: &Report) -> Result<(), Shortfall> {
         return Ok(());
     };
     let why = format!("the oracle `{}` saw nothing: {}", blind.oracle, blind.saw);
-    let executed = |run: &RunReport| ending::executed(case, run).is_ok();
+    // Who was killed before anything was seen of it has shown nothing, not even a refusal.
+    let executed = |run: &RunReport| {
+        ending::executed(case, run).is_ok() && !matches!(run.exit, Exit::Signal(_))
+    };
     let executed = case.act().is_probe() || report.runs.iter().all(executed);
     Err(if executed { Shortfall::Refused(why) } else { Shortfall::Unseen(why) })
 }

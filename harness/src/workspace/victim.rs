@@ -48,7 +48,7 @@ impl Victim {
         log.read_exact(&mut [0; 1])?;
         fcntl(log.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         let victim = Self { child, log, felt: Vec::new() };
-        victim.fall_asleep();
+        victim.settle();
         Ok(victim)
     }
 
@@ -102,7 +102,7 @@ impl Victim {
 
 impl Victim {
     /// Waits until it sleeps: only there a tracer wakes it.
-    fn fall_asleep(&self) {
+    fn settle(&self) {
         let until = Instant::now() + Duration::from_millis(PATIENCE_MS.into());
         while self.state() == Some('R') && Instant::now() < until {
             std::thread::yield_now();

@@ -59,9 +59,10 @@ impl Host {
         let existing = |names: &[&str]| -> Vec<PathBuf> {
             names.iter().filter_map(|name| std::fs::canonicalize(name).ok()).collect()
         };
+        let mut finder = paths::Finder::default();
         let mut host = Self {
             env: std::env::vars_os().collect(),
-            paths: named(policy, run).filter_map(paths::entry).collect(),
+            paths: named(policy, run).filter_map(|path| finder.entry(path)).collect(),
             tmp: existing(&TMP),
             services: SERVICES.iter().map(PathBuf::from).filter(|path| is_folder(path)).collect(),
             knobs: KNOBS.iter().map(PathBuf::from).filter(|path| path.exists()).collect(),

@@ -1,6 +1,6 @@
 //! Real paths: follows links one by one and remembers where each stood ([`Found`]).
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -32,9 +32,52 @@ impl Found {
     }
 }
 
-/// `path` with what is there, if anything is.
-pub(super) fn entry(path: &Path) -> Option<(PathBuf, Found)> {
-    find(path).map(|found| (path.to_owned(), found))
+/// Finds many paths, each folder that holds some of them once.
+#[derive(Default)]
+pub(super) struct Finder {
+    folders: HashMap<PathBuf, Option<Folder>>,
+}
+
+/// A folder as it was named, followed to what it is.
+#[derive(Clone)]
+struct Folder {
+    real: PathBuf,
+    links: Vec<PathBuf>,
+    /// Whether what lies directly in it is within reach.
+    reachable: bool,
+}
+
+impl Finder {
+    /// `path` with what is there, if anything is.
+    pub(super) fn entry(&mut self, path: &Path) -> Option<(PathBuf, Found)> {
+        self.find(path).map(|found| (path.to_owned(), found))
+    }
+
+    /// Like [`find`].
+    fn find(&mut self, path: &Path) -> Option<Found> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return find(path);
+        };
+        if !self.folders.contains_key(parent) {
+            self.folders.insert(parent.to_owned(), Folder::at(parent));
+        }
+        let folder = self.folders.get(parent)?.as_ref()?;
+        let real = folder.real.join(name);
+        let kind = fs::symlink_metadata(&real).ok()?;
+        if kind.is_symlink() {
+            return find(path);
+        }
+        let links = folder.links.clone();
+        Some(Found { real, folder: kind.is_dir(), links, reachable: folder.reachable })
+    }
+}
+
+impl Folder {
+    fn at(path: &Path) -> Option<Self> {
+        let Found { real, folder, links, .. } = find(path)?;
+        let reachable = reach::is_reachable(&real.join("any"));
+        folder.then_some(Self { real, links, reachable })
+    }
 }
 
 /// Follows `path` (absolute) to what is there; `None` if that is nothing, or out of our reach.
@@ -108,6 +151,7 @@ mod tests {
         symlink("o", root.join("o")).unwrap();
         symlink("nothing", root.join("g")).unwrap();
         let found = find(&root.join(path));
+        assert_eq!(Finder::default().find(&root.join(path)), found);
         assert_eq!(found.as_ref().map(|f| f.real.clone()), real.map(|r| root.join(r)));
         let expected: Vec<_> = links.iter().map(|link| root.join(link)).collect();
         assert_eq!(found.map(|f| f.links).unwrap_or_default(), expected);

@@ -7,17 +7,16 @@ use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{self, AccessFlags};
 
-use super::{Streams, filter};
+use super::{Inner, Lockdown, Streams, filter};
 use crate::control::{Failed, Report};
-use crate::launch::{Hold, Launch};
 use crate::sys;
 
 /// Where programs are looked up when the command's environment has no PATH.
 const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
 
 /// Becomes the command; returns (an exit code nobody sees) only if that failed, after saying why.
-pub(super) fn run(launch: &Launch, streams: &Streams, failure: &OwnedFd) -> i32 {
-    let (what, errno) = match become_command(launch, streams) {
+pub(super) fn run(inner: &Inner<'_>, failure: &OwnedFd) -> i32 {
+    let (what, errno) = match become_command(inner) {
         Ok(never) => match never {},
         Err(failed) => failed,
     };
@@ -29,13 +28,11 @@ pub(super) fn run(launch: &Launch, streams: &Streams, failure: &OwnedFd) -> i32 
     }
 }
 
-fn become_command(
-    launch: &Launch,
-    streams: &Streams,
-) -> Result<std::convert::Infallible, (Failed, Errno)> {
-    take_over(streams).map_err(|errno| (Failed::Confine, errno))?;
-    if let Hold::Namespace { scope_sockets } = launch.hold {
-        confine(scope_sockets).map_err(|errno| (Failed::Confine, errno))?;
+fn become_command(inner: &Inner<'_>) -> Result<std::convert::Infallible, (Failed, Errno)> {
+    let launch = inner.launch;
+    take_over(&inner.streams).map_err(|errno| (Failed::Confine, errno))?;
+    if let Some(lockdown) = &inner.lockdown {
+        confine(lockdown).map_err(|errno| (Failed::Confine, errno))?;
     }
     unistd::chdir(launch.cwd.as_c_str()).map_err(|errno| (Failed::Chdir, errno))?;
     Err((Failed::Exec, execute(&launch.argv, &launch.env)))
@@ -51,11 +48,12 @@ fn take_over(streams: &Streams) -> nix::Result<()> {
     SigSet::empty().thread_set_mask()
 }
 
-fn confine(scope_sockets: bool) -> nix::Result<()> {
-    if scope_sockets {
-        sys::scope_abstract_sockets().map_err(|error| errno_of(&error))?;
+fn confine(lockdown: &Lockdown) -> nix::Result<()> {
+    nix::sys::prctl::set_no_new_privs()?;
+    if let Some(scope) = &lockdown.scope {
+        sys::restrict_self(scope).map_err(|error| errno_of(&error))?;
     }
-    filter::install().map_err(|error| errno_of(&error))
+    filter::install(&lockdown.filter).map_err(|error| errno_of(&error))
 }
 
 fn errno_of(error: &std::io::Error) -> Errno {

@@ -2,6 +2,7 @@
 
 use std::io;
 
+pub(super) use seccompiler::BpfProgram as Filter;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
@@ -21,10 +22,14 @@ const CLOSED_CALLS: [i64; 6] = [
 /// Terminal requests that put bytes into the terminal's input (TIOCSTI; TIOCLINUX pastes).
 const CLOSED_REQUESTS: [u64; 2] = [0x5412, 0x541C];
 
+/// The filter, ready to be installed.
+pub(super) fn prepare() -> io::Result<Filter> {
+    program().map_err(io::Error::other)
+}
+
 /// Installs the filter for this process and its descendants; sets no_new_privs.
-pub(super) fn install() -> io::Result<()> {
-    let program = program().map_err(io::Error::other)?;
-    seccompiler::apply_filter(&program).map_err(io::Error::other)
+pub(super) fn install(filter: &Filter) -> io::Result<()> {
+    seccompiler::apply_filter(filter).map_err(io::Error::other)
 }
 
 fn program() -> Result<BpfProgram, seccompiler::BackendError> {
@@ -32,10 +37,20 @@ fn program() -> Result<BpfProgram, seccompiler::BackendError> {
         CLOSED_CALLS.into_iter().map(|call| (call, Vec::new())).collect();
     let requests: Result<Vec<SeccompRule>, _> = CLOSED_REQUESTS.into_iter().map(request).collect();
     rules.insert(libc::SYS_ioctl, requests?);
+    rules.insert(libc::SYS_unshare, vec![new_cgroup_namespace()?]);
+    rules.insert(libc::SYS_clone, vec![new_cgroup_namespace()?]);
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?;
-    Ok(with_x32_closed(filter.try_into()?))
+    Ok(behind_numbers(filter.try_into()?))
+}
+
+/// With a cgroup namespace of its own, made in a user namespace of its own, the command could mount
+/// the host's control groups writable and stop or kill their processes.
+fn new_cgroup_namespace() -> Result<SeccompRule, seccompiler::BackendError> {
+    let flag = libc::CLONE_NEWCGROUP as u64;
+    let masked = SeccompCmpOp::MaskedEq(flag);
+    SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Qword, masked, flag)?])
 }
 
 /// The kernel reads 32 bits of the request, so only those are compared.
@@ -44,26 +59,29 @@ fn request(number: u64) -> Result<SeccompRule, seccompiler::BackendError> {
     SeccompRule::new(vec![SeccompCondition::new(1, width, SeccompCmpOp::Eq, number)?])
 }
 
-/// x32 calls share the architecture mark of x86_64 but not its numbers: all answer ENOSYS.
-#[cfg(target_arch = "x86_64")]
-fn with_x32_closed(program: BpfProgram) -> BpfProgram {
-    /// `__X32_SYSCALL_BIT`.
-    const X32: u32 = 0x4000_0000;
-    let statement =
-        |code: u32, k: u32, jf: u8| seccompiler::sock_filter { code: code as u16, jt: 0, jf, k };
+/// Puts `program` behind two checks of the call's number that answer ENOSYS, as if this kernel had
+/// no such call: x32 calls share the architecture mark of x86_64 but not its numbers, and the flags
+/// of clone3 lie in memory, where no filter sees them (callers fall back to clone).
+fn behind_numbers(program: BpfProgram) -> BpfProgram {
     let answer = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
-    let mut whole = vec![
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
-        statement(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, X32, 1),
-        statement(libc::BPF_RET | libc::BPF_K, answer, 0),
-    ];
+    let mut whole = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    for (compare, number) in ABSENT {
+        whole.push(statement(libc::BPF_JMP | compare | libc::BPF_K, number, 1));
+        whole.push(statement(libc::BPF_RET | libc::BPF_K, answer, 0));
+    }
     whole.extend(program);
     whole
 }
 
+/// Comparisons of the call's number that end in ENOSYS; the first is `__X32_SYSCALL_BIT`.
+#[cfg(target_arch = "x86_64")]
+const ABSENT: [(u32, u32); 2] =
+    [(libc::BPF_JGE, 0x4000_0000), (libc::BPF_JEQ, libc::SYS_clone3 as u32)];
 #[cfg(not(target_arch = "x86_64"))]
-fn with_x32_closed(program: BpfProgram) -> BpfProgram {
-    program
+const ABSENT: [(u32, u32); 1] = [(libc::BPF_JEQ, libc::SYS_clone3 as u32)];
+
+fn statement(code: u32, k: u32, jf: u8) -> seccompiler::sock_filter {
+    seccompiler::sock_filter { code: code as u16, jt: 0, jf, k }
 }
 
 #[cfg(test)]
@@ -83,7 +101,7 @@ mod tests {
     /// What `(number, args)` gives in a thread of its own with the filter, and without.
     fn with_and_without(act: (i64, [i64; 3])) -> [Result<i64, i32>; 2] {
         let filtered = std::thread::spawn(move || {
-            install().unwrap();
+            install(&prepare().unwrap()).unwrap();
             call(act.0, act.1)
         });
         [filtered.join().unwrap(), call(act.0, act.1)]
@@ -111,6 +129,23 @@ mod tests {
     #[case::plain_call((libc::SYS_getppid, [0, 0, 0]), Ok(i64::from(std::os::unix::process::parent_id())))]
     fn everything_else_passes(#[case] act: (i64, [i64; 3]), #[case] expected: Result<i64, i32>) {
         assert_eq!(with_and_without(act), [expected, expected]);
+    }
+
+    /// Flags that no kernel takes together, so that nothing is made where they get through.
+    #[rstest]
+    #[case::unshare(libc::SYS_unshare, libc::CLONE_NEWCGROUP | 1)]
+    #[case::clone(libc::SYS_clone, libc::CLONE_NEWCGROUP | libc::CLONE_NEWUSER | libc::CLONE_FS)]
+    fn cgroup_namespaces_are_refused(#[case] number: i64, #[case] flags: i32) {
+        let act = |flags: i32| (number, [i64::from(flags), 0, 0]);
+        assert_eq!(with_and_without(act(flags)), [Err(libc::EPERM), Err(libc::EINVAL)]);
+        let other = act(flags & !libc::CLONE_NEWCGROUP | libc::CLONE_NEWNS | libc::CLONE_FS);
+        assert_eq!(with_and_without(other), [Err(libc::EINVAL), Err(libc::EINVAL)]);
+    }
+
+    #[test]
+    fn clone3_is_absent() {
+        let act = (libc::SYS_clone3, [0, 0, 0]);
+        assert_eq!(with_and_without(act), [Err(libc::ENOSYS), Err(libc::EINVAL)]);
     }
 
     /// The kernel's own answer is the same where it has no x32, so the program itself is looked at.

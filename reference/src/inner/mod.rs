@@ -10,7 +10,7 @@ mod survivors;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -33,6 +33,54 @@ struct Streams {
     stderr: OwnedFd,
 }
 
+impl From<[OwnedFd; 3]> for Streams {
+    fn from([stdin, stdout, stderr]: [OwnedFd; 3]) -> Self {
+        Self { stdin, stdout, stderr }
+    }
+}
+
+/// What the command is put under in a namespace, prepared before anything is forked.
+struct Lockdown {
+    filter: filter::Filter,
+    /// The Landlock ruleset, where the kernel has scopes.
+    scope: Option<OwnedFd>,
+}
+
+/// Everything the stage needs to serve one command.
+pub(crate) struct Inner<'a> {
+    launch: &'a Launch,
+    lockdown: Option<Lockdown>,
+    /// Our end of the control socket.
+    pub(crate) control: OwnedFd,
+    streams: Streams,
+}
+
+impl<'a> Inner<'a> {
+    /// Prepares for `launch`.
+    pub(crate) fn new(
+        launch: &'a Launch,
+        control: OwnedFd,
+        streams: [OwnedFd; 3],
+    ) -> io::Result<Self> {
+        let lockdown = match launch.hold {
+            Hold::Namespace { scope_sockets } => {
+                let scope = scope_sockets.then(sys::abstract_socket_scope).transpose()?;
+                Some(Lockdown { filter: filter::prepare()?, scope })
+            }
+            Hold::Subreaper => None,
+        };
+        Ok(Self { launch, lockdown, control, streams: streams.into() })
+    }
+
+    /// The numbers of the descriptors that must stay open.
+    pub(crate) fn descriptors(&self) -> Vec<RawFd> {
+        let Streams { stdin, stdout, stderr } = &self.streams;
+        let scope = self.lockdown.as_ref().and_then(|lockdown| lockdown.scope.as_ref());
+        let all = [&self.control, stdin, stdout, stderr].into_iter().chain(scope);
+        all.map(AsRawFd::as_raw_fd).collect()
+    }
+}
+
 /// Runs the stage; the exit code only matters where the supervisor heard nothing.
 pub(crate) fn main(args: &[OsString]) -> i32 {
     match stage(args) {
@@ -50,15 +98,18 @@ fn stage(args: &[OsString]) -> io::Result<()> {
     File::from(sys::adopt(launch)?).read_to_end(&mut bytes)?;
     let launch = Launch::decode(&bytes)?;
     let control = sys::adopt(control)?;
-    let streams = Streams {
-        stdin: sys::adopt(stdin)?,
-        stdout: sys::adopt(stdout)?,
-        stderr: sys::adopt(stderr)?,
-    };
+    let streams = [sys::adopt(stdin)?, sys::adopt(stdout)?, sys::adopt(stderr)?];
     sys::seal_descriptors()?;
-    let children = prepare(launch.hold)?;
     control::hello(&control, &sys::pidfd_open(Pid::this())?)?;
-    let Some(command) = start(&launch, streams, &control)? else { return Ok(()) };
+    serve(Inner::new(&launch, control, streams)?)
+}
+
+/// Starts the command, reports its start and its end, and ends the rest.
+pub(crate) fn serve(inner: Inner<'_>) -> io::Result<()> {
+    let launch = inner.launch;
+    let children = prepare(launch.hold)?;
+    let (command, control) = start(inner)?;
+    let Some(command) = command else { return Ok(()) };
     let ended = watch(command, &children, &control)?;
     if let Some(report) = ended {
         control::post(&control, report.encode())?;
@@ -89,22 +140,24 @@ fn prepare(hold: Hold) -> io::Result<SignalFd> {
     Ok(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
 }
 
-/// Starts the command and reports it; `None` if it could not be executed.
-fn start(launch: &Launch, streams: Streams, control: &OwnedFd) -> io::Result<Option<Pid>> {
+/// Starts the command and reports it; no process if it could not be executed. Gives back the
+/// control socket.
+fn start(inner: Inner<'_>) -> io::Result<(Option<Pid>, OwnedFd)> {
     let (status, failure) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-    let command = sys::fork_child(|| command::run(launch, &streams, &failure))?;
+    let command = sys::spawn_child(|| command::run(&inner, &failure))?;
     // Only the command may hold its streams: a reader of them waits for the last holder.
+    let Inner { control, streams, .. } = inner;
     drop((streams, failure));
     let mut packet = Vec::new();
     File::from(status).read_to_end(&mut packet)?;
     if packet.is_empty() {
-        control::post(control, Report::Started.encode())?;
-        return Ok(Some(command));
+        control::post(&control, Report::Started.encode())?;
+        return Ok((Some(command), control));
     }
     let report = Report::decode(&packet)
         .ok_or_else(|| io::Error::other("the command's set-up was cut short"))?;
-    control::post(control, report.encode())?;
-    Ok(None)
+    control::post(&control, report.encode())?;
+    Ok((None, control))
 }
 
 /// Follows orders until the command ended (its report) or everything is to end (`None`).

@@ -10,9 +10,8 @@ use std::process::Command;
 
 use boxproof_cases::protocol::ErrorKind;
 
-use super::{Handles, Helper, inner_words};
+use super::{Handles, Program, inner_words, userns};
 use crate::error::Refusal;
-use crate::launch::Hold;
 use crate::plan::{Step, View};
 use crate::sys;
 
@@ -37,25 +36,13 @@ const FIXED: [&str; 9] = [
     "ALL",
 ];
 
-/// How the inner stage holds a command in this mechanism.
-pub(crate) fn hold() -> Hold {
-    Hold::Namespace { scope_sockets: scopes_sockets() }
-}
-
-/// Whether the kernel lets Landlock cut off abstract unix sockets.
-pub(crate) fn scopes_sockets() -> bool {
-    /// The first ABI with scopes.
-    const SCOPES: i64 = 6;
-    sys::landlock_abi() >= SCOPES
-}
-
 /// The helper for `view`; `untrusted` are folders whose programs must not be run unconfined.
 pub(crate) fn helper(
     prefix: &[&str],
     handles: Handles,
     view: &View,
     untrusted: &[PathBuf],
-) -> Result<Helper, Refusal> {
+) -> Result<Program, Refusal> {
     let program = find(std::env::var_os("PATH"), untrusted)?;
     let masks = view.steps.iter().filter(|step| matches!(step, Step::MaskFile(_))).count();
     let masks: Vec<OwnedFd> = (0..masks).map(|_| empty()).collect::<Result<_, _>>()?;
@@ -78,7 +65,7 @@ pub(crate) fn helper(
     kept.extend(handles.numbers());
     kept.extend(numbers);
     let owners: Vec<OwnedFd> = masks.into_iter().chain([list, own]).collect();
-    Ok(Helper { command, kept, owners: (handles, owners), hold: hold() })
+    Ok(Program { command, kept, owners: (handles, owners), namespaced: true })
 }
 
 /// The arguments for `view`; `masks` are descriptors of empty files, one for each masked file.
@@ -156,30 +143,11 @@ pub(crate) fn explain(said: &str) -> Refusal {
     if !denied.iter().any(|words| said.contains(words)) {
         return Refusal::setup(format!("the sandbox could not be set up: {said}"));
     }
-    let switches = refusing_switches(&|name| std::fs::read_to_string(name).ok());
+    let switches = userns::remedy();
     Refusal::new(
         ErrorKind::Unavailable,
         format!("user namespaces are refused on this host ({said}); {switches}"),
     )
-}
-
-/// Names the kernel switches that forbid user namespaces, with the remedy.
-fn refusing_switches(read: &dyn Fn(&str) -> Option<String>) -> String {
-    let switches = [
-        ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
-        ("user.max_user_namespaces", "0", "15000"),
-        ("kernel.unprivileged_userns_clone", "0", "1"),
-    ];
-    let refusing = switches.iter().filter(|(name, refusing, _)| {
-        let value = read(&format!("/proc/sys/{}", name.replace('.', "/")));
-        value.is_some_and(|value| value.trim() == *refusing)
-    });
-    let remedies: Vec<String> =
-        refusing.map(|(name, _, remedy)| format!("run `sysctl -w {name}={remedy}`")).collect();
-    match remedies.is_empty() {
-        true => "allow them for this program, or run it outside the container".to_owned(),
-        false => remedies.join(" and "),
-    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,53 @@
-//! The mechanisms: each turns a plan into a process that holds the command ([`Helper`]).
+//! The mechanisms: each turns a plan into a process that holds the command ([`Running`]).
 
 pub(crate) mod bubblewrap;
+pub(crate) mod namespaces;
 pub(crate) mod unconfined;
+mod userns;
 
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use nix::unistd::Pid;
 
 use crate::inner;
-use crate::launch::Hold;
+use crate::sys;
 
-/// What every helper is given: the launch, the control socket and the command's streams.
+/// One way to carry out a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mechanism {
+    /// By this process and the kernel alone.
+    Namespaces,
+    /// By the program `bwrap`.
+    Bubblewrap,
+    /// Not at all.
+    Unconfined,
+}
+
+impl Mechanism {
+    /// Every mechanism, the preferred first.
+    pub(crate) const ALL: [Self; 3] = [Self::Namespaces, Self::Bubblewrap, Self::Unconfined];
+    /// Those that confine, the preferred first.
+    pub(crate) const CONFINING: [Self; 2] = [Self::Namespaces, Self::Bubblewrap];
+
+    /// The name in requests and results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => namespaces::NAME,
+            Self::Bubblewrap => bubblewrap::NAME,
+            Self::Unconfined => unconfined::NAME,
+        }
+    }
+
+    /// The mechanism of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mechanism| mechanism.name() == name)
+    }
+}
+
+/// What every helper program is given: the launch, the control socket and the command's streams.
 pub(crate) struct Handles {
     /// The encoded launch, positioned at its start.
     pub(crate) launch: File,
@@ -40,14 +77,41 @@ fn inner_words(prefix: &[&str], handles: &Handles) -> Vec<String> {
     words.chain([inner::VERB.to_owned()]).chain(numbers).collect()
 }
 
-/// A process ready to be spawned, and the descriptors it must inherit, open until then.
-pub(crate) struct Helper {
-    /// The program with its arguments; streams and environment are set by the supervisor.
-    pub(crate) command: Command,
+/// A program ready to be spawned, and the descriptors it must inherit, open until then.
+pub(crate) struct Program {
+    /// The program with its arguments.
+    command: Command,
     /// Descriptors that stay open over exec, by number.
-    pub(crate) kept: Vec<RawFd>,
+    kept: Vec<RawFd>,
     /// Their owners.
-    pub(crate) owners: (Handles, Vec<OwnedFd>),
-    /// How the inner stage holds the command.
-    pub(crate) hold: Hold,
+    owners: (Handles, Vec<OwnedFd>),
+    /// Whether the inner stage will be pid 1 of a namespace.
+    namespaced: bool,
+}
+
+/// A process that holds a command, or is about to.
+pub(crate) struct Running {
+    /// The process, a child of ours.
+    pub(crate) pid: Pid,
+    /// A descriptor of it.
+    pub(crate) process: OwnedFd,
+    /// Where it writes what it has to say itself.
+    pub(crate) said: Option<File>,
+    /// Whether the death of its inner stage ends everything.
+    pub(crate) namespaced: bool,
+}
+
+impl Program {
+    /// Starts the program with nothing of ours but the descriptors it needs; its own words go to a
+    /// memory file, never into the command's streams.
+    pub(crate) fn start(self) -> io::Result<Running> {
+        let Self { mut command, kept, owners, namespaced } = self;
+        let said = sys::memory_file(b"")?;
+        command.env_clear().stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(Stdio::from(said.try_clone()?));
+        sys::spawn_sealed(&mut command, kept);
+        let pid = Pid::from_raw(command.spawn()?.id() as i32);
+        drop(owners);
+        Ok(Running { pid, process: sys::pidfd_open(pid)?, said: Some(said), namespaced })
+    }
 }

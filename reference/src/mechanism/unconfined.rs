@@ -2,16 +2,15 @@
 
 use std::process::Command;
 
-use super::{Handles, Helper, inner_words};
-use crate::launch::Hold;
+use super::{Handles, Program, inner_words};
 
 /// The mechanism's name in requests and results.
 pub(crate) const NAME: &str = "unconfined";
 
 /// The helper: this very executable.
-pub(crate) fn helper(prefix: &[&str], handles: Handles) -> Helper {
+pub(crate) fn helper(prefix: &[&str], handles: Handles) -> Program {
     let mut command = Command::new("/proc/self/exe");
     command.args(inner_words(prefix, &handles));
     let kept = handles.numbers().to_vec();
-    Helper { command, kept, owners: (handles, Vec::new()), hold: Hold::Subreaper }
+    Program { command, kept, owners: (handles, Vec::new()), namespaced: false }
 }

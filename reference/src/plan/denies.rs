@@ -1,5 +1,6 @@
 //! What must not be read or written: [`Denies`], real paths, each rule once, the stricter first.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Policy, WirePath};
@@ -15,6 +16,9 @@ pub(super) struct Denies {
     pub(super) read: Vec<Found>,
     /// Not writable.
     pub(super) write: Vec<PathBuf>,
+    /// The paths of both, for looking up.
+    hidden: HashSet<PathBuf>,
+    closed: HashSet<PathBuf>,
 }
 
 impl Denies {
@@ -37,33 +41,34 @@ impl Denies {
         let mut write: Vec<PathBuf> = write.into_iter().map(|found| found.real).collect();
         write.sort();
         write.dedup();
-        Ok(Self { read, write }.pruned())
+        let hidden = read.iter().map(|found| found.real.clone()).collect();
+        let closed = write.iter().cloned().collect();
+        Ok(Self { read, write, hidden, closed }.pruned())
     }
 
     /// Whether `path` is or lies below something denied.
     pub(super) fn cover(&self, path: &Path) -> bool {
-        self.hide(path) || self.write.iter().any(|denied| path.starts_with(denied))
+        self.hide(path) || above(path).any(|folder| self.closed.contains(folder))
     }
 
     /// Whether `path` is or lies below something read-denied.
     pub(super) fn hide(&self, path: &Path) -> bool {
-        self.read.iter().any(|denied| path.starts_with(&denied.real))
+        above(path).any(|folder| self.hidden.contains(folder))
     }
 
     /// A rule below a stricter one would re-open part of it.
     fn pruned(mut self) -> Self {
-        let outer = self.read.clone();
-        self.read.retain(|inner| !outer.iter().any(|o| below(&inner.real, &o.real)));
-        let outer = self.write.clone();
-        self.write.retain(|inner| !outer.iter().any(|o| below(inner, o)));
-        let read = std::mem::take(&mut self.read);
-        self.write.retain(|inner| !read.iter().any(|o| inner.starts_with(&o.real)));
-        Self { read, ..self }
+        let Self { read, write, hidden, closed } = &mut self;
+        read.retain(|inner| !above(&inner.real).skip(1).any(|outer| hidden.contains(outer)));
+        write.retain(|inner| !above(inner).skip(1).any(|outer| closed.contains(outer)));
+        write.retain(|inner| !above(inner).any(|outer| hidden.contains(outer)));
+        self
     }
 }
 
-fn below(inner: &Path, outer: &Path) -> bool {
-    inner != outer && inner.starts_with(outer)
+/// `path` and every folder above it.
+fn above(path: &Path) -> impl Iterator<Item = &Path> {
+    path.ancestors()
 }
 
 fn existing(rule: &str, path: &WirePath, host: &Host) -> Result<Found, Refusal> {

@@ -30,7 +30,7 @@ pub(super) fn steps(
     steps.extend(scene.pins().into_iter().map(Step::Bind));
     steps.extend(scene.denied());
     steps.extend(scene.socket_masks()?);
-    steps.sort_by_key(|step| step.path().components().count());
+    steps.sort_by_cached_key(|step| step.path().components().count());
     let seals = std::iter::once(PathBuf::from("/dev")).chain(host.services.iter().cloned());
     steps.extend(seals.map(Step::Seal));
     Ok(steps)
@@ -38,7 +38,7 @@ pub(super) fn steps(
 
 impl Step {
     /// Where the step takes place.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Bind(path) | Self::BindReadOnly(path) => path,
             Self::MaskFile(path) | Self::MaskFolder(path) => path,

@@ -10,7 +10,7 @@ use boxproof_cases::protocol::{
 };
 
 use crate::error::Refusal;
-use crate::mechanism::{bubblewrap, unconfined};
+use crate::mechanism::Mechanism;
 use crate::plan::names;
 
 /// The mechanism name that leaves the choice to us.
@@ -107,14 +107,11 @@ fn check_stdin(stdin: &Stdin) -> Result<(), Refusal> {
 }
 
 fn check_mechanism(name: &str) -> Result<(), Refusal> {
-    let known = [AUTO, bubblewrap::NAME, unconfined::NAME];
-    match known.contains(&name) {
-        true => Ok(()),
-        false => Err(Refusal::invalid(format!(
-            "run.mechanism: {name:?} is unknown; known: {}",
-            known.join(", ")
-        ))),
+    if name == AUTO || Mechanism::named(name).is_some() {
+        return Ok(());
     }
+    let known = Mechanism::ALL.map(Mechanism::name).join(", ");
+    Err(Refusal::invalid(format!("run.mechanism: {name:?} is unknown; known: {AUTO}, {known}")))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ fn verdict(text: &str) -> Result<RunRequest, Refusal> {
 #[case::grant(r#","grants":["git_metadata_write"]"#, "")]
 #[case::sockets(r#","unix_sockets":["/s","@a"]"#, "")]
 #[case::mechanism("", r#","mechanism":"bubblewrap""#)]
+#[case::namespaces("", r#","mechanism":"namespaces""#)]
 #[case::stdin("", r#","stdin":{"bytes_b64":"aGk="}"#)]
 fn good_requests_pass(#[case] policy: &str, #[case] run: &str) {
     assert_eq!(verdict(&text(policy, run)).map(|request| request.protocol), Ok(1));

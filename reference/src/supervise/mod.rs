@@ -7,7 +7,8 @@ mod streams;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Child, ExitStatus, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -16,11 +17,14 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use boxproof_cases::protocol::ErrorKind;
+
 use crate::control::{self, Failed, Order, Report};
-use crate::launch::Hold;
-use crate::mechanism::Helper;
+use crate::error::Refusal;
+use crate::mechanism::Running;
 use crate::sys;
 
 pub(crate) use streams::{Captured, Ours, plumb};
@@ -58,35 +62,54 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<io::Error>,
 }
 
-/// Spawns `helper`, sees it to its end, and returns when nothing of it is left.
+/// Has the helper started, sees it to its end, and returns when nothing of it is left.
 pub(crate) fn supervise(
-    helper: Helper,
+    start: impl FnOnce() -> Result<Running, Refusal>,
     control: OwnedFd,
     streams: Ours,
     timeout: Option<Duration>,
-) -> io::Result<Outcome> {
+) -> Result<Outcome, Refusal> {
     let begun = Instant::now();
+    let (signals, clock) = instruments().map_err(|error| failed(&error))?;
+    let Running { pid, process, said, namespaced } = start()?;
+    let supervisor = Supervisor {
+        namespaced,
+        helper: process,
+        inner: None,
+        control: Some(control),
+        signals,
+        clock,
+        streams,
+        seen: Seen::default(),
+    };
+    conclude(supervisor, pid, said, timeout, begun).map_err(|error| failed(&error))
+}
+
+fn failed(error: &io::Error) -> Refusal {
+    Refusal::new(ErrorKind::Wait, format!("supervising failed: {error}"))
+}
+
+/// Signals and time as descriptors.
+fn instruments() -> io::Result<(SignalFd, TimerFd)> {
     sys::default_action(Signal::SIGCHLD)?;
     let mask: SigSet = ENDING.into_iter().collect();
     mask.thread_block()?;
     let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-    let namespaced = matches!(helper.hold, Hold::Namespace { .. });
-    let (child, mut said) = spawn(helper)?;
-    let mut supervisor = Supervisor {
-        namespaced,
-        helper: sys::pidfd_open(Pid::from_raw(child.id() as i32))?,
-        inner: None,
-        control: Some(control),
-        signals,
-        clock: TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?,
-        streams,
-        seen: Seen::default(),
-    };
+    Ok((signals, TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?))
+}
+
+fn conclude(
+    mut supervisor: Supervisor,
+    pid: Pid,
+    said: Option<File>,
+    timeout: Option<Duration>,
+    begun: Instant,
+) -> io::Result<Outcome> {
     if let Some(timeout) = timeout {
         supervisor.arm(timeout)?;
     }
     let broken = supervisor.follow();
-    let helper = supervisor.bury(child)?;
+    let helper = supervisor.bury(pid)?;
     let Supervisor { seen, streams, .. } = supervisor;
     let (captured, stdin_error) = streams.finish()?;
     Ok(Outcome {
@@ -96,7 +119,7 @@ pub(crate) fn supervise(
         timed_out: seen.timed_out,
         interrupted_by: seen.interrupted_by,
         helper,
-        said: text(&mut said)?,
+        said: said.map_or(Ok(String::new()), text)?,
         took: begun.elapsed(),
         captured,
         stdin_error,
@@ -104,20 +127,7 @@ pub(crate) fn supervise(
     })
 }
 
-/// Starts the helper with nothing of ours but the descriptors it needs; its own words go to a
-/// memory file, never into the command's streams.
-fn spawn(helper: Helper) -> io::Result<(Child, File)> {
-    let Helper { mut command, kept, owners, .. } = helper;
-    let said = sys::memory_file(b"")?;
-    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null());
-    command.stderr(Stdio::from(said.try_clone()?));
-    sys::spawn_sealed(&mut command, kept);
-    let child = command.spawn()?;
-    drop(owners);
-    Ok((child, said))
-}
-
-fn text(file: &mut File) -> io::Result<String> {
+fn text(mut file: File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
@@ -259,8 +269,8 @@ impl Supervisor {
     }
 
     /// Waits until the helper and the inner stage, and with it the namespace, are dead.
-    fn bury(&mut self, mut child: Child) -> io::Result<ExitStatus> {
-        let status = child.wait()?;
+    fn bury(&mut self, child: Pid) -> io::Result<ExitStatus> {
+        let status = reap(child)?;
         if let Some(inner) = &self.inner {
             let mut polled = [PollFd::new(inner.as_fd(), PollFlags::POLLIN)];
             while let Err(errno) = poll(&mut polled, PollTimeout::NONE) {
@@ -270,5 +280,20 @@ impl Supervisor {
             }
         }
         Ok(status)
+    }
+}
+
+/// Waits for `child`'s death.
+fn reap(child: Pid) -> io::Result<ExitStatus> {
+    loop {
+        match waitpid(child, None) {
+            Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+            Ok(WaitStatus::Exited(_, code)) => return Ok(ExitStatus::from_raw(code << 8)),
+            Ok(WaitStatus::Signaled(_, signal, _)) => {
+                return Ok(ExitStatus::from_raw(signal as i32));
+            }
+            Ok(_) => {}
+        }
     }
 }

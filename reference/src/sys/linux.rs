@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use nix::unistd::{ForkResult, Pid};
+use nix::unistd::Pid;
 
 /// First descriptor that is not a standard stream.
 const FIRST_EXTRA: RawFd = 3;
@@ -55,17 +55,27 @@ fn keep_over_exec(fd: RawFd) -> io::Result<()> {
     checked(c_long::from(result)).map(drop)
 }
 
-/// Forks; the child runs `body` and never returns. The caller must have one thread only.
-pub(crate) fn fork_child(body: impl FnOnce() -> i32) -> io::Result<Pid> {
-    // SAFETY: the inner stage is single-threaded, so the child may run any code.
-    match unsafe { nix::unistd::fork() }? {
-        ForkResult::Parent { child } => Ok(child),
-        ForkResult::Child => {
-            let code = body();
-            // SAFETY: _exit ends this process at once; no destructor of the parent runs twice.
-            unsafe { libc::_exit(code) }
-        }
+/// Bytes of stack for a child that shares our memory until it executes a program.
+const CHILD_STACK: usize = 1 << 18;
+
+/// Starts a child that runs `body` in our memory, on a stack of its own, and waits until it has
+/// executed a program or exited: no page table is copied. The caller must have one thread only.
+pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> nix::Result<Pid> {
+    extern "C" fn enter<F: FnOnce() -> i32>(body: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: `spawn_child` passes its own body, and waits while we use it.
+        let body = unsafe { &mut *body.cast::<Option<F>>() };
+        body.take().map_or(1, |body| body())
     }
+    let mut stack = vec![0_u128; CHILD_STACK / size_of::<u128>()];
+    let mut body = Some(body);
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack is ours, aligned, grows down from its end and outlives the child's use of
+    // our memory, as CLONE_VFORK suspends us until then; so does the body.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().add(stack.len());
+        libc::clone(enter::<F>, top.cast(), flags, (&raw mut body).cast())
+    };
+    nix::errno::Errno::result(pid).map(Pid::from_raw)
 }
 
 /// Takes over a descriptor that the launcher left open for us; an error if it is not open.
@@ -116,8 +126,8 @@ pub(crate) fn landlock_abi() -> i64 {
     result.max(0)
 }
 
-/// Cuts this process off from abstract unix sockets outside it (Landlock ABI 6).
-pub(crate) fn scope_abstract_sockets() -> io::Result<()> {
+/// A ruleset that cuts off abstract unix sockets outside it (Landlock ABI 6).
+pub(crate) fn abstract_socket_scope() -> io::Result<OwnedFd> {
     let attr = RulesetAttr {
         handled_access_fs: 0,
         handled_access_net: 0,
@@ -129,7 +139,11 @@ pub(crate) fn scope_abstract_sockets() -> io::Result<()> {
         libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size, 0)
     })?;
     // SAFETY: the kernel just made this descriptor for us.
-    let ruleset = unsafe { OwnedFd::from_raw_fd(fd as RawFd) };
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// Puts this process under `ruleset`; it must have no_new_privs.
+pub(crate) fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
     // SAFETY: the ruleset descriptor is open; restricting oneself is always sound.
     checked(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) })
         .map(drop)
@@ -153,28 +167,35 @@ struct CapabilityHeader {
     pid: i32,
 }
 
+/// One word of each capability set.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct CapabilityWord {
-    effective: u32,
+pub(super) struct CapabilityWord {
+    pub(super) effective: u32,
     permitted: u32,
     inheritable: u32,
 }
 
 /// Runs `body` with no effective capability in this thread, then puts them back.
 pub(crate) fn without_capabilities<T>(body: impl FnOnce() -> T) -> io::Result<T> {
-    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
-    let mut saved = [CapabilityWord::default(); 2];
-    // SAFETY: header and both words live through the call and have the layout of version 3.
-    let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, saved.as_mut_ptr()) };
-    checked(got)?;
+    let saved = capabilities()?;
     set_capabilities(&saved.map(|word| CapabilityWord { effective: 0, ..word }))?;
     let result = body();
     set_capabilities(&saved)?;
     Ok(result)
 }
 
-fn set_capabilities(words: &[CapabilityWord; 2]) -> io::Result<()> {
+/// The capability sets of this thread.
+pub(super) fn capabilities() -> io::Result<[CapabilityWord; 2]> {
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
+    let mut words = [CapabilityWord::default(); 2];
+    // SAFETY: header and both words live through the call and have the layout of version 3.
+    let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
+    checked(got).map(|_| words)
+}
+
+/// Sets the capability sets of this thread.
+pub(super) fn set_capabilities(words: &[CapabilityWord; 2]) -> io::Result<()> {
     let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
     // SAFETY: header and both words live through the call and have the layout of version 3.
     let set = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) };

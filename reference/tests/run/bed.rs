@@ -11,10 +11,27 @@ use tempfile::TempDir;
 /// How long anything may take before a test gives up on it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
+/// The mechanism by the kernel alone.
+pub(crate) const NAMESPACES: &str = "namespaces";
+/// The same, run as an ordinary user where the tests are run by root.
+pub(crate) const ORDINARY: &str = "namespaces, ordinary user";
+/// The mechanism by the program `bwrap`.
+pub(crate) const BUBBLEWRAP: &str = "bubblewrap";
+/// The mechanism that confines nothing; its runs are of mode unconfined.
+pub(crate) const UNCONFINED: &str = "unconfined";
+
 /// A fresh folder, not below any temp folder, with `w` (workspace) and `o` (outside).
 pub(crate) struct Bed {
     folder: TempDir,
+    mechanism: &'static str,
+    /// Whether `refbox` runs as [`USER`].
+    ordinary: bool,
 }
+
+/// An ordinary user; nothing has to know it.
+const USER: u32 = 1500;
+/// Where an ordinary user gets to, whatever folder holds the sources; not hidden in the box.
+const REACHABLE: &str = "/var/cache";
 
 /// A finished run.
 pub(crate) struct Done {
@@ -25,13 +42,21 @@ pub(crate) struct Done {
 }
 
 impl Bed {
-    /// A bed for confined runs; fails where bubblewrap is missing.
-    pub(crate) fn new() -> Self {
-        let version = Command::new("bwrap").arg("--version").stdout(Stdio::null()).status();
-        let works = version.is_ok_and(|status| status.success());
-        assert!(works, "these tests need bubblewrap: install the package bubblewrap");
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let bed = Self { folder };
+    /// A bed for runs by `mechanism`; fails where its program is missing.
+    pub(crate) fn new(mechanism: &'static str) -> Self {
+        if mechanism == BUBBLEWRAP {
+            let version = Command::new("bwrap").arg("--version").stdout(Stdio::null()).status();
+            let works = version.is_ok_and(|status| status.success());
+            assert!(works, "this test needs bubblewrap: install the package bubblewrap");
+        }
+        let ordinary = mechanism == ORDINARY && nix::unistd::geteuid().is_root();
+        let place = if ordinary { REACHABLE } else { env!("CARGO_TARGET_TMPDIR") };
+        let folder = TempDir::new_in(place).unwrap();
+        let mechanism = if mechanism == ORDINARY { NAMESPACES } else { mechanism };
+        let bed = Self { folder, mechanism, ordinary };
+        if ordinary {
+            bring_program(&bed.root());
+        }
         fs::create_dir(bed.ws("")).unwrap();
         fs::create_dir(bed.out("")).unwrap();
         bed
@@ -71,14 +96,27 @@ impl Bed {
             "policy": {"workspace": self.ws("")},
             "run": {"command": command, "cwd": self.ws("")},
         });
+        if self.mechanism == UNCONFINED {
+            request["policy"]["mode"] = "unconfined".into();
+        }
         merge(&mut request["policy"], policy);
+        if request["policy"]["mode"] != "unconfined" {
+            request["run"]["mechanism"] = self.mechanism.into();
+        }
         merge(&mut request["run"], run);
         fs::write(self.request_file(), request.to_string()).unwrap();
     }
 
     /// `refbox run` on the written request, not started yet.
     pub(crate) fn refbox(&self) -> Command {
-        let mut refbox = Command::new(program());
+        let mut refbox = Command::new("setpriv");
+        if self.ordinary {
+            hand_over(&self.root());
+            refbox.args([format!("--reuid={USER}"), format!("--regid={USER}")]);
+            refbox.arg("--clear-groups").arg("--").arg(self.root().join("refbox"));
+        } else {
+            refbox = Command::new(program());
+        }
         refbox.arg("run").arg("--request").arg(self.request_file());
         refbox.arg("--result").arg(self.result_file());
         refbox.stdin(Stdio::null());
@@ -108,11 +146,17 @@ impl Bed {
         }
     }
 
+    /// Whether `refbox` runs as root.
+    pub(crate) fn is_root(&self) -> bool {
+        nix::unistd::geteuid().is_root() && !self.ordinary
+    }
+
     /// Names in the bed and below, but the request and the result.
     pub(crate) fn listing(&self) -> Vec<PathBuf> {
         let mut names = Vec::new();
         list(&self.root(), &mut names);
-        names.retain(|name| *name != self.request_file() && *name != self.result_file());
+        let ours = [self.request_file(), self.result_file(), self.root().join("refbox")];
+        names.retain(|name| !ours.contains(name));
         names.sort();
         names
     }
@@ -161,9 +205,23 @@ pub(crate) fn is_alive(nonce: &str) -> bool {
     })
 }
 
-/// Whether this user may do everything.
-pub(crate) fn is_root() -> bool {
-    nix::unistd::geteuid().is_root()
+/// Puts the program where an ordinary user gets to. The copy is another process's work: a
+/// descriptor that is open for writing while some test forks would keep it from being executed.
+fn bring_program(folder: &Path) {
+    let to = folder.join("refbox");
+    if fs::hard_link(program(), &to).is_err() {
+        let copied = Command::new("cp").arg(program()).arg(&to).status().unwrap();
+        assert!(copied.success());
+    }
+}
+
+/// Gives everything in `folder` but the program, which may be a link, to the ordinary user.
+fn hand_over(folder: &Path) {
+    let mut names = vec![folder.to_owned()];
+    list(folder, &mut names);
+    for name in names.into_iter().filter(|name| *name != folder.join("refbox")) {
+        std::os::unix::fs::lchown(name, Some(USER), Some(USER)).unwrap();
+    }
 }
 
 fn join(base: PathBuf, path: &str) -> PathBuf {

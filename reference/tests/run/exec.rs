@@ -8,13 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::Bed;
-
-const MODES: [&str; 2] = ["workspace_write", "unconfined"];
-
-fn mode(mode: &str) -> Value {
-    json!({"mode": mode})
-}
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, UNCONFINED};
 
 #[rstest]
 #[case::zero("true", 0)]
@@ -22,27 +16,31 @@ fn mode(mode: &str) -> Value {
 #[case::max("exit 255", 255)]
 #[case::like_a_signal("exit 137", 137)]
 #[case::not_found_inside("no-such-program-here", 127)]
-fn exit_codes_are_the_commands_own(#[case] line: &str, #[case] code: i32) {
-    let bed = Bed::new();
-    for name in MODES {
-        assert_eq!(bed.sh(&mode(name), line).expect(code).result["signal"], Value::Null);
-    }
+fn exit_codes_are_the_commands_own(
+    #[case] line: &str,
+    #[case] code: i32,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    assert_eq!(bed.sh(&json!({}), line).expect(code).result["signal"], Value::Null);
 }
 
 #[rstest]
 #[case("KILL", 9)]
 #[case("TERM", 15)]
 #[case("SEGV", 11)]
-fn signals_are_told_from_codes(#[case] name: &str, #[case] signal: i32) {
-    let bed = Bed::new();
-    for each in MODES {
-        let done = bed.sh(&mode(each), &format!("kill -{name} $$"));
-        assert_eq!(done.code, Some(128 + signal), "{}", done.err);
-        assert_eq!(done.result["signal"], signal);
-        assert_eq!(done.result["exit_code"], Value::Null);
-        assert_eq!(done.result["started"], true);
-        assert_eq!(done.err, "");
-    }
+fn signals_are_told_from_codes(
+    #[case] name: &str,
+    #[case] signal: i32,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let done = bed.sh(&json!({}), &format!("kill -{name} $$"));
+    assert_eq!(done.code, Some(128 + signal), "{}", done.err);
+    assert_eq!(done.result["signal"], signal);
+    assert_eq!(done.result["exit_code"], Value::Null);
+    assert_eq!(done.result["started"], true);
+    assert_eq!(done.err, "");
 }
 
 #[rstest]
@@ -52,25 +50,30 @@ fn signals_are_told_from_codes(#[case] name: &str, #[case] signal: i32) {
 #[case::bad_format("./bad", 126, "Exec format error (os error 8)")]
 #[case::folder("./sub", 126, "Permission denied (os error 13)")]
 #[case::no_name("", 127, "No such file or directory (os error 2)")]
-fn what_cannot_be_executed_says_so(#[case] program: &str, #[case] code: i32, #[case] why: &str) {
-    let bed = Bed::new();
+fn what_cannot_be_executed_says_so(
+    #[case] program: &str,
+    #[case] code: i32,
+    #[case] why: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     std::fs::write(bed.ws("plain"), "true\n").unwrap();
     std::fs::write(bed.ws("bad"), "true\n").unwrap();
     std::fs::create_dir(bed.ws("sub")).unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(bed.ws("bad"), executable).unwrap();
-    for name in MODES {
-        let done = bed.go(&mode(name), json!({"argv": [program]}), &json!({}));
-        assert_eq!(done.code, Some(code));
-        assert_eq!(done.err, format!("refbox: failed to spawn `{program}`: {why}\n"));
-        assert_eq!(done.result["started"], false);
-        assert_eq!(done.result["error"]["kind"], "spawn");
-    }
+    let done = bed.go(&json!({}), json!({"argv": [program]}), &json!({}));
+    assert_eq!(done.code, Some(code));
+    assert_eq!(done.err, format!("refbox: failed to spawn `{program}`: {why}\n"));
+    assert_eq!(done.result["started"], false);
+    assert_eq!(done.result["error"]["kind"], "spawn");
 }
 
-#[test]
-fn a_closed_folder_in_path_does_not_make_a_program_exist() {
-    let bed = Bed::new();
+#[rstest]
+fn a_closed_folder_in_path_does_not_make_a_program_exist(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let mode_of = |bits| std::os::unix::fs::PermissionsExt::from_mode(bits);
     std::fs::create_dir(bed.ws("closed")).unwrap();
     std::fs::set_permissions(bed.ws("closed"), mode_of(0o000)).unwrap();
@@ -80,94 +83,92 @@ fn a_closed_folder_in_path_does_not_make_a_program_exist() {
     assert_eq!(done.code, Some(127), "{}", done.err);
 }
 
-#[test]
-fn arguments_arrive_unchanged() {
-    let bed = Bed::new();
+#[rstest]
+fn arguments_arrive_unchanged(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let argv = ["printf", "[%s]", "", "a b", "--", "-n", "'\"$x`", "é\n", "*"];
-    for name in MODES {
-        let done = bed.go(&mode(name), json!({"argv": argv}), &json!({}));
-        assert_eq!(done.expect(0).out, "[][a b][--][-n]['\"$x`][é\n][*]");
-    }
+    let done = bed.go(&json!({}), json!({"argv": argv}), &json!({}));
+    assert_eq!(done.expect(0).out, "[][a b][--][-n]['\"$x`][é\n][*]");
 }
 
-#[test]
-fn streams_pass_through_byte_for_byte() {
-    let bed = Bed::new();
-    for name in MODES {
-        let line = "cat; printf 'err\\377' >&2";
-        bed.write_request(&mode(name), json!({"shell": line}), &json!({"stdin": "inherit"}));
-        let mut refbox = bed.refbox();
-        refbox.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut refbox = refbox.spawn().unwrap();
-        refbox.stdin.take().unwrap().write_all(b"a\0\xff\n").unwrap();
-        let output = refbox.wait_with_output().unwrap();
-        assert_eq!(output.stdout, b"a\0\xff\n");
-        assert_eq!(output.stderr, b"err\xff");
-    }
+#[rstest]
+fn streams_pass_through_byte_for_byte(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let line = "cat; printf 'err\\377' >&2";
+    bed.write_request(&json!({}), json!({"shell": line}), &json!({"stdin": "inherit"}));
+    let mut refbox = bed.refbox();
+    refbox.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut refbox = refbox.spawn().unwrap();
+    refbox.stdin.take().unwrap().write_all(b"a\0\xff\n").unwrap();
+    let output = refbox.wait_with_output().unwrap();
+    assert_eq!(output.stdout, b"a\0\xff\n");
+    assert_eq!(output.stderr, b"err\xff");
 }
 
 #[rstest]
 #[case::empty(0)]
 #[case::small(5)]
 #[case::more_than_a_pipe_holds(1 << 20)]
-fn stdin_bytes_are_fed(#[case] size: usize) {
-    let bed = Bed::new();
+fn stdin_bytes_are_fed(
+    #[case] size: usize,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let run = json!({"stdin": {"bytes_b64": STANDARD.encode(vec![b'x'; size])}});
-    for name in MODES {
-        let done = bed.go(&mode(name), json!({"argv": ["wc", "-c"]}), &run);
-        assert_eq!(done.expect(0).out.trim(), size.to_string());
-    }
+    let done = bed.go(&json!({}), json!({"argv": ["wc", "-c"]}), &run);
+    assert_eq!(done.expect(0).out.trim(), size.to_string());
 }
 
-#[test]
-fn unread_stdin_neither_blocks_nor_fails() {
-    let bed = Bed::new();
+#[rstest]
+fn unread_stdin_neither_blocks_nor_fails(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let run = json!({"stdin": {"bytes_b64": STANDARD.encode(vec![b'x'; 1 << 20])}});
-    for name in MODES {
-        let done = bed.go(
-            &mode(name),
-            json!({"shell": "head -c 3; exec <&-; echo; sleep 0.2; exit 4"}),
-            &run,
-        );
-        assert_eq!(done.expect(4).out, "xxx\n");
-        assert_eq!(done.result["error"], Value::Null);
-    }
+    let done =
+        bed.go(&json!({}), json!({"shell": "head -c 3; exec <&-; echo; sleep 0.2; exit 4"}), &run);
+    assert_eq!(done.expect(4).out, "xxx\n");
+    assert_eq!(done.result["error"], Value::Null);
 }
 
-#[test]
-fn null_stdin_is_at_its_end() {
-    let bed = Bed::new();
+#[rstest]
+fn null_stdin_is_at_its_end(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
+    let bed = Bed::new(mechanism);
     assert_eq!(
         bed.go(&json!({}), json!({"argv": ["wc", "-c"]}), &json!({})).expect(0).out.trim(),
         "0"
     );
 }
 
-#[test]
-fn captured_streams_are_in_the_result_up_to_the_cap() {
-    let bed = Bed::new();
-    for name in MODES {
-        let line = "printf 'a\\377b'; printf err >&2";
-        let done = bed.go(&mode(name), json!({"shell": line}), &json!({"capture": true}));
-        assert_eq!((done.expect(0).out.as_str(), done.err.as_str()), ("", ""));
-        assert_eq!(done.result["stdout"], "a\u{fffd}b");
-        assert_eq!(done.result["stdout_b64"], STANDARD.encode(b"a\xffb"));
-        assert_eq!(done.result["stderr"], "err");
-        assert_eq!(done.result["truncated"], false);
-    }
+#[rstest]
+fn captured_streams_are_in_the_result_up_to_the_cap(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let line = "printf 'a\\377b'; printf err >&2";
+    let done = bed.go(&json!({}), json!({"shell": line}), &json!({"capture": true}));
+    assert_eq!((done.expect(0).out.as_str(), done.err.as_str()), ("", ""));
+    assert_eq!(done.result["stdout"], "a\u{fffd}b");
+    assert_eq!(done.result["stdout_b64"], STANDARD.encode(b"a\xffb"));
+    assert_eq!(done.result["stderr"], "err");
+    assert_eq!(done.result["truncated"], false);
     let line = "head -c 3000000 /dev/zero | tr '\\0' x";
     let done = bed.go(&json!({}), json!({"shell": line}), &json!({"capture": true}));
     assert_eq!(done.expect(0).result["stdout"].as_str().unwrap().len(), 1 << 20);
     assert_eq!(done.result["truncated"], true);
 }
 
-#[test]
-fn the_working_directory_is_the_one_asked_for() {
-    let bed = Bed::new();
+#[rstest]
+fn the_working_directory_is_the_one_asked_for(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     std::fs::create_dir(bed.ws("sub dir")).unwrap();
-    for name in MODES {
-        let run = json!({"cwd": bed.ws("sub dir")});
-        let done = bed.go(&mode(name), json!({"argv": ["pwd"]}), &run);
-        assert_eq!(done.expect(0).out, format!("{}\n", bed.ws("sub dir").display()));
-    }
+    let run = json!({"cwd": bed.ws("sub dir")});
+    let done = bed.go(&json!({}), json!({"argv": ["pwd"]}), &run);
+    assert_eq!(done.expect(0).out, format!("{}\n", bed.ws("sub dir").display()));
 }

@@ -7,11 +7,13 @@ use std::path::Path;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::Bed;
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
 
-#[test]
-fn the_workspace_is_writable_and_the_outside_is_not() {
-    let bed = Bed::new();
+#[rstest]
+fn the_workspace_is_writable_and_the_outside_is_not(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     fs::write(bed.out("f"), "kept").unwrap();
     let out = bed.out("");
     let line = format!("echo in > f && echo evil > {}/f", out.display());
@@ -20,18 +22,22 @@ fn the_workspace_is_writable_and_the_outside_is_not() {
     assert_eq!(fs::read_to_string(bed.out("f")).unwrap(), "kept");
 }
 
-#[test]
-fn read_only_mode_closes_the_workspace_too() {
-    let bed = Bed::new();
+#[rstest]
+fn read_only_mode_closes_the_workspace_too(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     fs::write(bed.ws("f"), "kept").unwrap();
     let done = bed.sh(&json!({"mode": "read_only"}), "cat f; echo evil > f");
     assert_eq!(done.expect(2).complains("Read-only file system").out, "kept");
     assert_eq!(fs::read_to_string(bed.ws("f")).unwrap(), "kept");
 }
 
-#[test]
-fn an_extra_root_is_writable_and_its_sibling_is_not() {
-    let bed = Bed::new();
+#[rstest]
+fn an_extra_root_is_writable_and_its_sibling_is_not(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     fs::create_dir(bed.out("a")).unwrap();
     fs::create_dir(bed.out("b")).unwrap();
     let line = format!("cd {}; echo 1 > a/f && echo 2 > b/f", bed.out("").display());
@@ -40,9 +46,11 @@ fn an_extra_root_is_writable_and_its_sibling_is_not() {
     assert!(!bed.out("b/f").exists());
 }
 
-#[test]
-fn a_deny_inside_a_root_holds_by_every_name() {
-    let bed = Bed::new();
+#[rstest]
+fn a_deny_inside_a_root_holds_by_every_name(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     fs::create_dir_all(bed.ws("a/b")).unwrap();
     fs::write(bed.ws("a/b/keep"), "kept").unwrap();
     let line = "echo ok > a/b/other || exit 9
@@ -61,9 +69,11 @@ fn a_deny_inside_a_root_holds_by_every_name() {
     );
 }
 
-#[test]
-fn metadata_outside_cannot_be_changed() {
-    let bed = Bed::new();
+#[rstest]
+fn metadata_outside_cannot_be_changed(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     fs::write(bed.out("f"), "kept").unwrap();
     fs::set_permissions(bed.out("f"), fs::Permissions::from_mode(0o600)).unwrap();
     let before = fs::metadata(bed.out("f")).unwrap();
@@ -82,9 +92,11 @@ fn metadata_outside_cannot_be_changed() {
     assert_eq!(fs::metadata(bed.ws("g")).unwrap().mode() & 0o777, 0o640);
 }
 
-#[test]
-fn links_do_not_lead_writes_out() {
-    let bed = Bed::new();
+#[rstest]
+fn links_do_not_lead_writes_out(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     symlink(bed.out("new"), bed.ws("dangling")).unwrap();
     symlink(bed.out(""), bed.ws("folder")).unwrap();
     symlink("real", bed.ws("inside")).unwrap();
@@ -94,9 +106,11 @@ fn links_do_not_lead_writes_out() {
     assert_eq!(fs::read_dir(bed.out("")).unwrap().count(), 0);
 }
 
-#[test]
-fn a_workspace_behind_a_link_is_its_real_folder() {
-    let bed = Bed::new();
+#[rstest]
+fn a_workspace_behind_a_link_is_its_real_folder(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     symlink(bed.ws(""), bed.out("alias")).unwrap();
     let policy = json!({"workspace": bed.out("alias")});
     bed.go(&policy, json!({"shell": "pwd -P; echo x > f"}), &json!({"cwd": bed.out("alias")}))
@@ -104,9 +118,11 @@ fn a_workspace_behind_a_link_is_its_real_folder() {
     assert!(bed.ws("f").exists());
 }
 
-#[test]
-fn a_writable_root_must_not_lead_out_through_a_planted_link() {
-    let bed = Bed::new();
+#[rstest]
+fn a_writable_root_must_not_lead_out_through_a_planted_link(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     symlink(bed.out(""), bed.ws("state")).unwrap();
     let done = bed.sh(&json!({"writable": [bed.ws("state")]}), "echo x > state/n");
     assert_eq!(done.code, Some(126));
@@ -119,18 +135,24 @@ fn a_writable_root_must_not_lead_out_through_a_planted_link() {
 #[case::tmp("/tmp")]
 #[case::var_tmp("/var/tmp")]
 #[case::shm("/dev/shm")]
-fn private_temp_folders_are_writable_and_not_the_hosts(#[case] folder: &str) {
-    let bed = Bed::new();
+fn private_temp_folders_are_writable_and_not_the_hosts(
+    #[case] folder: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let name = Path::new(folder).join(bed.nonce());
     let line = format!("echo x > {0} && cat {0}", name.display());
     assert_eq!(bed.sh(&json!({}), &line).expect(0).out, "x\n");
     assert!(!name.exists());
 }
 
-#[test]
-fn the_host_temp_folder_is_shared_only_where_granted() {
-    let bed = Bed::new();
+#[rstest]
+fn the_host_temp_folder_is_shared_only_where_granted(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let shared = tempfile::Builder::new().prefix("refbox-test").tempdir_in("/tmp").unwrap();
+    fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let line = format!("echo x > {}/f", shared.path().display());
     bed.sh(&json!({}), &line).expect(2);
     assert!(!shared.path().join("f").exists());
@@ -138,18 +160,23 @@ fn the_host_temp_folder_is_shared_only_where_granted() {
     assert!(shared.path().join("f").exists());
 }
 
-#[test]
-fn without_a_temp_folder_none_is_writable() {
-    let bed = Bed::new();
+#[rstest]
+fn without_a_temp_folder_none_is_writable(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let line =
         "for d in /tmp /var/tmp /dev/shm; do echo x > $d/refbox-none && exit 9; done; exit 3";
     bed.sh(&json!({"tmp": "none"}), line).expect(3);
 }
 
-#[test]
-fn a_workspace_in_the_private_temp_folder_is_the_hosts() {
-    let bed = Bed::new();
+#[rstest]
+fn a_workspace_in_the_private_temp_folder_is_the_hosts(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let workspace = tempfile::Builder::new().prefix("refbox-test").tempdir_in("/tmp").unwrap();
+    fs::set_permissions(workspace.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let at = workspace.path();
     let run = json!({"cwd": at});
     bed.go(&json!({"workspace": at}), json!({"shell": "echo x > f; ls /tmp | wc -l > n"}), &run)
@@ -160,21 +187,45 @@ fn a_workspace_in_the_private_temp_folder_is_the_hosts() {
     assert_eq!(fs::read_to_string(at.join("f")).unwrap(), "x\n");
 }
 
-#[test]
-fn device_and_kernel_trees_are_fresh() {
-    let bed = Bed::new();
+#[rstest]
+fn device_and_kernel_trees_are_fresh(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let line = "echo x > /dev/null && head -c1 /dev/urandom > /dev/null || exit 9
         touch /dev/refbox && exit 9; test -e /dev/kmsg && exit 9; ls -A /run | grep . && exit 9; exit 3";
     bed.sh(&json!({}), line).expect(3);
 }
 
-#[test]
-fn a_run_leaves_nothing_but_what_the_command_wrote() {
-    let bed = Bed::new();
+#[rstest]
+fn a_run_leaves_nothing_but_what_the_command_wrote(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     fs::write(bed.ws("secret"), "s").unwrap();
     fs::create_dir(bed.ws(".git")).unwrap();
     let before = bed.listing();
     let policy = json!({"protect": "metadata", "deny_read": [bed.ws("secret")]});
     bed.sh(&policy, "true").expect(0);
     assert_eq!(bed.listing(), before);
+}
+
+#[test]
+fn devices_can_be_used_but_not_changed() {
+    let bed = Bed::new(NAMESPACES);
+    // The mount is looked at, as a change that went through would hit the host's device.
+    let line = "for d in null zero full random urandom tty; do
+            grep -q \" /dev/$d ro,\" /proc/self/mountinfo || { echo $d; exit 9; }
+        done; exec 3<> /dev/zero && head -c2 <&3 | wc -c";
+    assert_eq!(bed.sh(&json!({}), line).expect(0).out.trim(), "2");
+}
+
+#[rstest]
+fn the_hosts_root_is_not_behind_the_root(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let line = "test \"$(stat -c %m:%i /..)\" = \"$(stat -c %m:%i /)\" || exit 9
+        cut -d' ' -f5 /proc/self/mountinfo | grep -cx /; (echo x > /../refbox-escape) && exit 9; exit 3";
+    assert_eq!(bed.sh(&json!({}), line).expect(3).out, "1\n");
 }

@@ -5,7 +5,7 @@ use std::fs;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{Bed, is_root};
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
 
 /// Acts on a masked file `s`, each of which must fail.
 const FILE_ACTS: [&str; 9] = [
@@ -23,8 +23,11 @@ const FILE_ACTS: [&str; 9] = [
 #[rstest]
 #[case::in_workspace("w")]
 #[case::outside("o")]
-fn a_masked_file_discloses_and_takes_nothing(#[case] place: &str) {
-    let bed = Bed::new();
+fn a_masked_file_discloses_and_takes_nothing(
+    #[case] place: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let folder = if place == "w" { bed.ws("") } else { bed.out("") };
     let secret = folder.join("s");
     fs::write(&secret, "canary").unwrap();
@@ -37,9 +40,11 @@ fn a_masked_file_discloses_and_takes_nothing(#[case] place: &str) {
     assert_eq!(fs::read_to_string(&secret).unwrap(), "canary");
 }
 
-#[test]
-fn a_masked_folder_can_be_neither_entered_nor_filled() {
-    let bed = Bed::new();
+#[rstest]
+fn a_masked_folder_can_be_neither_entered_nor_filled(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     fs::create_dir(bed.ws("d")).unwrap();
     fs::write(bed.ws("d/s"), "canary").unwrap();
     let acts =
@@ -50,9 +55,11 @@ fn a_masked_folder_can_be_neither_entered_nor_filled() {
     assert_eq!(fs::read_dir(bed.ws("d")).unwrap().count(), 1);
 }
 
-#[test]
-fn a_parent_of_a_mask_cannot_be_moved_away() {
-    let bed = Bed::new();
+#[rstest]
+fn a_parent_of_a_mask_cannot_be_moved_away(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     fs::create_dir_all(bed.ws("a/b")).unwrap();
     fs::write(bed.ws("a/b/s"), "canary").unwrap();
     let line =
@@ -88,9 +95,9 @@ for path in ('ro', '/tmp/ro', '/refbox-escape'):
     except OSError: pass
 print('tried all')";
 
-#[test]
-fn masks_cannot_be_undone() {
-    let bed = Bed::new();
+#[rstest]
+fn masks_cannot_be_undone(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
+    let bed = Bed::new(mechanism);
     fs::write(bed.ws("s"), "canary").unwrap();
     fs::write(bed.ws("ro"), "kept").unwrap();
     let policy = json!({"deny_read": [bed.ws("s")], "deny_write": [bed.ws("ro")]});
@@ -100,9 +107,9 @@ fn masks_cannot_be_undone() {
     assert!(!std::path::Path::new("/refbox-escape").exists());
 }
 
-#[test]
-fn many_masks_hold() {
-    let bed = Bed::new();
+#[rstest]
+fn many_masks_hold(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
+    let bed = Bed::new(mechanism);
     let names: Vec<_> = (0..300).map(|number| bed.ws(&format!("s{number}"))).collect();
     names.iter().for_each(|name| fs::write(name, "canary").unwrap());
     let line = "for f in s*; do cat $f 2> /dev/null && exit 9; done; exit 3";
@@ -118,10 +125,12 @@ fn acts(folder: &str, acts: &[&str]) -> String {
     line + "exit 3"
 }
 
-#[test]
-fn what_mode_bits_close_needs_no_mask_and_stays_closed() {
-    let bed = Bed::new();
-    if !is_root() {
+#[rstest]
+fn what_mode_bits_close_needs_no_mask_and_stays_closed(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    if !bed.is_root() {
         // What an ordinary user cannot even look up counts as absent.
         let done = bed.sh(&json!({"deny_read": ["/root/.profile"]}), "true");
         assert_eq!(done.code, Some(126));

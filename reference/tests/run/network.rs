@@ -5,18 +5,21 @@ use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
+use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::Bed;
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
 
 /// A line that connects bash to a TCP port of this host.
 fn dial(port: u16) -> serde_json::Value {
     json!({"argv": ["bash", "-c", format!("echo hi > /dev/tcp/127.0.0.1/{port}")]})
 }
 
-#[test]
-fn the_network_is_the_hosts_or_none() {
-    let bed = Bed::new();
+#[rstest]
+fn the_network_is_the_hosts_or_none(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     bed.go(&json!({}), dial(port), &json!({})).expect(1).complains("/dev/tcp/127.0.0.1");
@@ -40,9 +43,11 @@ fn connect(name: &str) -> serde_json::Value {
     json!({"argv": ["python3", "-c", CONNECT, name]})
 }
 
-#[test]
-fn path_sockets_are_out_of_reach_unless_listed() {
-    let bed = Bed::new();
+#[rstest]
+fn path_sockets_are_out_of_reach_unless_listed(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     for (place, network) in [("o", "none"), ("w", "none"), ("o", "host"), ("w", "host")] {
         let path = if place == "o" { bed.out("s") } else { bed.ws("s") };
         let _listener = UnixListener::bind(&path).unwrap();
@@ -56,9 +61,11 @@ fn path_sockets_are_out_of_reach_unless_listed() {
     }
 }
 
-#[test]
-fn abstract_sockets_are_out_of_reach_even_on_the_hosts_network() {
-    let bed = Bed::new();
+#[rstest]
+fn abstract_sockets_are_out_of_reach_even_on_the_hosts_network(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let address = SocketAddr::from_abstract_name(bed.nonce()).unwrap();
     let _listener = UnixListener::bind_addr(&address).unwrap();
     let name = format!("@{}", bed.nonce());

@@ -1,12 +1,13 @@
 //! Declined runs: nothing starts, the result says why, the exit code is 126.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, Done, program};
+use crate::bed::{BUBBLEWRAP, Bed, Done, NAMESPACES, UNCONFINED, program};
 
 #[track_caller]
 fn expect_refused(bed: &Bed, done: &Done, kind: &str, message: &str) {
@@ -28,17 +29,22 @@ fn expect_refused(bed: &Bed, done: &Done, kind: &str, message: &str) {
 #[case::domains(json!({"network": {"domains": {"allow": ["x"]}}}), "policy.network: domains")]
 #[case::readable(json!({"readable": ["/usr"]}), "policy.readable")]
 #[case::grant(json!({"grants": ["all"]}), "policy.grants: \"all\"")]
-fn what_cannot_be_enforced_is_refused(#[case] policy: Value, #[case] message: &str) {
-    let bed = Bed::new();
+fn what_cannot_be_enforced_is_refused(
+    #[case] policy: Value,
+    #[case] message: &str,
+    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let done = bed.sh(&policy, "touch ran");
     expect_refused(&bed, &done, "unsupported", message);
 }
 
 #[rstest]
 #[case::mechanism(json!({}), json!({"mechanism": "unconfined"}))]
-#[case::mode(json!({"mode": "unconfined"}), json!({"mechanism": "bubblewrap"}))]
+#[case::bubblewrap(json!({"mode": "unconfined"}), json!({"mechanism": "bubblewrap"}))]
+#[case::namespaces(json!({"mode": "unconfined"}), json!({"mechanism": "namespaces"}))]
 fn a_mechanism_that_does_not_fit_is_refused(#[case] policy: Value, #[case] run: Value) {
-    let bed = Bed::new();
+    let bed = Bed::new("auto");
     let done = bed.go(&policy, json!({"shell": "touch ran"}), &run);
     expect_refused(&bed, &done, "unsupported", "run.mechanism");
 }
@@ -49,8 +55,13 @@ fn a_mechanism_that_does_not_fit_is_refused(#[case] policy: Value, #[case] run: 
 #[case::cwd(json!({}), json!({"cwd": "/no/such"}), "run.cwd: /no/such is not")]
 #[case::cwd_file(json!({}), json!({"cwd": "/etc/passwd"}), "run.cwd: /etc/passwd is not")]
 #[case::nul(json!({}), json!({"command": {"argv": ["a\0b"]}}), "nul byte")]
-fn a_bad_request_is_refused(#[case] policy: Value, #[case] run: Value, #[case] message: &str) {
-    let bed = Bed::new();
+fn a_bad_request_is_refused(
+    #[case] policy: Value,
+    #[case] run: Value,
+    #[case] message: &str,
+    #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let done = bed.go(&policy, json!({"shell": "touch ran"}), &run);
     expect_refused(&bed, &done, "invalid_request", message);
     assert_eq!(done.result["error"]["file"], json!(bed.request_file()));
@@ -58,7 +69,7 @@ fn a_bad_request_is_refused(#[case] policy: Value, #[case] run: Value, #[case] m
 
 #[test]
 fn a_syntax_error_is_located() {
-    let bed = Bed::new();
+    let bed = Bed::new("auto");
     fs::write(bed.request_file(), "{\n\"protocol\": 1,\n?}").unwrap();
     let done = bed.done(&bed.refbox().output().unwrap());
     expect_refused(&bed, &done, "invalid_request", "line 3");
@@ -67,7 +78,7 @@ fn a_syntax_error_is_located() {
 
 #[test]
 fn without_bubblewrap_nothing_runs_and_the_remedy_is_named() {
-    let bed = Bed::new();
+    let bed = Bed::new(BUBBLEWRAP);
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
     let done = bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap());
     expect_refused(&bed, &done, "unavailable", "install the package bubblewrap");
@@ -75,7 +86,7 @@ fn without_bubblewrap_nothing_runs_and_the_remedy_is_named() {
 
 #[test]
 fn running_unconfined_instead_must_be_asked_for_and_is_loud() {
-    let bed = Bed::new();
+    let bed = Bed::new(BUBBLEWRAP);
     let policy = json!({"on_unavailable": "run_unconfined"});
     bed.write_request(&policy, json!({"argv": ["/bin/sh", "-c", "exit 5"]}), &json!({}));
     let done = bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap());
@@ -88,11 +99,8 @@ fn running_unconfined_instead_must_be_asked_for_and_is_loud() {
 
 #[test]
 fn a_sandbox_that_fails_to_start_is_no_denial() {
-    let bed = Bed::new();
-    let fake = bed.out("bwrap");
-    fs::write(&fake, "#!/bin/sh\necho 'bwrap: no luck' >&2\nexit 1\n").unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&fake, executable).unwrap();
+    let bed = Bed::new(BUBBLEWRAP);
+    fake_bwrap(&bed, "echo 'bwrap: no luck' >&2\nexit 1\n");
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
     let done = bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap());
     expect_refused(&bed, &done, "setup", "bwrap: no luck");
@@ -100,20 +108,18 @@ fn a_sandbox_that_fails_to_start_is_no_denial() {
 
 #[test]
 fn a_socket_that_goes_while_the_sandbox_is_built_is_no_failure() {
-    let bed = Bed::new();
+    let bed = Bed::new(BUBBLEWRAP);
     let socket = bed.out("s");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     // The first start fails as bwrap does over a path that has gone; the second is the real one.
     let found = Command::new("sh").args(["-c", "command -v bwrap"]).output().unwrap();
     let real = String::from_utf8(found.stdout).unwrap();
     let script = format!(
-        "#!/bin/sh\nif [ -e '{0}' ]; then /bin/rm '{0}'; echo gone >&2; exit 1; fi\nexec {1} \"$@\"\n",
+        "if [ -e '{0}' ]; then /bin/rm '{0}'; echo gone >&2; exit 1; fi\nexec {1} \"$@\"\n",
         socket.display(),
         real.trim()
     );
-    fs::write(bed.out("bwrap"), script).unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(bed.out("bwrap"), executable).unwrap();
+    fake_bwrap(&bed, &script);
     bed.write_request(&json!({}), json!({"argv": ["/bin/sh", "-c", "exit 5"]}), &json!({}));
     bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap()).expect(5);
     assert!(!socket.exists());
@@ -121,7 +127,7 @@ fn a_socket_that_goes_while_the_sandbox_is_built_is_no_failure() {
 
 #[test]
 fn a_result_that_cannot_be_written_starts_nothing() {
-    let bed = Bed::new();
+    let bed = Bed::new("auto");
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
     let mut refbox = Command::new(program());
     refbox.arg("run").arg("--request").arg(bed.request_file()).arg("--result");
@@ -130,28 +136,113 @@ fn a_result_that_cannot_be_written_starts_nothing() {
     assert!(!bed.ws("ran").exists());
 }
 
+#[rstest]
+#[case::link("link")]
+#[case::fifo("fifo")]
+fn a_result_replaces_nothing_but_a_file(#[case] name: &str) {
+    let bed = Bed::new("auto");
+    std::os::unix::fs::symlink("nothing", bed.out("link")).unwrap();
+    nix::unistd::mkfifo(&bed.out("fifo"), nix::sys::stat::Mode::S_IRUSR).unwrap();
+    bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
+    let mut refbox = Command::new(program());
+    refbox.arg("run").arg("--request").arg(bed.request_file()).arg("--result");
+    let output = refbox.arg(bed.out(name)).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("it is no regular file"));
+    assert!(!fs::symlink_metadata(bed.out(name)).unwrap().is_file());
+    assert!(!bed.ws("ran").exists());
+}
+
+fn capabilities(asked: &[&str], path: Option<&Path>) -> Value {
+    let mut refbox = Command::new(program());
+    refbox.arg("capabilities").args(asked);
+    if let Some(path) = path {
+        refbox.env("PATH", path);
+    }
+    let output = refbox.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 #[test]
 fn capabilities_claim_what_the_trial_showed() {
-    let _needs_bubblewrap = Bed::new();
-    let output = Command::new(program()).arg("capabilities").output().unwrap();
-    assert!(output.status.success());
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(found["mechanism"], "bubblewrap", "{}", found["limits"]);
+    let _needs_bubblewrap = Bed::new(BUBBLEWRAP);
+    let found = capabilities(&[], None);
+    assert_eq!(found["mechanism"], NAMESPACES, "{}", found["limits"]);
+    assert_eq!(found["mechanisms"], json!([NAMESPACES, BUBBLEWRAP, UNCONFINED]));
     assert_eq!(found["claims"]["fs.read_deny"], "enforced");
     assert_eq!(found["claims"]["protect.absent"], Value::Null);
 }
 
+#[rstest]
+fn capabilities_answer_for_the_mechanism_asked_for(
+    #[values(NAMESPACES, BUBBLEWRAP, UNCONFINED)] mechanism: &str,
+) {
+    let found = capabilities(&["--mechanism", mechanism], None);
+    assert_eq!(found["mechanism"], mechanism);
+    assert_eq!(found["claims"]["exec.exit_code"], "enforced");
+    let confined = if mechanism == UNCONFINED { Value::Null } else { "enforced".into() };
+    assert_eq!(found["claims"]["fs.write"], confined);
+}
+
 #[test]
-fn without_bubblewrap_confinement_is_not_claimed() {
-    let bed = Bed::new();
+fn a_mechanism_that_does_not_work_is_not_claimed() {
+    let bed = Bed::new("auto");
     // A trial command, but no bwrap.
     std::os::unix::fs::symlink("/bin/true", bed.out("true")).unwrap();
+    let found = capabilities(&[], Some(&bed.out("")));
+    assert_eq!(found["mechanisms"], json!([NAMESPACES, UNCONFINED]), "{}", found["limits"]);
     let mut refbox = Command::new(program());
-    let output = refbox.arg("capabilities").env("PATH", bed.out("")).output().unwrap();
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(found["mechanism"], "unconfined");
-    assert_eq!(found["claims"]["exec.exit_code"], "enforced");
-    assert_eq!(found["claims"]["fs.write"], Value::Null);
+    refbox.args(["capabilities", "--mechanism", BUBBLEWRAP]).env("PATH", bed.out(""));
+    let output = refbox.output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("install the package bubblewrap"));
+}
+
+/// Runs `refbox` as a uid 0 without privileges where no user namespace can be made.
+fn where_namespaces_are_refused(bed: &Bed, path: &str) -> Done {
+    let line = format!(
+        "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
+         --inh-caps=-all env PATH='{path}' {} run --request {} --result {}",
+        program().display(),
+        bed.request_file().display(),
+        bed.result_file().display()
+    );
+    let output = Command::new("unshare").args(["-Ur", "sh", "-c", &line]).output().unwrap();
+    bed.done(&output)
+}
+
+#[rstest]
+#[case::namespaces(NAMESPACES)]
+#[case::auto("auto")]
+fn refused_namespaces_are_told_with_switch_and_remedy(#[case] mechanism: &'static str) {
+    let bed = Bed::new(mechanism);
+    bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
+    let done = where_namespaces_are_refused(&bed, "/usr/bin:/bin");
+    let remedy = "run `sysctl -w user.max_user_namespaces=15000`";
+    expect_refused(&bed, &done, "unavailable", remedy);
+    done.complains("clone into new namespaces: ENOSPC");
+    let policy = json!({"on_unavailable": "run_unconfined"});
+    bed.write_request(&policy, json!({"shell": "exit 5"}), &json!({}));
+    let done = where_namespaces_are_refused(&bed, "/usr/bin:/bin");
+    done.expect(5).complains("RUNNING WITHOUT A SANDBOX: namespaces are refused");
+}
+
+#[test]
+fn auto_falls_back_to_bubblewrap_and_no_further() {
+    let bed = Bed::new("auto");
+    fake_bwrap(&bed, "echo 'bwrap: no luck' >&2\nexit 1\n");
+    bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
+    let path = format!("{}:/usr/bin:/bin", bed.out("").display());
+    let done = where_namespaces_are_refused(&bed, &path);
+    expect_refused(&bed, &done, "setup", "bwrap: no luck");
+}
+
+fn fake_bwrap(bed: &Bed, script: &str) {
+    let fake = bed.out("bwrap");
+    fs::write(&fake, format!("#!/bin/sh\n{script}")).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&fake, executable).unwrap();
 }
 
 #[rstest]

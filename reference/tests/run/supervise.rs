@@ -10,18 +10,17 @@ use nix::unistd::Pid;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, Done, is_alive, wait_until};
+use crate::bed::{BUBBLEWRAP, Bed, Done, NAMESPACES, ORDINARY, UNCONFINED, is_alive, wait_until};
 
 /// The grace between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(5);
 /// Makes the shell wait without a child, which would die of the same signal and be announced.
 const OPEN: &str = "rm -f pipe; mkfifo pipe; exec 3<>pipe";
 const HOLD: &str = "read line <&3";
-const MODES: [&str; 2] = ["workspace_write", "unconfined"];
 
 /// Starts `line` and waits until it made the file `ready`.
-fn start(bed: &Bed, mode: &str, line: &str, run: &Value) -> Child {
-    bed.write_request(&json!({"mode": mode}), json!({"shell": line}), run);
+fn start(bed: &Bed, line: &str, run: &Value) -> Child {
+    bed.write_request(&json!({}), json!({"shell": line}), run);
     let mut refbox = bed.refbox();
     refbox.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = refbox.process_group(0).spawn().unwrap();
@@ -46,67 +45,65 @@ fn a_signal_reaches_the_command_whose_handler_runs(
     #[case] signal: Signal,
     #[case] code: i32,
     #[case] name: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new();
-    for mode in MODES {
-        let line = format!(
-            "trap 'echo trapped; exit 0' {}; {OPEN}; : > ready; {HOLD}",
-            name.trim_start_matches("SIG")
-        );
-        let child = start(&bed, mode, &line, &json!({}));
-        send(&child, signal);
-        let done = finish(&bed, child);
-        assert_eq!(done.code, Some(code));
-        assert_eq!(done.out, "trapped\n");
-        assert_eq!(done.err, format!("process interrupted by signal {name}\n"));
-        assert_eq!(done.result["interrupted_by"], name);
-        assert_eq!(done.result["exit_code"], code);
-        assert_eq!(done.result["success"], false);
-    }
+    let bed = Bed::new(mechanism);
+    let line = format!(
+        "trap 'echo trapped; exit 0' {}; {OPEN}; : > ready; {HOLD}",
+        name.trim_start_matches("SIG")
+    );
+    let child = start(&bed, &line, &json!({}));
+    send(&child, signal);
+    let done = finish(&bed, child);
+    assert_eq!(done.code, Some(code));
+    assert_eq!(done.out, "trapped\n");
+    assert_eq!(done.err, format!("process interrupted by signal {name}\n"));
+    assert_eq!(done.result["interrupted_by"], name);
+    assert_eq!(done.result["exit_code"], code);
+    assert_eq!(done.result["success"], false);
 }
 
-#[test]
-fn a_command_that_ignores_term_is_killed_after_the_grace() {
-    // Both modes at once: each waits out the grace.
-    std::thread::scope(|scope| {
-        for mode in MODES {
-            scope.spawn(move || {
-                let bed = Bed::new();
-                let line = "trap '' TERM; : > ready; while :; do sleep 0.1; done";
-                let child = start(&bed, mode, line, &json!({}));
-                let begun = Instant::now();
-                send(&child, Signal::SIGTERM);
-                let done = finish(&bed, child);
-                assert!(begun.elapsed() >= GRACE, "killed early: {:?}", begun.elapsed());
-                assert_eq!(done.code, Some(143));
-                assert_eq!(done.result["interrupted_by"], "SIGTERM");
-            });
-        }
-    });
+#[rstest]
+fn a_command_that_ignores_term_is_killed_after_the_grace(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let line = "trap '' TERM; : > ready; while :; do sleep 0.1; done";
+    let child = start(&bed, line, &json!({}));
+    let begun = Instant::now();
+    send(&child, Signal::SIGTERM);
+    let done = finish(&bed, child);
+    assert!(begun.elapsed() >= GRACE, "killed early: {:?}", begun.elapsed());
+    assert_eq!(done.code, Some(143));
+    assert_eq!(done.result["interrupted_by"], "SIGTERM");
 }
 
-#[test]
-fn a_timeout_ends_the_command_and_is_annotated() {
-    let bed = Bed::new();
-    for mode in MODES {
-        let line = format!("trap 'echo trapped; exit 3' TERM; {OPEN}; {HOLD}");
-        let command = json!({"shell": line});
-        let done = bed.go(&json!({"mode": mode}), command, &json!({"timeout_ms": 300}));
-        assert_eq!(done.code, Some(124), "{}", done.err);
-        assert_eq!((done.out.as_str(), done.err.as_str()), ("trapped\n", "process timed out\n"));
-        assert_eq!(done.result["timed_out"], true);
-        assert_eq!(done.result["exit_code"], Value::Null);
-        assert_eq!(done.result["annotations"], json!(["process timed out"]));
-        assert!(done.result["duration_ms"].as_u64().unwrap() >= 300);
-    }
+#[rstest]
+fn a_timeout_ends_the_command_and_is_annotated(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let line = format!("trap 'echo trapped; exit 3' TERM; {OPEN}; {HOLD}");
+    let command = json!({"shell": line});
+    let done = bed.go(&json!({}), command, &json!({"timeout_ms": 300}));
+    assert_eq!(done.code, Some(124), "{}", done.err);
+    assert_eq!((done.out.as_str(), done.err.as_str()), ("trapped\n", "process timed out\n"));
+    assert_eq!(done.result["timed_out"], true);
+    assert_eq!(done.result["exit_code"], Value::Null);
+    assert_eq!(done.result["annotations"], json!(["process timed out"]));
+    assert!(done.result["duration_ms"].as_u64().unwrap() >= 300);
 }
 
 #[rstest]
 #[case::silent("", "process timed out")]
 #[case::text("printf boom >&2; ", "boom\nprocess timed out")]
 #[case::line("echo boom >&2; ", "boom\n\nprocess timed out")]
-fn a_captured_timeout_is_annotated_in_stderr(#[case] before: &str, #[case] stderr: &str) {
-    let bed = Bed::new();
+fn a_captured_timeout_is_annotated_in_stderr(
+    #[case] before: &str,
+    #[case] stderr: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let line = format!("{before}exec sleep 600");
     let run = json!({"capture": true, "timeout_ms": 500});
     let done = bed.go(&json!({}), json!({"shell": line}), &run);
@@ -114,9 +111,11 @@ fn a_captured_timeout_is_annotated_in_stderr(#[case] before: &str, #[case] stder
     assert_eq!(done.result["stderr"], stderr);
 }
 
-#[test]
-fn a_timeout_that_is_not_reached_changes_nothing() {
-    let bed = Bed::new();
+#[rstest]
+fn a_timeout_that_is_not_reached_changes_nothing(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let done = bed.go(&json!({}), json!({"shell": "exit 4"}), &json!({"timeout_ms": 600_000}));
     assert_eq!(done.expect(4).result["timed_out"], false);
 }
@@ -126,21 +125,20 @@ fn a_timeout_that_is_not_reached_changes_nothing() {
 #[case::ignores_term("sh -c 'trap \"\" TERM HUP; while :; do sleep 0.1; done' NONCE &")]
 #[case::own_session("setsid sh -c 'while :; do sleep 0.1; done' NONCE &")]
 #[case::daemon("(setsid sh -c 'sh -c \"while :; do sleep 0.1; done\" NONCE &' &)")]
-fn nothing_outlives_the_command(#[case] line: &str) {
-    let bed = Bed::new();
-    for mode in MODES {
-        let line = line.replace("NONCE", &bed.nonce());
-        // The survivor is there before the command ends.
-        let look = format!(
-            "{line}\nuntil grep -qs {0} /proc/[0-9]*/cmdline; do :; done; exit 5",
-            probe(&bed)
-        );
-        bed.write_request(&json!({"mode": mode}), json!({"shell": look}), &json!({}));
-        let child = bed.refbox().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let output = child.wait_with_output().unwrap();
-        bed.done(&output).expect(5);
-        assert!(!is_alive(&bed.nonce()), "{mode}: a process outlived the run");
-    }
+fn nothing_outlives_the_command(
+    #[case] line: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let line = line.replace("NONCE", &bed.nonce());
+    // The survivor is there before the command ends.
+    let look =
+        format!("{line}\nuntil grep -qs {0} /proc/[0-9]*/cmdline; do :; done; exit 5", probe(&bed));
+    bed.write_request(&json!({}), json!({"shell": look}), &json!({}));
+    let child = bed.refbox().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let output = child.wait_with_output().unwrap();
+    bed.done(&output).expect(5);
+    assert!(!is_alive(&bed.nonce()), "a process outlived the run");
 }
 
 /// A pattern that finds the nonce but is not found itself.
@@ -148,28 +146,30 @@ fn probe(bed: &Bed) -> String {
     bed.nonce().replacen("nonce", "[n]once", 1)
 }
 
-#[test]
-fn killing_the_launcher_takes_the_tree_along() {
-    let bed = Bed::new();
-    for mode in MODES {
-        let line = format!(
-            "setsid sh -c 'while :; do sleep 0.1; done' {0} & : > ready; \
+#[rstest]
+fn killing_the_launcher_takes_the_tree_along(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let line = format!(
+        "setsid sh -c 'while :; do sleep 0.1; done' {0} & : > ready; \
              while :; do sleep 0.1; done",
-            bed.nonce()
-        );
-        let mut child = start(&bed, mode, &line, &json!({}));
-        wait_until("the descendant runs", || is_alive(&bed.nonce()));
-        send(&child, Signal::SIGKILL);
-        child.wait().unwrap();
-        wait_until("the tree is dead", || !is_alive(&bed.nonce()));
-    }
+        bed.nonce()
+    );
+    let mut child = start(&bed, &line, &json!({}));
+    wait_until("the descendant runs", || is_alive(&bed.nonce()));
+    send(&child, Signal::SIGKILL);
+    child.wait().unwrap();
+    wait_until("the tree is dead", || !is_alive(&bed.nonce()));
 }
 
-#[test]
-fn a_helper_that_is_killed_is_no_clean_end() {
-    let bed = Bed::new();
+#[rstest]
+fn a_helper_that_is_killed_is_no_clean_end(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     let line = format!(": > ready; sh -c 'while :; do sleep 0.1; done' {}", bed.nonce());
-    let child = start(&bed, "workspace_write", &line, &json!({}));
+    let child = start(&bed, &line, &json!({}));
     let id = child.id();
     let helpers = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
     let helper: i32 = helpers.trim().parse().expect("one helper");
@@ -182,13 +182,15 @@ fn a_helper_that_is_killed_is_no_clean_end() {
     assert!(!is_alive(&bed.nonce()));
 }
 
-#[test]
-fn a_terminal_interrupt_to_the_whole_group_still_runs_the_handler() {
-    let bed = Bed::new();
+#[rstest]
+fn a_terminal_interrupt_to_the_whole_group_still_runs_the_handler(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
     // Long enough for a helper that dies of the same signal to take the command along.
     let slow = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo trapped; exit 0";
     let line = format!("trap '{slow}' INT; {OPEN}; : > ready; {HOLD}");
-    let child = start(&bed, "workspace_write", &line, &json!({}));
+    let child = start(&bed, &line, &json!({}));
     kill(Pid::from_raw(-(child.id() as i32)), Signal::SIGINT).unwrap();
     let done = finish(&bed, child);
     assert_eq!((done.code, done.out.as_str()), (Some(130), "trapped\n"));

@@ -61,25 +61,3 @@ fn failures_are_told_apart(#[case] said: &str, #[case] kind: ErrorKind) {
     assert_eq!(refusal.kind, kind);
     assert!(refusal.message.contains(said), "{refusal}");
 }
-
-#[rstest]
-#[case(
-    "kernel/apparmor_restrict_unprivileged_userns",
-    "1\n",
-    "run `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`"
-)]
-#[case("user/max_user_namespaces", "0\n", "run `sysctl -w user.max_user_namespaces=15000`")]
-#[case(
-    "kernel/unprivileged_userns_clone",
-    "0\n",
-    "run `sysctl -w kernel.unprivileged_userns_clone=1`"
-)]
-#[case(
-    "user/max_user_namespaces",
-    "15000\n",
-    "allow them for this program, or run it outside the container"
-)]
-fn the_refusing_switch_is_named(#[case] file: &str, #[case] value: &str, #[case] remedy: &str) {
-    let read = |name: &str| (name == format!("/proc/sys/{file}")).then(|| value.to_owned());
-    assert_eq!(refusing_switches(&read), remedy);
-}

@@ -1,0 +1,87 @@
+//! What the forked process does before it is the inner stage: enter the box and shut the door.
+
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::{Gid, Uid, setsid};
+
+use super::build::{Failure, build, whole};
+use super::layout::Layout;
+use super::place::Call;
+use crate::control::{self, Failed, Report};
+use crate::inner::{self, Inner};
+use crate::sys;
+
+/// Everything the forked process needs, made before the fork.
+pub(super) struct Entry<'a> {
+    pub(super) layout: Layout,
+    /// Whose ids the user namespace maps; `None` without one.
+    pub(super) ids: Option<(Uid, Gid)>,
+    /// Whether the network is private.
+    pub(super) private_network: bool,
+    pub(super) inner: Inner<'a>,
+}
+
+/// Enters, then serves as pid 1; the exit code only matters where the supervisor heard nothing.
+pub(super) fn run(entry: Entry<'_>) -> i32 {
+    match enter(&entry) {
+        Ok(()) => serve(entry.inner),
+        Err(failure) => report(&entry.inner.control, failure),
+    }
+}
+
+fn serve(inner: Inner<'_>) -> i32 {
+    let Ok(control) = inner.control.try_clone() else { return 1 };
+    match inner::serve(inner) {
+        Ok(()) => 0,
+        Err(error) => report(&control, whole(Call::Serve)(errno_of(&error))),
+    }
+}
+
+/// Says why there is no box; the exit code for it.
+fn report(control: &OwnedFd, (place, errno): Failure) -> i32 {
+    let report = Report::Failed(Failed::Build(place.code()), errno as i32);
+    // Where even this cannot be said, the supervisor takes our end for what it is.
+    let _unheard = control::post(control, report.encode());
+    1
+}
+
+fn enter(entry: &Entry<'_>) -> Result<(), Failure> {
+    let mut kept = entry.inner.descriptors();
+    sys::close_all_but(&mut kept).map_err(whole(Call::Descriptors))?;
+    tie(&entry.inner.control).map_err(whole(Call::Death))?;
+    setsid().map_err(whole(Call::Session))?;
+    if let Some((uid, gid)) = entry.ids {
+        map(uid, gid).map_err(whole(Call::Maps))?;
+    }
+    if entry.private_network {
+        sys::raise_loopback().map_err(whole(Call::Loopback))?;
+    }
+    build(&entry.layout)?;
+    sys::wipe_environment();
+    sys::drop_privileges().map_err(|error| whole(Call::Privileges)(errno_of(&error)))
+}
+
+/// Dies with the launcher, also if that is dead already: then its end of the socket is closed.
+fn tie(control: &OwnedFd) -> nix::Result<()> {
+    sys::die_with_parent()?;
+    let mut polled = [PollFd::new(control.as_fd(), PollFlags::empty())];
+    match poll(&mut polled, PollTimeout::ZERO)? {
+        0 => Ok(()),
+        _ => Err(Errno::EOWNERDEAD),
+    }
+}
+
+/// One id each, as the kernel allows an ordinary user; group lists must be fixed first.
+fn map(uid: Uid, gid: Gid) -> nix::Result<()> {
+    let write = |name: &str, text: String| fs::write(name, text).map_err(|error| errno_of(&error));
+    write("/proc/self/setgroups", "deny".to_owned())?;
+    write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
+    write("/proc/self/gid_map", format!("{gid} {gid} 1"))
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw)
+}

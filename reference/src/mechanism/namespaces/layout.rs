@@ -1,0 +1,198 @@
+//! The plan's steps as mount work, in order: [`Layout`], pure and ready for a process that only
+//! makes system calls.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::plan::{Step, View};
+use crate::sys::mounts::{NODEV, NOEXEC, NOSUID, RDONLY};
+
+/// Devices of the host that harm nobody.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+/// Links in `/dev`, and where they lead.
+const LINKS: [(&CStr, &CStr); 6] = [
+    (c"dev/fd", c"/proc/self/fd"),
+    (c"dev/stdin", c"/proc/self/fd/0"),
+    (c"dev/stdout", c"/proc/self/fd/1"),
+    (c"dev/stderr", c"/proc/self/fd/2"),
+    (c"dev/core", c"/proc/kcore"),
+    (c"dev/ptmx", c"pts/ptmx"),
+];
+const DEV_MODE: u32 = 0o755;
+
+/// What is put somewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The host's object with everything mounted below it.
+    Host(CString),
+    /// What the view holds at the place itself.
+    Same,
+    /// The file of mode 000.
+    MaskFile,
+    /// The folder of mode 000.
+    MaskFolder,
+    /// An empty folder with this mode.
+    Tmpfs(u32),
+    /// The processes of this pid namespace.
+    Proc,
+    /// Terminals of its own.
+    Terminals,
+}
+
+/// One piece of work. Places are relative to the view's root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Puts `source` over `at` with at least these mount attributes; with `make` the place is
+    /// made first, as it lies in a fresh folder.
+    Attach { source: Source, at: CString, attributes: u64, make: bool },
+    /// Makes a folder in a fresh one.
+    Folder(CString),
+    /// Makes a link in a fresh folder.
+    Link { at: CString, to: CString },
+    /// Makes the mount at this place read-only.
+    Seal(CString),
+}
+
+/// A whole view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Attributes of the host's root and everything mounted below it.
+    pub(super) root: u64,
+    /// The work on top of it.
+    pub(super) works: Vec<Work>,
+}
+
+impl Layout {
+    /// The work that `view` takes.
+    pub(super) fn of(view: &View) -> Self {
+        let mut made = Fresh::default();
+        let mut layout = Self { root: RDONLY | NOSUID | NODEV, works: Vec::new() };
+        for step in &view.steps {
+            match step {
+                Step::Bind(path) if path == Path::new("/") => layout.root = NOSUID | NODEV,
+                Step::BindReadOnly(path) if path == Path::new("/") => {}
+                other => layout.works.extend(works(other, &mut made)),
+            }
+        }
+        layout
+    }
+}
+
+/// Which folders are fresh, so that places below can be made.
+#[derive(Default)]
+struct Fresh(HashMap<PathBuf, bool>);
+
+impl Fresh {
+    fn mark(&mut self, path: &Path, fresh: bool) {
+        self.0.insert(path.to_owned(), fresh);
+    }
+
+    /// The folders between `path` and the innermost one put above it, outermost first, if that is
+    /// fresh; `None` if it is the host's, where everything is there already.
+    fn missing(&self, path: &Path) -> Option<Vec<PathBuf>> {
+        let mut between = Vec::new();
+        for folder in path.ancestors().skip(1) {
+            match self.0.get(folder) {
+                None => between.push(folder),
+                Some(false) => return None,
+                Some(true) => return Some(between.into_iter().rev().map(Path::to_owned).collect()),
+            }
+        }
+        None
+    }
+}
+
+fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
+    let missing = fresh.missing(step.path());
+    let make = missing.is_some();
+    let folders: Vec<Work> =
+        missing.iter().flatten().map(|path| Work::Folder(place(path))).collect();
+    let attach = |source, attributes| -> Vec<Work> {
+        let attach = Work::Attach { source, at: place(step.path()), attributes, make };
+        folders.into_iter().chain([attach]).collect()
+    };
+    match step {
+        Step::Bind(path) => {
+            fresh.mark(path, false);
+            attach(Source::Host(text(path)), NOSUID | NODEV)
+        }
+        Step::BindReadOnly(path) => {
+            fresh.mark(path, false);
+            // The host's /proc speaks of the host's processes.
+            let own = path.starts_with("/proc");
+            let source = if own { Source::Same } else { Source::Host(text(path)) };
+            attach(source, RDONLY | NOSUID | NODEV)
+        }
+        Step::MaskFile(_) => attach(Source::MaskFile, 0),
+        Step::MaskFolder(_) => attach(Source::MaskFolder, 0),
+        Step::Tmpfs(path, mode) => {
+            fresh.mark(path, true);
+            attach(Source::Tmpfs(*mode), NOSUID | NODEV)
+        }
+        Step::Seal(path) => vec![Work::Seal(place(path))],
+        Step::Dev => {
+            fresh.mark(step.path(), true);
+            attach(Source::Tmpfs(DEV_MODE), NOSUID | NOEXEC).into_iter().chain(devices()).collect()
+        }
+        Step::Proc => attach(Source::Proc, NOSUID | NODEV | NOEXEC),
+    }
+}
+
+/// What a fresh `/dev` holds. Devices are on read-only mounts: they can be used but not changed.
+fn devices() -> impl Iterator<Item = Work> {
+    let devices = DEVICES.iter().map(|name| {
+        let path = Path::new("/dev").join(name);
+        let attributes = RDONLY | NOSUID | NOEXEC;
+        Work::Attach { source: Source::Host(text(&path)), at: place(&path), attributes, make: true }
+    });
+    let links = LINKS.iter().map(|(at, to)| Work::Link { at: (*at).into(), to: (*to).into() });
+    let terminals = Work::Attach {
+        source: Source::Terminals,
+        at: c"dev/pts".into(),
+        attributes: NOSUID | NOEXEC,
+        make: true,
+    };
+    devices.chain(links).chain([terminals, Work::Folder(c"dev/shm".into())])
+}
+
+/// As the kernel reads it. A path that was found on this host holds no NUL.
+fn text(path: &Path) -> CString {
+    CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
+}
+
+fn place(path: &Path) -> CString {
+    text(path.strip_prefix("/").unwrap_or(path))
+}
+
+impl Work {
+    /// The place, as a path of the view.
+    pub(super) fn at(&self) -> &CStr {
+        match self {
+            Self::Attach { at, .. } | Self::Link { at, .. } => at,
+            Self::Folder(at) | Self::Seal(at) => at,
+        }
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self {
+            Self::Attach { source, .. } => match source {
+                Source::Host(_) => "the host's object",
+                Source::Same => "the read-only view",
+                Source::MaskFile => "the mask",
+                Source::MaskFolder => "the folder mask",
+                Source::Tmpfs(_) => "an empty folder",
+                Source::Proc => "a fresh proc",
+                Source::Terminals => "fresh terminals",
+            },
+            Self::Folder(_) => "a folder",
+            Self::Link { .. } => "a link",
+            Self::Seal(_) => "the seal",
+        };
+        write!(f, "{what} over /{}", self.at().to_string_lossy())
+    }
+}

@@ -1,0 +1,91 @@
+//! The plan carried out by this process and the kernel alone: one fork into new namespaces, where
+//! the child builds the view, gives up every privilege and becomes the inner stage as pid 1.
+
+mod build;
+mod enter;
+mod layout;
+mod place;
+
+use boxproof_cases::protocol::ErrorKind;
+use nix::errno::Errno;
+use nix::sched::CloneFlags;
+use nix::unistd::{getegid, geteuid};
+
+use super::{Running, userns};
+use crate::error::Refusal;
+use crate::inner::Inner;
+use crate::plan::View;
+use crate::sys;
+
+use enter::Entry;
+use layout::Layout;
+use place::{Call, Place};
+
+/// The mechanism's name in requests and results.
+pub(crate) const NAME: &str = "namespaces";
+
+/// Namespaces that every box has.
+const ALWAYS: CloneFlags = CloneFlags::CLONE_NEWNS
+    .union(CloneFlags::CLONE_NEWPID)
+    .union(CloneFlags::CLONE_NEWIPC)
+    .union(CloneFlags::CLONE_NEWUTS)
+    .union(CloneFlags::CLONE_NEWCGROUP);
+
+/// Forks the box for `view`; the child serves `inner`.
+///
+/// Root needs no user namespace: its files keep their owners, and it gives up its capabilities all
+/// the same. Where it lacks some, and for everybody else, one maps the own ids.
+pub(crate) fn start(view: &View, inner: Inner<'_>) -> Result<Running, Refusal> {
+    let ids = (!sys::is_privileged()).then(|| (geteuid(), getegid()));
+    let layout = Layout::of(view);
+    let mut flags = ALWAYS;
+    flags.set(CloneFlags::CLONE_NEWUSER, ids.is_some());
+    flags.set(CloneFlags::CLONE_NEWNET, !view.host_network);
+    let entry = Entry { layout, ids, private_network: !view.host_network, inner };
+    let forked = sys::fork_into(flags, || enter::run(entry));
+    let (pid, process) =
+        forked.map_err(|errno| refusal(Place { work: None, call: Call::Clone }, errno, view))?;
+    Ok(Running { pid, process, said: None, namespaced: true })
+}
+
+/// What a failure at the place `code` means.
+pub(crate) fn explain(code: u32, errno: i32, view: &View) -> Refusal {
+    match Place::from_code(code) {
+        Some(place) => refusal(place, Errno::from_raw(errno), view),
+        None => Refusal::setup(format!("the sandbox failed at an unknown place ({code})")),
+    }
+}
+
+fn refusal(place: Place, errno: Errno, view: &View) -> Refusal {
+    let layout = Layout::of(view);
+    let said = place.describe(&layout, errno);
+    let Some(missing) = missing(place, errno) else {
+        return Refusal::setup(format!("the sandbox could not be set up: {said}"));
+    };
+    let what = format!("namespaces are refused on this host ({said}); {missing}");
+    Refusal::new(ErrorKind::Unavailable, what)
+}
+
+/// What this host lacks, and the remedy, if that is what a failure means; else a step of this one
+/// view failed.
+fn missing(place: Place, errno: Errno) -> Option<String> {
+    let forbidden = matches!(errno, Errno::EPERM | Errno::EACCES);
+    match place.call {
+        _ if errno == Errno::ENOSYS => Some(OLD_KERNEL.to_owned()),
+        // Limits of namespaces, and kernels without one of them.
+        Call::Clone if matches!(errno, Errno::ENOSPC | Errno::EUSERS | Errno::EINVAL) => {
+            Some(userns::remedy())
+        }
+        Call::Fresh if forbidden => Some(MASKED_PROC.to_owned()),
+        _ if forbidden && place.work.is_none() => Some(userns::remedy()),
+        _ => None,
+    }
+}
+
+const OLD_KERNEL: &str = "the kernel lacks this call (Linux 5.12 has all of them) or a filter hides \
+    it; update the kernel, or use the mechanism bubblewrap";
+const MASKED_PROC: &str = "a container that masks parts of /proc forbids a fresh one; run it \
+    outside, or unmask /proc there";
+
+#[cfg(test)]
+mod tests;

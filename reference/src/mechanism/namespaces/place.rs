@@ -1,0 +1,95 @@
+//! Where building a box failed: [`Place`], small enough for one number on the control socket.
+
+use nix::errno::Errno;
+
+use super::layout::Layout;
+
+/// Declares the calls once, with their words.
+macro_rules! calls {
+    ($($name:ident = $words:literal),* $(,)?) => {
+        /// What was being done.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(super) enum Call { $($name),* }
+
+        const CALLS: &[(Call, &str)] = &[$((Call::$name, $words)),*];
+    };
+}
+
+calls! {
+    Clone = "clone into new namespaces",
+    Descriptors = "closing inherited descriptors",
+    Session = "setsid",
+    Death = "tying the sandbox to its launcher",
+    Maps = "writing the user and group maps",
+    Loopback = "raising the loopback interface",
+    Private = "making the mounts private",
+    Scratch = "a tmpfs for the masks",
+    Pivot = "pivot_root",
+    Detach = "detaching the host's root",
+    Privileges = "dropping privileges",
+    Source = "opening the source",
+    Copy = "open_tree",
+    Attributes = "mount_setattr",
+    Fresh = "making the file system",
+    Target = "opening the place",
+    Make = "making the place",
+    Attach = "move_mount",
+    Serve = "serving the command",
+}
+
+/// One call, for one piece of work or for the whole box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Number of the work in the layout.
+    pub(super) work: Option<u32>,
+    /// What was being done.
+    pub(super) call: Call,
+}
+
+/// Bits that hold the call.
+const CALL_BITS: u32 = 8;
+const NO_WORK: u32 = u32::MAX >> CALL_BITS;
+
+impl Place {
+    /// As one number.
+    pub(super) fn code(self) -> u32 {
+        let work = self.work.unwrap_or(NO_WORK).min(NO_WORK);
+        work << CALL_BITS | u32::from(self.call as u8)
+    }
+
+    /// From one number; `None` if it names no call.
+    pub(super) fn from_code(code: u32) -> Option<Self> {
+        let call = CALLS.get((code & 0xff) as usize).map(|(call, _)| *call)?;
+        let work = Some(code >> CALL_BITS).filter(|work| *work != NO_WORK);
+        Some(Self { work, call })
+    }
+
+    /// In words, with the errno: "move_mount of the mask over /path: EPERM …".
+    pub(super) fn describe(self, layout: &Layout, errno: Errno) -> String {
+        let words = CALLS[self.call as usize].1;
+        let work = self.work.and_then(|number| layout.works.get(number as usize));
+        let error = std::io::Error::from(errno);
+        match work {
+            None => format!("{words}: {errno:?} ({error})"),
+            Some(work) => format!("{words} of {work}: {errno:?} ({error})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_round_trips() {
+        for (index, (call, _)) in CALLS.iter().enumerate() {
+            assert_eq!(*call as usize, index);
+            for work in [None, Some(0), Some(9000)] {
+                let place = Place { work, call: *call };
+                assert_eq!(Place::from_code(place.code()), Some(place));
+            }
+        }
+        assert_eq!(Place::from_code(CALLS.len() as u32), None);
+    }
+}

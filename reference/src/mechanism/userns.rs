@@ -1,0 +1,55 @@
+//! Why this host refuses user namespaces, and what its owner can do about it.
+
+/// Kernel switches that forbid user namespaces: name, refusing value, remedy.
+const SWITCHES: [(&str, &str, &str); 3] = [
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("user.max_user_namespaces", "0", "15000"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+];
+
+/// Names the switches that refuse here, with the remedy.
+pub(super) fn remedy() -> String {
+    refusing_switches(&|name| std::fs::read_to_string(name).ok())
+}
+
+/// Names the kernel switches that forbid user namespaces, with the remedy.
+fn refusing_switches(read: &dyn Fn(&str) -> Option<String>) -> String {
+    let refusing = SWITCHES.iter().filter(|(name, refusing, _)| {
+        let value = read(&format!("/proc/sys/{}", name.replace('.', "/")));
+        value.is_some_and(|value| value.trim() == *refusing)
+    });
+    let remedies: Vec<String> =
+        refusing.map(|(name, _, remedy)| format!("run `sysctl -w {name}={remedy}`")).collect();
+    match remedies.is_empty() {
+        true => "allow them for this program, or run it outside the container".to_owned(),
+        false => remedies.join(" and "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1\n",
+        "run `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`"
+    )]
+    #[case("user/max_user_namespaces", "0\n", "run `sysctl -w user.max_user_namespaces=15000`")]
+    #[case(
+        "kernel/unprivileged_userns_clone",
+        "0\n",
+        "run `sysctl -w kernel.unprivileged_userns_clone=1`"
+    )]
+    #[case(
+        "user/max_user_namespaces",
+        "15000\n",
+        "allow them for this program, or run it outside the container"
+    )]
+    fn the_refusing_switch_is_named(#[case] file: &str, #[case] value: &str, #[case] remedy: &str) {
+        let read = |name: &str| (name == format!("/proc/sys/{file}")).then(|| value.to_owned());
+        assert_eq!(refusing_switches(&read), remedy);
+    }
+}
