@@ -88,13 +88,7 @@ fn touched(file: &File) -> Vec<&'static str> {
         code = code.replace(table, "");
     }
     let touches = TOUCHES.into_iter().chain(["nix::"]);
-    touches.filter(|word| mentions(&code, word)).collect()
-}
-
-/// `std::os::unix::ffi` has no `nix::` in it.
-fn mentions(code: &str, word: &str) -> bool {
-    let starts = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-    code.match_indices(word).any(|(at, _)| word.starts_with('.') || starts(at))
+    touches.filter(|word| rust::mentions(&code, word) > 0).collect()
 }
 
 /// A file that is marked without need would let the next call slip in unseen.

@@ -101,6 +101,12 @@ fn block(code: &str) -> Option<usize> {
     None
 }
 
+/// How often `code` has `word`, not counting the ends of longer words: `unix::` is no `nix::`.
+pub(crate) fn mentions(code: &str, word: &str) -> usize {
+    let starts = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    code.match_indices(word).filter(|(at, _)| word.starts_with('.') || starts(*at)).count()
+}
+
 /// A function with a body.
 pub(crate) struct Function<'a> {
     pub(crate) name: &'a str,
@@ -157,6 +163,12 @@ mod tests {
         let found: Vec<_> =
             found.iter().map(|f| (f.name, f.line, f.text.lines().count())).collect();
         assert_eq!(found, [("a", 1, 3), ("b", 2, 1)]);
+    }
+
+    #[test]
+    fn a_word_is_not_the_end_of_another() {
+        assert_eq!(super::mentions("thread::sleep(x); fall_asleep(); sleep(y)", "sleep("), 2);
+        assert_eq!(super::mentions("a.exists() std::os::unix::ffi", ".exists()"), 1);
     }
 
     #[test]
