@@ -1,6 +1,8 @@
 //! What a sandbox costs to start: a trivial command, bare and under each backend, then with more
 //! and more denied paths. Ratios of one run; `cargo bench --bench startup`.
 
+#![expect(clippy::unwrap_used, reason = "a bench that cannot start has nothing to measure")]
+
 mod pairs;
 
 use std::collections::BTreeMap;
