@@ -4,12 +4,14 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
 
-/// mmap(2) of the first `length` bytes for reading, and a copy of them.
+/// mmap(2) of the first `length` bytes for reading, and a copy of them. Nothing can't be
+/// mapped: of an empty file a byte is, and not looked at.
 pub(crate) fn map_read(file: &OwnedFd, length: usize) -> nix::Result<Vec<u8>> {
-    let place = map(file, length, libc::PROT_READ)?;
-    // SAFETY: the mapping is `length` bytes long; the caller keeps the file at least as long.
+    let mapped = length.max(1);
+    let place = map(file, mapped, libc::PROT_READ)?;
+    // SAFETY: the mapping is at least `length` bytes long, and so was the file a moment ago.
     let bytes = unsafe { std::slice::from_raw_parts(place.cast::<u8>(), length) }.to_vec();
-    unmap(place, length)?;
+    unmap(place, mapped)?;
     Ok(bytes)
 }
 

@@ -33,6 +33,13 @@ fn what_is_read_is_what_is_there(#[case] call: Call) {
 }
 
 #[test]
+fn an_empty_file_is_empty_when_mapped() {
+    let (_dir, file) = folder();
+    fs::write(&file, "").expect("our file");
+    assert_eq!(number(&probe("mmap-read").path(&file).run().succeeded(), "bytes"), 0);
+}
+
+#[test]
 fn no_way_of_reading_gets_past_a_mode() {
     let (dir, file) = folder();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our folder");
