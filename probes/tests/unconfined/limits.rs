@@ -19,6 +19,15 @@ fn rlimits_are_those_of_a_shell() {
     assert_eq!(names(&detail).len(), 7);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_soft_limit_comes_first() {
+    use nix::sys::resource::{Resource::RLIMIT_NOFILE, setrlimit};
+    let lowered = crate::sys::before_exec(probe("rlimits"), || setrlimit(RLIMIT_NOFILE, 277, 279));
+    let detail = lowered.run().succeeded();
+    assert!(names(&detail).contains(&"nofile 277 279".to_owned()), "{detail:?}");
+}
+
 #[test]
 fn umask_is_that_of_a_shell_and_may_be_any() {
     assert_eq!(text(&probe("umask").run().succeeded(), "data"), shell("umask"));
