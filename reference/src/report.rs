@@ -1,7 +1,7 @@
 //! The result: what was observed put into the protocol's words, the exit code, the result file.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -180,16 +180,8 @@ fn attach(result: &mut RunResult, mut captured: Captured) {
     result.truncated = Some(captured.truncated);
 }
 
-/// Whether something is there that must not be replaced: a device, a pipe, a socket.
-fn is_special(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir())
-}
-
 /// Fails early where the result could not be written later.
 pub(crate) fn check_destination(file: &Path) -> io::Result<()> {
-    if is_special(file) {
-        return Ok(nix::unistd::access(file, nix::unistd::AccessFlags::W_OK)?);
-    }
     let flags = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
     match fs::symlink_metadata(file) {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -202,14 +194,10 @@ pub(crate) fn check_destination(file: &Path) -> io::Result<()> {
     Ok(nix::unistd::access(&folder_of(file), flags)?)
 }
 
-/// Writes `result` so that a reader sees the whole of it or nothing; into a device or pipe as it is.
+/// Writes `result` so that a reader sees the whole of it or nothing.
 pub(crate) fn write(result: &RunResult, file: &Path) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(result)?;
     bytes.push(b'\n');
-    if is_special(file) {
-        // A rename would put a plain file in its place, as root even in that of /dev/null.
-        return fs::OpenOptions::new().write(true).open(file)?.write_all(&bytes);
-    }
     let mut name = std::ffi::OsString::from(".");
     name.push(file.file_name().unwrap_or_default());
     name.push(format!(".{}.tmp", std::process::id()));
@@ -222,29 +210,5 @@ fn folder_of(file: &Path) -> PathBuf {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::FileTypeExt;
-
-    #[test]
-    fn a_pipe_gets_the_result_and_stays_a_pipe() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("result");
-        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
-        assert!(check_destination(&pipe).is_ok());
-        let reader = std::thread::spawn({
-            let pipe = pipe.clone();
-            move || fs::read(pipe).unwrap()
-        });
-        let result = blank("", Duration::ZERO);
-        write(&result, &pipe).unwrap();
-        // Checked before the join: were the pipe replaced, its reader would wait for ever.
-        assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
-        let read: RunResult = serde_json::from_slice(&reader.join().unwrap()).unwrap();
-        assert_eq!(read, result);
     }
 }

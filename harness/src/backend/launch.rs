@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::protocol::RunRequest;
+use boxproof_cases::protocol::{Mode, RunRequest};
 
 use super::{Backend, Exits, Kind, Manifest, Noise, Stop, context, template};
 
@@ -158,7 +158,8 @@ fn native(
     ctx: &LaunchContext<'_>,
 ) -> Result<Spawn, LaunchError> {
     let mut request = request.clone();
-    if request.run.mechanism == "auto" {
+    // Where nothing is to be confined, no mechanism is asked to do it.
+    if request.run.mechanism == "auto" && request.policy.mode != Mode::Unconfined {
         mechanism.clone_into(&mut request.run.mechanism);
     }
     let text = serde_json::to_vec(&request)
