@@ -1,7 +1,9 @@
 //! The one table of all probes: dispatch, usage, `--list` and [`crate::check_args`] derive from it.
 
 use crate::args::Args;
-use crate::family::{acts, env, fs, ipc, kernel, net, proc};
+#[cfg(target_os = "linux")]
+use crate::family::kernel;
+use crate::family::{acts, env, fs, ipc, limits, net, proc, terminal, words};
 use crate::kind::Kind;
 use crate::out::Out;
 use crate::seen::{Seen, Stop};
@@ -138,6 +140,8 @@ const READY: ArgSpec = optional(required("ready", Kind::Switch));
 const SIGNAL: ArgSpec = required("signal", Kind::Signal);
 const FLAGS: ArgSpec = many(required("flags", Kind::OneOf(fs::OPEN_WORDS)));
 const ACCESS: ArgSpec = many(required("flags", Kind::OneOf(fs::ACCESS_WORDS)));
+const MAPPED: ArgSpec = optional(required("mapped", Kind::Switch));
+const DEVICE: Kind = Kind::UpTo(4095);
 const ID: Kind = Kind::UpTo(u32::MAX as u64 - 1);
 
 /// A row: family, name, how it runs, arguments, purpose. `linux`: nowhere else.
@@ -217,10 +221,40 @@ static CATALOG: &[ProbeSpec] = table! {
     Fs "readlink" see fs::readlink, [PATH] "Reads what a symbolic link says.";
     Fs "access" see fs::access, [PATH, ACCESS] "Asks access(2) with the real uid.";
     Fs "mknod-fifo" see fs::mknod_fifo, [PATH, optional(MODE)] "Makes a named pipe.";
+    Fs "mknod-device" linux fs::mknod_device, [PATH,
+            required("kind", Kind::OneOf(words::DEVICE)),
+            optional(required("major", DEVICE)), optional(required("minor", DEVICE)), optional(MODE)]
+        "Makes a device node, of the null device unless told, and does not open it.";
+    Fs "read-at" see fs::read_at, [required("dir", Kind::Path), PATH]
+        "Opens a folder, then a file from there, and reads up to 4 KiB.";
+    Fs "open-resolve" linux fs::open_resolve, [PATH,
+            optional(many(required("resolve", Kind::OneOf(words::RESOLVE))))]
+        "Opens a file by openat2(2) with the rules named and reads up to 4 KiB.";
+    Fs "mmap-read" see fs::mmap_read, [PATH] "Reads up to 4 KiB of a file by mapping it.";
+    Fs "mmap-write" see fs::mmap_write, [PATH, TEXT]
+        "Maps a file for writing and stores text over its start.";
+    Fs "sendfile-read" linux fs::sendfile_read, [PATH] "Reads up to 4 KiB of a file by sendfile(2).";
+    Fs "splice-read" linux fs::splice_read, [PATH] "Reads up to 4 KiB of a file by splice(2).";
+    Fs "copy-file-range" linux fs::copy_file_range, [PATH, TO]
+        "Copies up to 4 KiB over the start of the existing file --to.";
+    Fs "tmpfile-link" linux fs::tmpfile_link, [PATH, TEXT, TO]
+        "Writes a nameless file in the folder --path and gives it the name --to.";
+    Fs "open-by-handle" linux fs::open_by_handle, [PATH, optional(required("at", Kind::Path)), optional(TEXT)]
+        "Opens a file by its handle in the mount of --at, and reads it, or writes text over its start.";
 
-    Net "tcp-connect" see net::tcp_connect, [ADDR, SEND]
-        "Connects over TCP within 2 s.";
-    Net "udp-send" see net::udp_send, [ADDR, TEXT] "Sends one datagram.";
+    Net "tcp-connect" see net::tcp_connect, [ADDR, MAPPED, SEND]
+        "Connects over TCP within 2 s, with --mapped by IPv6 to an IPv4 address.";
+    Net "tcp-fastopen" linux net::tcp_fastopen, [ADDR, MAPPED, TEXT]
+        "Connects over TCP and sends text in one call.";
+    Net "tcp-listen" see net::tcp_listen, [optional(ADDR)]
+        "Listens on loopback, on a port of the kernel's choice unless told.";
+    Net "udp-send" see net::udp_send, [ADDR, MAPPED, TEXT,
+            optional(required("via", Kind::OneOf(net::SEND_WORDS)))]
+        "Sends one datagram, by the call named.";
+    Net "dns-query" see net::dns_query, [ADDR, MAPPED, NAME]
+        "Sends one question for an address to a name server.";
+    Net "socket" linux net::socket, [required("kind", Kind::OneOf(words::SOCKET))]
+        "Opens a socket of some kind.";
     Net "unix-connect" see net::unix_connect, [PATH, SEND]
         "Connects to a unix stream socket bound to a path.";
     Net "abstract-connect" linux net::abstract_connect, [NAME, SEND]
@@ -232,6 +266,11 @@ static CATALOG: &[ProbeSpec] = table! {
         "Listens on loopback, on a port of the kernel's choice, and connects to itself.";
     Net "unix-listen" see net::unix_listen, [PATH]
         "Binds a unix socket, leaves it there and connects to itself.";
+    Net "unix-seqpacket" linux net::unix_seqpacket, [PATH]
+        "Binds a unix socket of whole messages, leaves it there and sends one to itself.";
+    Net "unix-send-fd" see net::unix_send_fd, [PATH, required("file", Kind::Path), SEND]
+        "Hands a descriptor open on --file to a unix socket bound to a path.";
+    Net "scm-rights" see net::scm_rights, [] "Passes a descriptor to itself and uses it.";
 
     Proc "kill" see proc::kill, [PID, required("signal", Kind::SignalOrZero)]
         "Sends a signal; 0 only asks whether it could.";
@@ -246,11 +285,34 @@ static CATALOG: &[ProbeSpec] = table! {
     Proc "write-fd" see proc::write_fd, [FD, TEXT] "Writes text to an inherited descriptor.";
     Proc "proc-root-read" linux proc::proc_root_read, [PATH]
         "Reads a file by way of /proc/self/root.";
+    Proc "process-vm-readv" linux proc::process_vm_read, [PID, optional(TO)]
+        "Reads a byte of a process's memory, and copies it to the file --to.";
+    Proc "pidfd-open" linux proc::pidfd_open, [PID] "Opens a descriptor of a process.";
+    Proc "pidfd-signal" linux proc::pidfd_signal, [PID, required("signal", Kind::SignalOrZero)]
+        "Sends a signal by a descriptor of the process.";
+    Proc "pidfd-getfd" linux proc::pidfd_getfd, [PID, FD, optional(TEXT)]
+        "Takes a copy of a process's descriptor, and writes text to it.";
+    Proc "memfd-exec" linux proc::memfd_exec, [PATH]
+        "Copies a program into memory and executes it there.";
+    Proc "unshare" linux proc::unshare, [
+            many(required("flags", Kind::OneOf(words::NAMESPACE))), optional(required("sh", Kind::Text))]
+        "Makes namespaces, and runs a shell line in them.";
     Proc "unshare-user" linux proc::unshare_user, [] "Makes a user namespace.";
-    Proc "mount-tmpfs" linux proc::mount_tmpfs, [PATH] "Mounts a tmpfs.";
+    Proc "mount-tmpfs" linux proc::mount_tmpfs, [PATH,
+            optional(required("via", Kind::OneOf(words::TMPFS)))]
+        "Mounts a tmpfs, by the calls named.";
+    Proc "bind-mount" linux proc::bind_mount, [PATH, TO,
+            optional(required("via", Kind::OneOf(words::BIND)))]
+        "Mounts --path at --to as well, without what is mounted below it.";
     Proc "umount" linux proc::umount, [PATH, optional(required("detach", Kind::Switch))]
         "Unmounts, lazily if told.";
-    Proc "remount-rw" linux proc::remount_rw, [PATH] "Makes a read-only mount writable.";
+    Proc "remount-rw" linux proc::remount_rw, [PATH,
+            optional(required("via", Kind::OneOf(words::REMOUNT)))]
+        "Makes a read-only mount writable, by the call named.";
+    Proc "pivot-root" linux proc::pivot_root, [PATH]
+        "In namespaces of its own, mounts a tmpfs and makes it the root.";
+    Proc "chroot" linux proc::chroot, [PATH] "Changes its root.";
+    Proc "hostname-same" linux proc::hostname_same, [] "Sets the host name to what it is.";
     Proc "nnp" linux proc::nnp, [] "Asks whether no_new_privs is set.";
     Proc "caps" linux proc::caps, [] "Reads the capability sets.";
     Proc "seccomp-mode" linux proc::seccomp_mode, [] "Reads the seccomp mode and number of filters.";
@@ -266,6 +328,8 @@ static CATALOG: &[ProbeSpec] = table! {
         "Attaches to an existing System V shared memory segment.";
     Ipc "keyctl-join" linux ipc::keyctl_join, [] "Joins a new session keyring.";
     Ipc "keyctl-get" linux ipc::keyctl_get, [] "Asks for the session keyring.";
+    Ipc "keyctl-add" linux ipc::keyctl_add, [NAME] "Adds a key to its process's keyring.";
+    Ipc "keyctl-request" linux ipc::keyctl_request, [NAME] "Looks for a key in its keyrings.";
 
     Sys "exit" emit acts::exit, [required("code", Kind::UpTo(255))] "Exits with a code.";
     Sys "die" emit acts::die, [required("signal", Kind::FatalSignal)]
@@ -292,8 +356,25 @@ static CATALOG: &[ProbeSpec] = table! {
         "Leaves a child behind that adds to a heartbeat file, and returns at once.";
     Sys "sysctl-same" linux kernel::sysctl_same, [PATH]
         "Reads a setting under /proc/sys and writes the same value back.";
-    Sys "tiocsti" see kernel::tiocsti, [optional(TEXT)]
+    Sys "rlimits" see limits::rlimits, [] "Reads the resource limits.";
+    Sys "umask" see limits::umask, [] "Reads the file mode mask.";
+    Sys "isatty" see terminal::isatty, [] "Asks which standard streams are terminals.";
+    Sys "tty-name" see terminal::tty_name, [optional(FD)] "Asks for the path of a terminal.";
+    Sys "ctty" see terminal::ctty, []
+        "Opens the controlling terminal and asks for its size and foreground group.";
+    Sys "job-control" see terminal::job_control, []
+        "Puts a group of its own into the terminal's foreground, and the former one back.";
+    Sys "tiocsti" see terminal::tiocsti, [optional(TEXT), optional(required("high", Kind::Switch))]
         "Types a space, or the text, into the controlling terminal.";
+    Sys "tioclinux" linux terminal::tioclinux, []
+        "Asks a text console for its shift state by the request that can also paste.";
     Sys "io-uring-setup" linux kernel::io_uring_setup, [] "Makes an io_uring.";
     Sys "personality" linux kernel::personality, [] "Asks for the execution domain.";
+    Sys "bpf-map" linux kernel::bpf_map, [] "Makes a BPF map.";
+    Sys "perf-event" linux kernel::perf_event, [] "Opens a performance counter of itself.";
+    Sys "userfaultfd" linux kernel::userfaultfd, [] "Opens a descriptor for page faults.";
+    Sys "reboot-invalid" linux kernel::reboot_invalid, []
+        "Calls reboot(2) with numbers that no kernel accepts.";
+    Sys "init-module-empty" linux kernel::init_module_empty, []
+        "Calls init_module(2) with an empty image.";
 };

@@ -39,11 +39,9 @@ pub(super) fn shown(case: &Case, report: &Report) -> Result<(), Shortfall> {
     };
     let why = format!("the oracle `{}` saw nothing: {}", blind.oracle, blind.saw);
     // Who was killed before anything was seen of it has shown nothing, not even a refusal.
-    let executed = |run: &RunReport| {
-        ending::executed(case, run).is_ok() && !matches!(run.exit, Exit::Signal(_))
-    };
-    let executed = case.act().is_probe() || report.runs.iter().all(executed);
-    Err(if executed { Shortfall::Refused(why) } else { Shortfall::Unseen(why) })
+    let ended = |run: &RunReport| ending::executed(case, run).is_ok() && !ending::died(run);
+    let ended = case.act().is_probe() || report.runs.iter().all(ended);
+    Err(if ended { Shortfall::Refused(why) } else { Shortfall::Unseen(why) })
 }
 
 /// The act worked as the case says it does without a sandbox.

@@ -125,6 +125,11 @@ fn code_of(run: &RunReport) -> Option<i32> {
     }
 }
 
+/// Whether it died of a signal, as far as the exit tells.
+pub(super) fn died(run: &RunReport) -> bool {
+    code_of(run).is_some_and(|code| code > SIGNAL_BASE)
+}
+
 /// Whether `run` ended as `wanted`.
 pub(super) fn exit_fits(wanted: &ExitExpect, run: &RunReport) -> Result<(), String> {
     let code = code_of(run);
@@ -198,6 +203,9 @@ pub(super) fn contradiction(run: &RunReport) -> Option<String> {
     let result = run.result.as_ref()?;
     if result.success && result.exit_code != Some(0) {
         return Some("the result says success without an exit code of 0".to_owned());
+    }
+    if !result.started && result.error.is_none() {
+        return Some("the result says that nothing was started, but not why".to_owned());
     }
     let failed = |kind| result.error.as_ref().is_some_and(|error| error.kind == kind);
     if result.interrupted_by.is_some() || result.timed_out || failed(ErrorKind::Wait) {

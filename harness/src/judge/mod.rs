@@ -82,11 +82,9 @@ fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
         let message = format!("in the sandbox, {}", ending::broken(step));
         return Err(Finding::inconclusive(Reason::StepFailed, message));
     }
-    gravest([
-        left::residue(control, confined),
-        decide::decide(case, control, confined),
-        twin(case, execution),
-    ])
+    gravest([left::residue(control, confined), decide::decide(case, control, confined)])?;
+    // A twin says what a right decision is worth; of a wrong or missing one it says nothing.
+    twin(case, execution)
 }
 
 /// The report of an arm, or why there is none.

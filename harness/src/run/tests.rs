@@ -59,6 +59,10 @@ fn an_act_that_is_no_probe_has_no_record_whatever_it_prints() {
     Some(r#"{"protocol": 1, "started": true, "success": true, "exit_code": 0, "x": 1}"#),
     Err("not of the protocol")
 )]
+#[case::of_another_protocol(
+    Some(r#"{"protocol": 2, "started": true, "success": true, "exit_code": 0}"#),
+    Err("protocol 2")
+)]
 #[case::whole(
     Some(r#"{"protocol": 1, "started": true, "success": true, "exit_code": 0}"#),
     Ok(Some(0))

@@ -32,3 +32,22 @@ pub(crate) fn keyctl_join(_: &Args) -> Seen {
 pub(crate) fn keyctl_get(_: &Args) -> Seen {
     seen([("serial", Value::Number(sys::session_keyring().at("keyctl")?))])
 }
+
+/// Into the keyring of the probe's process, which goes with it.
+#[cfg(target_os = "linux")]
+pub(crate) fn keyctl_add(args: &Args) -> Seen {
+    let name = key_name(args)?;
+    seen([("serial", Value::Number(sys::add_key(&name).at("add_key")?))])
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn keyctl_request(args: &Args) -> Seen {
+    let name = key_name(args)?;
+    seen([("serial", Value::Number(sys::request_key(&name).at("request_key")?))])
+}
+
+#[cfg(target_os = "linux")]
+fn key_name(args: &Args) -> Result<std::ffi::CString, Stop> {
+    let name = sys::c_string(args.one("name")?);
+    name.map_err(|_| Stop::Fault("a NUL byte in an argument".to_owned()))
+}

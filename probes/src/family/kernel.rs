@@ -1,22 +1,16 @@
-//! Kernel surface of family `sys`: settings, terminals, rarely used calls.
+//! Kernel surface of family `sys`: settings and rarely needed calls. Linux only.
 
 use nix::fcntl::{AT_FDCWD, OFlag, openat};
 use nix::sys::stat::Mode;
 
 use crate::args::Args;
-#[cfg(target_os = "linux")]
 use crate::out::{read_up_to, write_all};
-#[cfg(target_os = "linux")]
 use crate::record::Value;
-use crate::seen::{At, Seen, done};
-#[cfg(target_os = "linux")]
-use crate::seen::{TEXT_CAP, seen};
+use crate::seen::{At, Seen, TEXT_CAP, done, seen};
 use crate::sys;
-#[cfg(target_os = "linux")]
 use crate::usage::UsageError;
 
 /// Writes what it has just read, so that the setting keeps its value either way.
-#[cfg(target_os = "linux")]
 pub(crate) fn sysctl_same(args: &Args) -> Seen {
     let path = args.path()?;
     let inside = |text: &str| text.starts_with("/proc/sys/") && !text.contains("..");
@@ -30,21 +24,38 @@ pub(crate) fn sysctl_same(args: &Args) -> Seen {
     done()
 }
 
-pub(crate) fn tiocsti(args: &Args) -> Seen {
-    let flags = OFlag::O_RDWR | OFlag::O_NOCTTY;
-    let tty = openat(AT_FDCWD, "/dev/tty", flags, Mode::empty()).at("openat")?;
-    let text = if args.has("text") { args.bytes("text") } else { b" " };
-    text.iter().try_for_each(|byte| sys::tiocsti(&tty, *byte)).at("ioctl")?;
-    done()
-}
-
-#[cfg(target_os = "linux")]
 pub(crate) fn io_uring_setup(_: &Args) -> Seen {
     sys::io_uring_setup().at("io_uring_setup")?;
     done()
 }
 
-#[cfg(target_os = "linux")]
 pub(crate) fn personality(_: &Args) -> Seen {
     seen([("value", Value::Number(sys::personality().at("personality")?))])
+}
+
+pub(crate) fn bpf_map(_: &Args) -> Seen {
+    sys::bpf_map().at("bpf")?;
+    done()
+}
+
+pub(crate) fn perf_event(_: &Args) -> Seen {
+    sys::perf_event().at("perf_event_open")?;
+    done()
+}
+
+pub(crate) fn userfaultfd(_: &Args) -> Seen {
+    sys::userfaultfd().at("userfaultfd")?;
+    done()
+}
+
+/// EPERM: refused. EINVAL: permitted, and the kernel did not like the numbers.
+pub(crate) fn reboot_invalid(_: &Args) -> Seen {
+    sys::reboot_invalid().at("reboot")?;
+    done()
+}
+
+/// EPERM: refused. ENOEXEC: permitted, and the kernel saw that there is nothing to load.
+pub(crate) fn init_module_empty(_: &Args) -> Seen {
+    sys::init_module_empty().at("init_module")?;
+    done()
 }

@@ -1,7 +1,7 @@
 //! Calls on files and descriptors that nix lacks or dresses up.
 
 use std::ffi::{CStr, CString, OsStr};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
 use nix::NixPath;
@@ -60,14 +60,7 @@ pub(crate) fn shm_open(name: &OsStr) -> nix::Result<OwnedFd> {
     Errno::result(unsafe { libc::shm_open(name.as_ptr(), flags, 0o600) }).map(own)
 }
 
-/// ioctl(2) TIOCSTI: one byte typed into a terminal.
-pub(crate) fn tiocsti(tty: &OwnedFd, byte: u8) -> nix::Result<()> {
-    // SAFETY: the request reads one byte, which outlives the call.
-    let typed = unsafe { libc::ioctl(tty.as_raw_fd(), libc::TIOCSTI as _, &raw const byte) };
-    Errno::result(typed).map(drop)
-}
-
-fn c_string(text: &OsStr) -> nix::Result<CString> {
+pub(crate) fn c_string(text: &OsStr) -> nix::Result<CString> {
     CString::new(text.as_bytes()).map_err(|_| Errno::EINVAL)
 }
 

@@ -1,9 +1,8 @@
 //! Kernel surface: what the probe sees is what the kernel tells this process.
 
-use std::io::Read as _;
-use std::os::fd::OwnedFd;
+use rstest::rstest;
 
-use crate::support::{Ran, is_root, number, probe};
+use crate::support::{Call, Ran, is_root, number, probe};
 use crate::sys;
 
 /// Like a call of our own: succeeded, or refused with the same errno.
@@ -24,28 +23,6 @@ fn sysctl_same_writes_back_what_it_read() {
         .path("/proc/sys/kernel/hostname")
         .run()
         .refused("EACCES", "openat");
-}
-
-#[test]
-fn tiocsti_types_into_the_terminal_if_the_kernel_lets_it() {
-    let pty = nix::pty::openpty(None, None).expect("a pty");
-    let call = probe("tiocsti").arg("text", "typed\n");
-    let ran = sys::on_terminal(call, Some(&pty.slave)).run();
-    let legacy = std::fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti");
-    if is_root() || legacy.is_ok_and(|value| value.trim() == "1") {
-        ran.succeeded();
-        let mut typed = [0; 6];
-        std::fs::File::from(pty.slave).read_exact(&mut typed).expect("our pty");
-        assert_eq!(&typed, b"typed\n");
-    } else {
-        ran.refused("EIO", "ioctl");
-    }
-}
-
-#[test]
-fn tiocsti_without_a_terminal_is_enxio() {
-    let none: Option<&OwnedFd> = None;
-    sys::on_terminal(probe("tiocsti"), none).run().refused("ENXIO", "openat");
 }
 
 #[test]
@@ -93,4 +70,55 @@ fn unshare_user_agrees_with_the_host() {
     let errno = truth.output().err().and_then(|error| error.raw_os_error());
     let truth = errno.map_or(Ok(()), |errno| Err(nix::errno::Errno::from_raw(errno)));
     agrees(&probe("unshare-user").run(), &truth, "unshare");
+}
+
+#[test]
+fn calls_that_must_not_succeed_say_whether_they_were_permitted() {
+    probe("reboot-invalid").ordinary().run().refused("EPERM", "reboot");
+    // A kernel without modules knows no such call.
+    let modules = std::path::Path::new("/proc/modules").exists();
+    let answer = |errno: &'static str| if modules { errno } else { "ENOSYS" };
+    let ordinary = probe("init-module-empty").ordinary().run();
+    ordinary.refused(answer("EPERM"), "init_module");
+    if is_root() {
+        probe("reboot-invalid").run().refused("EINVAL", "reboot");
+        probe("init-module-empty").run().refused(answer("ENOEXEC"), "init_module");
+    }
+}
+
+#[rstest]
+#[case::bpf(probe("bpf-map"), libc::SYS_bpf, "bpf")]
+#[case::perf(probe("perf-event"), libc::SYS_perf_event_open, "perf_event_open")]
+#[case::faults(probe("userfaultfd"), libc::SYS_userfaultfd, "userfaultfd")]
+fn root_gets_what_the_kernel_has(
+    #[case] call: Call,
+    #[case] number: libc::c_long,
+    #[case] name: &str,
+) {
+    // Called with nothing at all, a call that exists finds fault with something else.
+    match (is_root(), sys::bare(number)) {
+        (true, Err(nix::errno::Errno::ENOSYS)) => call.run().refused("ENOSYS", name),
+        (true, _) => drop(call.run().succeeded()),
+        (false, _) => {
+            let action = sys::fail(nix::errno::Errno::EXFULL);
+            let rule = sys::Rule { call: number, only: None, action };
+            sys::filtered(call, rule).run().refused("EXFULL", name);
+        }
+    }
+}
+
+#[test]
+fn a_key_is_added_where_it_goes_with_the_process() {
+    let name = crate::support::fresh();
+    match sys::session_keyring() {
+        Err(errno) if errno != nix::errno::Errno::ENOKEY => {
+            probe("keyctl-add").arg("name", &name).run().refused(&format!("{errno:?}"), "add_key");
+        }
+        _ => {
+            let detail = probe("keyctl-add").arg("name", &name).run().succeeded();
+            assert_ne!(number(&detail, "serial"), 0);
+            let gone = probe("keyctl-request").arg("name", &name).run();
+            gone.refused("ENOKEY", "request_key");
+        }
+    }
 }

@@ -131,3 +131,133 @@ fn an_address_of_someone_else_is_eaddrnotavail() {
     let ran = probe("tcp-listen-connect").arg("addr", "192.0.2.1:0").run();
     ran.refused("EADDRNOTAVAIL", "bind");
 }
+
+#[test]
+fn a_mapped_address_is_the_ipv4_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let here = listener.local_addr().expect("bound").to_string();
+    let call = probe("tcp-connect").arg("addr", &here).switch("mapped").arg("send", "me");
+    call.run().succeeded();
+    let mut said = String::new();
+    let mut stream = listener.accept().expect("it came").0;
+    stream.set_read_timeout(PATIENCE).expect("a socket");
+    stream.read_to_string(&mut said).expect("it said so");
+    assert_eq!(said, "me");
+    probe("tcp-connect").arg("addr", "[::1]:1").switch("mapped").run().silent(64);
+}
+
+#[rstest]
+#[case("sendto")]
+#[case("sendmsg")]
+#[case("send")]
+#[cfg_attr(target_os = "linux", case("sendmmsg"))]
+fn udp_send_arrives_by_every_call(#[case] via: &str, #[values(false, true)] mapped: bool) {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let here = socket.local_addr().expect("bound").to_string();
+    let call = probe("udp-send").arg("addr", here).arg("text", "hello").arg("via", via);
+    if mapped { call.switch("mapped") } else { call }.run().succeeded();
+    assert_eq!(received(&socket), b"hello");
+}
+
+/// The next datagram.
+fn received(socket: &UdpSocket) -> Vec<u8> {
+    socket.set_read_timeout(PATIENCE).expect("a socket");
+    let mut buffer = vec![0; 512];
+    let count = socket.recv(&mut buffer).expect("it came");
+    buffer.truncate(count);
+    buffer
+}
+
+#[test]
+fn dns_query_is_one_question() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let here = socket.local_addr().expect("bound").to_string();
+    probe("dns-query").arg("addr", &here).arg("name", "a.example").run().succeeded();
+    assert!(received(&socket).ends_with(b"\x01a\x07example\0\0\x01\0\x01"));
+    probe("dns-query").arg("addr", &here).arg("name", "a..b").run().silent(64);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn tcp_fastopen_sends_at_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let here = listener.local_addr().expect("bound").to_string();
+    let ran = probe("tcp-fastopen").arg("addr", &here).arg("text", "me").run();
+    let switch = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_fastopen").unwrap_or_default();
+    if switch.trim().parse::<u32>().is_ok_and(|bits| bits & 1 == 0) {
+        ran.refused("EOPNOTSUPP", "sendto");
+        return;
+    }
+    ran.succeeded();
+    let mut said = String::new();
+    listener.accept().expect("it came").0.read_to_string(&mut said).expect("it said so");
+    assert_eq!(said, "me");
+    let (_held, closed) = bound_tcp();
+    let call = probe("tcp-fastopen").arg("addr", closed).arg("text", "me");
+    call.run().refused("ECONNREFUSED", "sendto");
+}
+
+#[test]
+fn tcp_listen_takes_a_free_port() {
+    let detail = probe("tcp-listen").run().succeeded();
+    assert_ne!(crate::support::number(&detail, "port"), 0);
+    let (_held, address) = bound_tcp();
+    probe("tcp-listen").arg("addr", address).run().refused("EADDRINUSE", "bind");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn raw_sockets_take_privilege_and_plain_ones_do_not() {
+    let open = |kind: &str| probe("socket").ordinary().arg("kind", kind).run();
+    for kind in ["tcp", "udp", "unix", "netlink"] {
+        open(kind).succeeded();
+    }
+    open("icmp").refused("EPERM", "socket");
+    open("packet").refused("EPERM", "socket");
+    if crate::support::is_root() {
+        probe("socket").arg("kind", "icmp").run().succeeded();
+    }
+}
+
+#[test]
+fn descriptors_travel_over_unix_sockets() {
+    probe("scm-rights").run().succeeded();
+    let dir = tempfile::tempdir().expect("a temp folder");
+    let (path, file) = (dir.path().join("s"), dir.path().join("f"));
+    std::fs::write(&file, "smuggled").expect("our file");
+    let send = || probe("unix-send-fd").path(&path).arg("file", &file).arg("send", "me").run();
+    send().refused("ENOENT", "connect");
+    let listener = UnixListener::bind(&path).expect("our folder");
+    send().succeeded();
+    assert_eq!(received_file(&listener), "smuggled");
+}
+
+/// What is in the file whose descriptor comes over the next connection.
+fn received_file(listener: &UnixListener) -> String {
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+    use std::os::fd::AsRawFd as _;
+    let stream = listener.accept().expect("it came").0;
+    let (mut bytes, mut space) = ([0; 8], nix::cmsg_space!([i32; 1]));
+    let mut parts = [std::io::IoSliceMut::new(&mut bytes)];
+    let flags = MsgFlags::empty();
+    let message = recvmsg::<()>(stream.as_raw_fd(), &mut parts, Some(&mut space), flags);
+    let message = message.expect("a message");
+    let fd = message.cmsgs().expect("whole").find_map(|part| match part {
+        ControlMessageOwned::ScmRights(fds) => fds.first().copied(),
+        _ => None,
+    });
+    // By its name, so that the number itself needs no taking over.
+    let text = std::fs::read_to_string(format!("/dev/fd/{}", fd.expect("a descriptor")));
+    nix::unistd::close(fd.expect("a descriptor")).expect("ours");
+    text.expect("our file")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn unix_seqpacket_works_once_for_a_path() {
+    let dir = tempfile::tempdir().expect("a temp folder");
+    let path = dir.path().join("s");
+    probe("unix-seqpacket").path(&path).run().succeeded();
+    assert!(path.exists());
+    probe("unix-seqpacket").path(&path).run().refused("EADDRINUSE", "bind");
+}

@@ -19,6 +19,10 @@ fn rule(call: libc::c_long, action: u32) -> Rule {
 #[case::keyctl(probe("keyctl-join"), libc::SYS_keyctl)]
 #[case::socketpair(probe("socketpair"), libc::SYS_socketpair)]
 #[case::io_uring(probe("io-uring-setup"), libc::SYS_io_uring_setup)]
+#[case::bpf(probe("bpf-map"), libc::SYS_bpf)]
+#[case::pidfd(probe("pidfd-getfd").arg("pid", "parent").arg("fd", "0"), libc::SYS_pidfd_getfd)]
+#[case::setns(probe("unshare").arg("flags", "user"), libc::SYS_unshare)]
+#[case::packet(probe("socket").arg("kind", "packet"), libc::SYS_socket)]
 fn being_killed_is_an_observation(#[case] call: Call, #[case] number: libc::c_long) {
     filtered(call, rule(number, KILL)).run().killed("SIGSYS", libc::SIGSYS);
 }
@@ -30,7 +34,7 @@ fn the_errno_is_the_kernels(
     let dir = tempfile::tempdir().expect("a temp folder");
     let file = dir.path().join("f");
     std::fs::write(&file, "old").expect("our file");
-    let writes = Rule { call: libc::SYS_openat, only: Some((2, WRITING)), action: fail(errno) };
+    let writes = Rule { call: libc::SYS_openat, only: Some((4, WRITING)), action: fail(errno) };
     let name = format!("{errno:?}");
     for call in [
         probe("write").path(&file).arg("text", "x"),
@@ -63,6 +67,29 @@ fn the_errno_is_the_kernels(
 #[case::personality(probe("personality"), libc::SYS_personality, "personality")]
 #[case::setuid(probe("setuid0"), libc::SYS_setuid, "setuid")]
 #[case::io_uring(probe("io-uring-setup"), libc::SYS_io_uring_setup, "io_uring_setup")]
+#[case::openat2(probe("open-resolve").path("/absent"), libc::SYS_openat2, "openat2")]
+#[case::handle(probe("open-by-handle").path("/absent"), libc::SYS_name_to_handle_at, "name_to_handle_at")]
+#[case::mknod(probe("mknod-device").path("/absent/x").arg("kind", "char"), libc::SYS_mknodat, "mknod")]
+#[case::fsopen(probe("mount-tmpfs").path("/absent").arg("via", "fsmount"), libc::SYS_fsopen, "fsopen")]
+#[case::open_tree(probe("bind-mount").path("/").arg("to", "/absent").arg("via", "open-tree"), libc::SYS_open_tree, "open_tree")]
+#[case::setattr(probe("remount-rw").path("/absent").arg("via", "mount-setattr"), libc::SYS_mount_setattr, "mount_setattr")]
+#[case::vm_readv(probe("process-vm-readv").arg("pid", "parent"), libc::SYS_process_vm_readv, "process_vm_readv")]
+#[case::pidfd_open(probe("pidfd-open").arg("pid", "parent"), libc::SYS_pidfd_open, "pidfd_open")]
+#[case::pidfd_signal(probe("pidfd-signal").arg("pid", "parent").arg("signal", "0"), libc::SYS_pidfd_send_signal, "pidfd_send_signal")]
+#[case::memfd(probe("memfd-exec").path("/bin/sh"), libc::SYS_memfd_create, "memfd_create")]
+#[case::exec(probe("memfd-exec").path("/bin/sh"), libc::SYS_execveat, "execveat")]
+#[case::chroot(probe("chroot").path("/"), libc::SYS_chroot, "chroot")]
+#[case::hostname(probe("hostname-same"), libc::SYS_sethostname, "sethostname")]
+#[case::reboot(probe("reboot-invalid"), libc::SYS_reboot, "reboot")]
+#[case::module(probe("init-module-empty"), libc::SYS_init_module, "init_module")]
+#[case::add_key(probe("keyctl-add").arg("name", "x"), libc::SYS_add_key, "add_key")]
+#[case::request_key(probe("keyctl-request").arg("name", "x"), libc::SYS_request_key, "request_key")]
+#[case::sendmsg(probe("udp-send").arg("addr", "127.0.0.1:1").arg("text", "x").arg("via", "sendmsg"), libc::SYS_sendmsg, "sendmsg")]
+#[case::sendmmsg(probe("udp-send").arg("addr", "127.0.0.1:1").arg("text", "x").arg("via", "sendmmsg"), libc::SYS_sendmmsg, "sendmmsg")]
+#[case::fastopen(probe("tcp-fastopen").arg("addr", "127.0.0.1:1").arg("text", "x"), libc::SYS_sendto, "sendto")]
+#[case::dns(probe("dns-query").arg("addr", "127.0.0.1:1").arg("name", "x"), libc::SYS_sendto, "sendto")]
+#[case::listen(probe("tcp-listen"), libc::SYS_listen, "listen")]
+#[case::rights(probe("scm-rights"), libc::SYS_sendmsg, "sendmsg")]
 fn the_call_named_is_the_call_made(
     #[case] call: Call,
     #[case] number: libc::c_long,
@@ -70,6 +97,19 @@ fn the_call_named_is_the_call_made(
 ) {
     // An errno that none of these calls gives by itself.
     filtered(call, rule(number, fail(Errno::EXFULL))).run().refused("EXFULL", name);
+}
+
+#[rstest]
+#[case::tcp(probe("tcp-connect"))]
+#[case::fastopen(probe("tcp-fastopen").arg("text", "x"))]
+#[case::udp(probe("udp-send").arg("text", "x"))]
+#[case::dns(probe("dns-query").arg("name", "x"))]
+fn a_mapped_address_takes_an_ipv6_socket(#[case] call: Call) {
+    // Of the two families only AF_INET6 has this bit.
+    let only = Some((0, (libc::AF_INET6 & !libc::AF_INET) as u32));
+    let rule = Rule { call: libc::SYS_socket, only, action: fail(Errno::EXFULL) };
+    let call = call.arg("addr", "127.0.0.1:1").switch("mapped");
+    filtered(call, rule).run().refused("EXFULL", "socket");
 }
 
 #[test]

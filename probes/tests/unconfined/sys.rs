@@ -13,8 +13,8 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::support::{Call, is_root};
 
-/// What a filter does with one call; `only` narrows it to calls whose argument of
-/// that index has one of these bits.
+/// What a filter does with one call; `only` narrows it to calls of whose arguments the word
+/// of that index has one of these bits. An argument has two words, the lower one first.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     pub(crate) call: libc::c_long,
@@ -62,7 +62,7 @@ fn program(rule: Rule) -> [libc::sock_filter; 6] {
     let bits = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
     // Without `only`, the upper half of the number's word pair is never read: any bit of
     // the architecture word, which is never zero, will do.
-    let (offset, mask) = rule.only.map_or((4, u32::MAX), |(index, mask)| (16 + 8 * index, mask));
+    let (offset, mask) = rule.only.map_or((4, u32::MAX), |(index, mask)| (16 + 4 * index, mask));
     let number = u32::try_from(rule.call).expect("a small number");
     [
         op(load, 0, 0, 0),
@@ -178,4 +178,25 @@ pub(crate) fn io_uring() -> nix::Result<()> {
 pub(crate) fn personality() -> u64 {
     // SAFETY: 0xffffffff only asks.
     u64::from(unsafe { libc::personality(0xffff_ffff) }.unsigned_abs())
+}
+
+/// What the kernel answers this process when asked for a handle of `path`.
+pub(crate) fn handle(path: &Path) -> Result<(), String> {
+    let path = CString::new(path.as_os_str().as_bytes()).expect("no NUL");
+    // struct file_handle: its room, its kind, and 128 bytes.
+    let (mut handle, mut mount) = ([0_u32; 34], 0_i32);
+    handle[0] = 128;
+    let (call, cwd) = (libc::SYS_name_to_handle_at, libc::AT_FDCWD);
+    let (handle_at, mount_at) = (handle.as_mut_ptr(), &raw mut mount);
+    // SAFETY: a NUL-terminated string, a handle that says its room, a place for an int.
+    let asked = unsafe { libc::syscall(call, cwd, path.as_ptr(), handle_at, mount_at, 0) };
+    Errno::result(asked).map(drop).map_err(|errno| format!("{errno:?}"))
+}
+
+/// What the kernel answers this process when `number` is called with null and -1 arguments,
+/// on which every call these tests ask about does nothing that stays.
+pub(crate) fn bare(number: libc::c_long) -> nix::Result<()> {
+    // SAFETY: no argument points anywhere.
+    let fd = Errno::result(unsafe { libc::syscall(number, -1_i64, 0_i64, 0_i64, 0_i64, 0_i64) })?;
+    nix::unistd::close(i32::try_from(fd).expect("a descriptor"))
 }

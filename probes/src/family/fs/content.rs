@@ -18,8 +18,12 @@ pub(crate) fn read(args: &Args) -> Seen {
 /// Reads up to 4 KiB of a file: `data`, and `bytes` read.
 pub(crate) fn read_file(path: &OsStr) -> Seen {
     let file = existing(path, OFlag::O_RDONLY)?;
-    let data = read_up_to(&file, TEXT_CAP).at("read")?;
-    seen([("data", text(&data)), ("bytes", Value::Number(data.len() as u64))])
+    shown(&read_up_to(&file, TEXT_CAP).at("read")?)
+}
+
+/// What was read: `data`, and how many `bytes`.
+pub(super) fn shown(data: &[u8]) -> Seen {
+    seen([("data", text(data)), ("bytes", Value::Number(data.len() as u64))])
 }
 
 pub(crate) fn write(args: &Args) -> Seen {
@@ -42,7 +46,7 @@ pub(crate) fn create(args: &Args) -> Seen {
     put(openat(AT_FDCWD, args.path()?, flags, mode).at("openat")?, args)
 }
 
-fn existing(path: &OsStr, flags: OFlag) -> Result<OwnedFd, Stop> {
+pub(super) fn existing(path: &OsStr, flags: OFlag) -> Result<OwnedFd, Stop> {
     openat(AT_FDCWD, path, flags, Mode::empty()).at("openat")
 }
 

@@ -1,9 +1,12 @@
 //! Family `fs`: files, folders and their metadata. Paths are used exactly as given.
 
 mod content;
+#[cfg(target_os = "linux")]
+mod linux;
 mod meta;
 mod names;
 mod open;
+mod ways;
 
 pub(crate) use content::{append, create, read, truncate, write};
 pub(crate) use meta::{ACCESS_WORDS, access, chmod, chown, getxattr, setxattr, stat, utimes};
@@ -11,5 +14,12 @@ pub(crate) use names::{
     RENAME_WORDS, link, mkdir, mknod_fifo, readdir, readlink, rename, rmdir, symlink, unlink,
 };
 pub(crate) use open::{OPEN_WORDS, open};
+pub(crate) use ways::{mmap_read, mmap_write, read_at};
 #[cfg(target_os = "linux")]
-pub(crate) use {content::read_file, names::entries};
+pub(crate) use {
+    content::read_file,
+    linux::{
+        copy_file_range, open_by_handle, open_resolve, sendfile_read, splice_read, tmpfile_link,
+    },
+    names::{entries, mknod_device},
+};

@@ -74,6 +74,16 @@ pub(crate) fn mknod_fifo(args: &Args) -> Seen {
     done()
 }
 
+/// A node only: it is never opened. The null device unless told.
+#[cfg(target_os = "linux")]
+pub(crate) fn mknod_device(args: &Args) -> Seen {
+    let block = args.one("kind")? == "block";
+    let kind = if block { SFlag::S_IFBLK } else { SFlag::S_IFCHR };
+    let device = nix::sys::stat::makedev(args.number_or("major", 1)?, args.number_or("minor", 3)?);
+    nix::sys::stat::mknod(args.path()?, kind, mode(args, 0o600)?, device).at("mknod")?;
+    done()
+}
+
 pub(crate) fn readlink(args: &Args) -> Seen {
     let target = nix::fcntl::readlink(args.path()?).at("readlink")?;
     seen([("data", text(target.as_bytes()))])

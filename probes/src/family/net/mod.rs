@@ -1,9 +1,14 @@
 //! Family `net`: sockets of every kind. `--send` tells a listener's log who came.
 
+mod dns;
+#[cfg(target_os = "linux")]
+mod kinds;
+mod rights;
 mod tcp;
 mod udp;
 mod unix;
 
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 
 use nix::sys::socket::{MsgFlags, send};
@@ -11,12 +16,19 @@ use nix::sys::socket::{MsgFlags, send};
 use crate::args::Args;
 use crate::out::raw;
 use crate::seen::{At, Stop};
+use crate::usage::UsageError;
 
-pub(crate) use tcp::{tcp_connect, tcp_listen_connect};
-pub(crate) use udp::udp_send;
-#[cfg(target_os = "linux")]
-pub(crate) use unix::abstract_connect;
+pub(crate) use dns::dns_query;
+pub(crate) use rights::{scm_rights, unix_send_fd};
+pub(crate) use tcp::{tcp_connect, tcp_listen, tcp_listen_connect};
+pub(crate) use udp::{SEND_WORDS, udp_send};
 pub(crate) use unix::{socketpair, unix_connect, unix_dgram_send, unix_listen};
+#[cfg(target_os = "linux")]
+pub(crate) use {
+    kinds::socket,
+    tcp::tcp_fastopen,
+    unix::{abstract_connect, unix_seqpacket},
+};
 
 /// How long a connection may take, in milliseconds.
 const CONNECT_MS: u16 = 2000;
@@ -29,4 +41,14 @@ fn greet(socket: &OwnedFd, args: &Args) -> Result<(), Stop> {
         rest = &rest[sent..];
     }
     Ok(())
+}
+
+/// `--addr`, with `--mapped` as IPv6 writes an IPv4 address: `::ffff:127.0.0.1`.
+fn target(args: &Args) -> Result<SocketAddr, UsageError> {
+    let address = args.address()?.ok_or_else(|| UsageError::missing("addr"))?;
+    match (args.has("mapped"), address.ip()) {
+        (false, _) => Ok(address),
+        (true, IpAddr::V4(ip)) => Ok((ip.to_ipv6_mapped(), address.port()).into()),
+        (true, IpAddr::V6(_)) => Err(UsageError::bad("mapped", "expected an IPv4 --addr")),
+    }
 }

@@ -1,4 +1,4 @@
-//! `tcp-connect` and `tcp-listen-connect`.
+//! TCP: connecting, listening, both.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,31 +12,66 @@ use nix::sys::socket::{
     connect, getsockname, getsockopt, listen, socket,
 };
 
-use super::{CONNECT_MS, greet};
+#[cfg(target_os = "linux")]
+use nix::sys::socket::{MsgFlags, sendto, setsockopt, sockopt::SendTimeout};
+#[cfg(target_os = "linux")]
+use nix::sys::time::{TimeVal, TimeValLike};
+
+use super::{CONNECT_MS, greet, target};
 use crate::args::Args;
 use crate::out::raw;
-use crate::seen::{At, Seen, Stop, done};
+use crate::record::Value;
+use crate::seen::{At, Seen, Stop, done, seen};
 use crate::sys;
-use crate::usage::UsageError;
 
 pub(crate) fn tcp_connect(args: &Args) -> Seen {
-    let address = args.address()?.ok_or_else(|| UsageError::missing("addr"))?;
+    let address = target(args)?;
     let socket = stream(family(address))?;
     reach(&socket, &SockaddrStorage::from(address))?;
     greet(&socket, args)?;
     done()
 }
 
+/// Connects and sends in one call. Without a cookie from an earlier connection the kernel makes
+/// a plain one first, for as long as `CONNECT_MS`.
+#[cfg(target_os = "linux")]
+pub(crate) fn tcp_fastopen(args: &Args) -> Seen {
+    let address = target(args)?;
+    let socket = stream(family(address))?;
+    let limit = TimeVal::milliseconds(CONNECT_MS.into());
+    setsockopt(&socket, SendTimeout, &limit).at("setsockopt")?;
+    let (to, fast) =
+        (SockaddrStorage::from(address), MsgFlags::from_bits_retain(libc::MSG_FASTOPEN));
+    sendto(raw(&socket), args.bytes("text"), &to, fast).at("sendto")?;
+    done()
+}
+
+/// Reports the `port`; the listener is gone with the probe.
+pub(crate) fn tcp_listen(args: &Args) -> Seen {
+    let (_listener, bound) = listener(args)?;
+    let port = bound.as_sockaddr_in().map(nix::sys::socket::SockaddrIn::port);
+    let port = port.or_else(|| bound.as_sockaddr_in6().map(nix::sys::socket::SockaddrIn6::port));
+    let port = port.ok_or_else(|| Stop::Fault("bound to no port".to_owned()))?;
+    seen([("port", Value::Number(port.into()))])
+}
+
 pub(crate) fn tcp_listen_connect(args: &Args) -> Seen {
+    let (listener, bound) = listener(args)?;
+    let family = bound.family().ok_or_else(|| Stop::Fault("bound to no family".to_owned()))?;
+    let client = stream(family)?;
+    reach(&client, &bound)?;
+    drop(sys::own(accept(raw(&listener)).at("accept")?));
+    done()
+}
+
+/// Listens on `--addr`, on loopback unless told.
+fn listener(args: &Args) -> Result<(OwnedFd, SockaddrStorage), Stop> {
     let address = args.address()?.unwrap_or((Ipv4Addr::LOCALHOST, 0).into());
     let listener = stream(family(address))?;
     bind(raw(&listener), &SockaddrStorage::from(address)).at("bind")?;
     listen(&listener, Backlog::new(1).at("listen")?).at("listen")?;
-    let bound: SockaddrStorage = getsockname(raw(&listener)).at("getsockname")?;
-    let client = stream(family(address))?;
-    reach(&client, &bound)?;
-    drop(sys::own(accept(raw(&listener)).at("accept")?));
-    done()
+    let bound = getsockname(raw(&listener)).at("getsockname")?;
+    Ok((listener, bound))
 }
 
 fn family(address: SocketAddr) -> AddressFamily {

@@ -50,6 +50,23 @@ pub(crate) fn unix_listen(args: &Args) -> Seen {
     done()
 }
 
+/// Binds a socket of whole messages, leaves it there and passes one to itself.
+#[cfg(target_os = "linux")]
+pub(crate) fn unix_seqpacket(args: &Args) -> Seen {
+    let address = bound_to(args.path()?)?;
+    let listener = open(SockType::SeqPacket)?;
+    bind(raw(&listener), &address).at("bind")?;
+    listen(&listener, Backlog::new(1).at("listen")?).at("listen")?;
+    let client = open(SockType::SeqPacket)?;
+    connect(raw(&client), &address).at("connect")?;
+    write_all(&client, b"!").at("write")?;
+    let taken = sys::own(accept(raw(&listener)).at("accept")?);
+    if read_up_to(&taken, 1).at("read")? != b"!" {
+        return Err(Stop::Fault("the socket passed on something else".to_owned()));
+    }
+    done()
+}
+
 pub(crate) fn socketpair(_: &Args) -> Seen {
     let flags = SockFlag::empty();
     let (here, there) =
@@ -63,7 +80,7 @@ pub(crate) fn socketpair(_: &Args) -> Seen {
 }
 
 /// A path that does not fit is the caller's mistake and says nothing about the sandbox.
-fn bound_to(path: &OsStr) -> Result<UnixAddr, UsageError> {
+pub(super) fn bound_to(path: &OsStr) -> Result<UnixAddr, UsageError> {
     UnixAddr::new(path).map_err(|_| UsageError::bad("path", "too long for a socket address"))
 }
 
@@ -75,7 +92,7 @@ fn open(kind: SockType) -> Result<OwnedFd, Stop> {
     Ok(socket)
 }
 
-fn reach(address: &UnixAddr) -> Result<OwnedFd, Stop> {
+pub(super) fn reach(address: &UnixAddr) -> Result<OwnedFd, Stop> {
     let socket = open(SockType::Stream)?;
     connect(raw(&socket), address).at("connect")?;
     Ok(socket)

@@ -3,7 +3,13 @@
 mod fds;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod namespaces;
+#[cfg(target_os = "linux")]
+mod pidfd;
 mod privilege;
+#[cfg(target_os = "linux")]
+mod run;
 #[cfg(target_os = "linux")]
 mod see;
 mod signal;
@@ -14,8 +20,11 @@ pub(crate) use signal::kill;
 #[cfg(target_os = "linux")]
 pub(crate) use {
     fds::fds,
-    mounts::{mount_tmpfs, remount_rw, umount, unshare_user},
+    mounts::{bind_mount, mount_tmpfs, remount_rw, umount, unshare_user},
+    namespaces::{chroot, hostname_same, pivot_root, unshare},
+    pidfd::{pidfd_getfd, pidfd_open, pidfd_signal, process_vm_read},
     privilege::{caps, nnp, seccomp_mode},
+    run::memfd_exec,
     see::{list_pids, proc_root_read, read_environ},
     signal::ptrace_attach,
 };

@@ -4,7 +4,8 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 
 use crate::args::Args;
-use crate::seen::{At, Seen, done};
+use crate::seen::{At, Seen, Stop, done};
+use crate::sys::{self, Failed};
 
 const NONE: Option<&str> = None;
 
@@ -14,6 +15,9 @@ pub(crate) fn unshare_user(_: &Args) -> Seen {
 }
 
 pub(crate) fn mount_tmpfs(args: &Args) -> Seen {
+    if args.maybe("via").is_some_and(|via| via == "fsmount") {
+        return known(sys::fsmount_tmpfs(args.path()?));
+    }
     let (tmpfs, size) = (Some("tmpfs"), Some("size=64k"));
     mount(tmpfs, args.path()?, tmpfs, MsFlags::empty(), size).at("mount")?;
     done()
@@ -27,7 +31,26 @@ pub(crate) fn umount(args: &Args) -> Seen {
 
 /// Clears the read-only flag of the mount, which is the one a sandbox sets.
 pub(crate) fn remount_rw(args: &Args) -> Seen {
+    if args.maybe("via").is_some_and(|via| via == "mount-setattr") {
+        sys::clear_read_only(args.path()?).at("mount_setattr")?;
+        return done();
+    }
     let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
     mount(NONE, args.path()?, NONE, flags, NONE).at("mount")?;
+    done()
+}
+
+/// Shows `--path` at `--to` as well; what is mounted below it stays behind.
+pub(crate) fn bind_mount(args: &Args) -> Seen {
+    let (from, to) = (args.path()?, args.one("to")?);
+    if args.maybe("via").is_some_and(|via| via == "open-tree") {
+        return known(sys::clone_tree(from, to));
+    }
+    mount(Some(from), to, NONE, MsFlags::MS_BIND, NONE).at("mount")?;
+    done()
+}
+
+fn known(tried: Result<(), Failed>) -> Seen {
+    tried.map_err(|(call, errno)| Stop::Refused { call, errno })?;
     done()
 }

@@ -1,0 +1,51 @@
+//! `dns-query`: a question by hand, so that no resolver or its settings come between.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::args::Args;
+use crate::seen::{Seen, done};
+use crate::usage::UsageError;
+
+use super::target;
+use super::udp::datagram;
+
+/// Number 0xb0bc, recursion desired, one question, nothing else.
+const HEADER: [u8; 12] = [0xb0, 0xbc, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+/// Type A, class IN.
+const ADDRESS: [u8; 4] = [0, 1, 0, 1];
+
+/// Success means that the kernel took the question; nobody waits for an answer.
+pub(crate) fn dns_query(args: &Args) -> Seen {
+    let question = question(args.one("name")?)
+        .ok_or_else(|| UsageError::bad("name", "expected labels of 1 to 63 bytes"))?;
+    datagram(target(args)?, &question, "sendto")?;
+    done()
+}
+
+fn question(name: &OsStr) -> Option<Vec<u8>> {
+    let mut packet = HEADER.to_vec();
+    for label in name.as_bytes().split(|b| *b == b'.') {
+        let length = u8::try_from(label.len()).ok().filter(|n| (1..=63).contains(n))?;
+        packet.push(length);
+        packet.extend_from_slice(label);
+    }
+    packet.push(0);
+    packet.extend_from_slice(&ADDRESS);
+    Some(packet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_what_rfc_1035_says() {
+        let packet = question("a.example".as_ref()).unwrap_or_default();
+        assert_eq!(packet[12..], *b"\x01a\x07example\0\0\x01\0\x01");
+        assert_eq!(packet[4..6], [0, 1]);
+        for wrong in ["", "a..b", &"x".repeat(64)] {
+            assert_eq!(question(wrong.as_ref()), None, "{wrong}");
+        }
+    }
+}

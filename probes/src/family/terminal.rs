@@ -1,0 +1,79 @@
+//! Terminals of family `sys`: what is one, who has it, and typing into it.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+
+use nix::fcntl::{AT_FDCWD, OFlag, openat};
+use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, getpid, isatty as is_terminal, setpgid, tcgetpgrp, tcsetpgrp, ttyname};
+
+use crate::args::Args;
+use crate::record::Value;
+use crate::seen::{At, Seen, Stop, done, seen, text};
+use crate::sys;
+use crate::usage::UsageError;
+
+fn controlling() -> Result<OwnedFd, Stop> {
+    let flags = OFlag::O_RDWR | OFlag::O_NOCTTY;
+    openat(AT_FDCWD, "/dev/tty", flags, Mode::empty()).at("openat")
+}
+
+pub(crate) fn tiocsti(args: &Args) -> Seen {
+    let tty = controlling()?;
+    let text = if args.has("text") { args.bytes("text") } else { b" " };
+    let high = args.has("high");
+    text.iter().try_for_each(|byte| sys::tiocsti(&tty, *byte, high)).at("ioctl")?;
+    done()
+}
+
+/// ENOTTY on all but a text console.
+#[cfg(target_os = "linux")]
+pub(crate) fn tioclinux(_: &Args) -> Seen {
+    sys::tioclinux_shift(&controlling()?).at("ioctl")?;
+    done()
+}
+
+/// `stdin`, `stdout`, `stderr`: 0 or 1.
+pub(crate) fn isatty(_: &Args) -> Seen {
+    let one =
+        |fd| Value::Number(sys::borrow(fd).is_some_and(|fd| is_terminal(fd) == Ok(true)).into());
+    seen([("stdin", one(0)), ("stdout", one(1)), ("stderr", one(2))])
+}
+
+/// `data`: the path of the terminal at `--fd`, of stdin unless told.
+pub(crate) fn tty_name(args: &Args) -> Seen {
+    let number = i32::try_from(args.number_or("fd", 0)?).ok();
+    let fd = number.and_then(sys::borrow);
+    let fd = fd.ok_or_else(|| UsageError::bad("fd", "not a descriptor number"))?;
+    let name = ttyname(fd).at("ttyname_r")?;
+    seen([("data", text(name.as_os_str().as_bytes()))])
+}
+
+/// The controlling terminal's `rows`, `columns` and foreground `pgrp`.
+pub(crate) fn ctty(_: &Args) -> Seen {
+    let tty = controlling()?;
+    let (rows, columns) = sys::window_size(&tty).at("ioctl")?;
+    let pgrp = tcgetpgrp(&tty).at("tcgetpgrp")?;
+    seen([
+        ("rows", Value::Number(rows.into())),
+        ("columns", Value::Number(columns.into())),
+        ("pgrp", Value::Number(u64::from(pgrp.as_raw().unsigned_abs()))),
+    ])
+}
+
+/// Puts a group of its own into the foreground, and the former one back.
+pub(crate) fn job_control(_: &Args) -> Seen {
+    let tty = controlling()?;
+    let before = tcgetpgrp(&tty).at("tcgetpgrp")?;
+    // Changing it from the background would stop us otherwise.
+    sys::ignore(Signal::SIGTTOU).at("sigaction")?;
+    setpgid(Pid::from_raw(0), Pid::from_raw(0)).at("setpgid")?;
+    tcsetpgrp(&tty, getpid()).at("tcsetpgrp")?;
+    let now = tcgetpgrp(&tty).at("tcgetpgrp")?;
+    tcsetpgrp(&tty, before).at("tcsetpgrp")?;
+    if now != getpid() {
+        return Err(Stop::Fault(format!("group {now} is in the foreground instead of ours")));
+    }
+    done()
+}

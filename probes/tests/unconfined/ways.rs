@@ -1,0 +1,69 @@
+//! Other ways to a file than open, read and write.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use rstest::rstest;
+use tempfile::TempDir;
+
+use crate::support::{Call, number, probe, text};
+
+/// A folder with the file `f`, which holds `old text`.
+pub(crate) fn folder() -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a temp folder");
+    let file = dir.path().join("f");
+    fs::write(&file, "old text").expect("our file");
+    (dir, file)
+}
+
+pub(crate) fn content(path: &PathBuf) -> String {
+    fs::read_to_string(path).expect("our file")
+}
+
+#[rstest]
+#[case::mmap(probe("mmap-read"))]
+#[cfg_attr(target_os = "linux", case::sendfile(probe("sendfile-read")))]
+#[cfg_attr(target_os = "linux", case::splice(probe("splice-read")))]
+#[cfg_attr(target_os = "linux", case::openat2(probe("open-resolve")))]
+fn what_is_read_is_what_is_there(#[case] call: Call) {
+    let (_dir, file) = folder();
+    let detail = call.path(&file).run().succeeded();
+    assert_eq!((text(&detail, "data"), number(&detail, "bytes")), ("old text", 8));
+}
+
+#[test]
+fn an_empty_file_is_empty_when_mapped() {
+    let (_dir, file) = folder();
+    fs::write(&file, "").expect("our file");
+    assert_eq!(number(&probe("mmap-read").path(&file).run().succeeded(), "bytes"), 0);
+}
+
+#[test]
+fn no_way_of_reading_gets_past_a_mode() {
+    let (dir, file) = folder();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our folder");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("our file");
+    probe("mmap-read").ordinary().path(&file).run().refused("EACCES", "openat");
+    let at = probe("read-at").ordinary().arg("dir", dir.path()).path("f");
+    at.run().refused("EACCES", "openat");
+}
+
+#[test]
+fn read_at_goes_by_the_folder() {
+    let (dir, file) = folder();
+    let detail = probe("read-at").arg("dir", dir.path()).path("f").run().succeeded();
+    assert_eq!(text(&detail, "data"), "old text");
+    probe("read-at").arg("dir", dir.path()).path("g").run().refused("ENOENT", "openat");
+    probe("read-at").arg("dir", &file).path("f").run().refused("ENOTDIR", "openat");
+}
+
+#[test]
+fn mmap_write_stores_over_the_start() {
+    let (_dir, file) = folder();
+    probe("mmap-write").path(&file).arg("text", "NEW").run().succeeded();
+    assert_eq!(content(&file), "NEW text");
+    // A store past the end would be lost, and that is no refusal.
+    probe("mmap-write").path(&file).arg("text", "longer than it").run().silent(64);
+    assert_eq!(content(&file), "NEW text");
+}
