@@ -22,6 +22,9 @@ const CLOSED_CALLS: [i64; 6] = [
 /// Terminal requests that put bytes into the terminal's input (TIOCSTI; TIOCLINUX pastes).
 const CLOSED_REQUESTS: [u64; 2] = [0x5412, 0x541C];
 
+/// A socket family that leads to the hypervisor past every network namespace.
+const CLOSED_FAMILY: u64 = libc::AF_VSOCK as u64;
+
 /// The filter, ready to be installed.
 pub(super) fn prepare() -> io::Result<Filter> {
     program().map_err(io::Error::other)
@@ -35,8 +38,10 @@ pub(super) fn install(filter: &Filter) -> io::Result<()> {
 fn program() -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
         CLOSED_CALLS.into_iter().map(|call| (call, Vec::new())).collect();
-    let requests: Result<Vec<SeccompRule>, _> = CLOSED_REQUESTS.into_iter().map(request).collect();
+    let requests: Result<Vec<SeccompRule>, _> =
+        CLOSED_REQUESTS.into_iter().map(|number| equals(1, number)).collect();
     rules.insert(libc::SYS_ioctl, requests?);
+    rules.insert(libc::SYS_socket, vec![equals(0, CLOSED_FAMILY)?]);
     rules.insert(libc::SYS_unshare, vec![new_cgroup_namespace()?]);
     rules.insert(libc::SYS_clone, vec![new_cgroup_namespace()?]);
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
@@ -53,10 +58,10 @@ fn new_cgroup_namespace() -> Result<SeccompRule, seccompiler::BackendError> {
     SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Qword, masked, flag)?])
 }
 
-/// The kernel reads 32 bits of the request, so only those are compared.
-fn request(number: u64) -> Result<SeccompRule, seccompiler::BackendError> {
+/// An argument that is this number. The kernel reads 32 bits of it, so only those are compared.
+fn equals(argument: u8, number: u64) -> Result<SeccompRule, seccompiler::BackendError> {
     let width = SeccompCmpArgLen::Dword;
-    SeccompRule::new(vec![SeccompCondition::new(1, width, SeccompCmpOp::Eq, number)?])
+    SeccompRule::new(vec![SeccompCondition::new(argument, width, SeccompCmpOp::Eq, number)?])
 }
 
 /// Puts `program` behind two checks of the call's number that answer ENOSYS, as if this kernel had
@@ -112,6 +117,7 @@ mod tests {
     #[case::high_bits_hide_nothing(ioctl(0x1_0000_5412), libc::EBADF)]
     #[case::tioclinux(ioctl(0x541C), libc::EBADF)]
     #[case::io_uring((libc::SYS_io_uring_enter, [-1, 0, 0]), libc::EBADF)]
+    #[case::vsock((libc::SYS_socket, [40, 0xfff, 0]), libc::EINVAL)]
     #[case::request_key((libc::SYS_request_key, [0, 0, 0]), libc::EFAULT)]
     fn closed_calls_are_refused(#[case] act: (i64, [i64; 3]), #[case] open: i32) {
         assert_eq!(with_and_without(act), [Err(libc::EPERM), Err(open)]);
@@ -126,6 +132,7 @@ mod tests {
 
     #[rstest]
     #[case::window_size(ioctl(0x5413), Err(libc::EBADF))]
+    #[case::other_family((libc::SYS_socket, [1, 0xfff, 0]), Err(libc::EINVAL))]
     #[case::plain_call((libc::SYS_getppid, [0, 0, 0]), Ok(i64::from(std::os::unix::process::parent_id())))]
     fn everything_else_passes(#[case] act: (i64, [i64; 3]), #[case] expected: Result<i64, i32>) {
         assert_eq!(with_and_without(act), [expected, expected]);
