@@ -186,6 +186,15 @@ fn a_flood_ends_by_time_out_in_bounded_memory() {
 }
 
 #[rstest]
+#[case("leaves-file", "leak residue")]
+#[case("leaves-file-listed", "pass")]
+fn what_is_left_is_a_leak_unless_the_manifest_says_so(#[case] name: &str, #[case] wanted: &str) {
+    let (_place, ran, row) = row_of(name, "exec/stdout");
+    assert_eq!(verdict(&row), wanted, "{row:#}");
+    ran.exits(exit_of(wanted));
+}
+
+#[rstest]
 #[case("leaves-daemon")]
 #[case("leaves-holder")]
 fn who_leaves_a_process_leaks_and_it_is_ended(#[case] name: &str) {

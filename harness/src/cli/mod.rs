@@ -49,7 +49,7 @@ enum Verb {
     List(list::Args),
     /// Show what one case asks, expects and cites.
     Show(show::Args),
-    /// Render run records: terminal, Markdown.
+    /// Render run records: terminal, Markdown, HTML.
     Report(report::Args),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
     Lint(lint::Args),

@@ -21,12 +21,13 @@ use base64::Engine as _;
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Step, Twin};
 use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
+use globset::{Glob, GlobSet, GlobSetBuilder};
 
 pub use command::commandline;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
 use watch::{Verge, Watched, watch};
 
-use crate::backend::{Backend, Launch, LaunchContext, LaunchError, Spawn};
+use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
 use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
 use crate::sweep;
 use crate::sys;
@@ -77,6 +78,7 @@ fn attempt(
     scene: &Scene<'_>,
     mounts: &str,
 ) -> Result<Report, Stop> {
+    let residue = residue(backend)?;
     let root = scene.folder.join("arm");
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     let before = oracle::Before::look(case, &workspace, mounts)?;
@@ -92,7 +94,8 @@ fn attempt(
     // Scanning every process costs; the run ends with one scan for all cases.
     let suspects = case.asks_for_survivors().then_some(workspace.nonce.as_str());
     let survivors = sweep::survivors(ours.as_slice(), suspects);
-    let after = before.compare(case, &mut workspace, &runs, &survivors);
+    let mut after = before.compare(case, &mut workspace, &runs, &survivors);
+    after.appeared.retain(|path| !residue.is_match(path));
     Ok(Report {
         nonce: workspace.nonce.clone(),
         runs: runs.into_iter().map(|streams| streams.report).collect(),
@@ -103,6 +106,17 @@ fn attempt(
         leaks: after.leaks,
         duration_ms,
     })
+}
+
+/// What the backend may leave behind, by its manifest.
+fn residue(backend: &Backend) -> Result<GlobSet, String> {
+    let mut globs = GlobSetBuilder::new();
+    if let Kind::Argv(manifest) = &backend.kind {
+        for glob in &manifest.residue {
+            globs.add(Glob::new(glob).map_err(|error| format!("residue: {error}"))?);
+        }
+    }
+    globs.build().map_err(|error| format!("residue: {error}"))
 }
 
 /// Does the steps of one arm.
@@ -236,8 +250,7 @@ impl Runner<'_> {
     /// Whether "no sandbox" means the throw-away namespace: the act's object exists only in a box,
     /// and on the host the act could do harm.
     fn is_bare_in_namespace(&self) -> bool {
-        self.case.control == Control::PrivateNs
-            && matches!(self.backend.kind, crate::backend::Kind::Bare)
+        self.case.control == Control::PrivateNs && matches!(self.backend.kind, Kind::Bare)
     }
 
     /// The control: the command as it is, or in a throw-away namespace.
@@ -295,14 +308,14 @@ impl Runner<'_> {
         };
         let feed = feed.unwrap_or_default().into_bytes();
         Watched::new(child, feed, timeout, &workspace.nonce, &self.case.during)
+            .and_then(|mut watched| watched.stop_by(&spawn.stop).map(|()| watched))
             .map(Ok)
             .map_err(|error| Stop::Fault(format!("pipes: {error}")))
     }
 
     /// What a shell would answer, where there is nothing between us and the command.
     fn unspawnable(&self, spawn: &Spawn, error: &std::io::Error) -> Result<Exit, Stop> {
-        let bare = self.kind == ArmKind::Control
-            || matches!(self.backend.kind, crate::backend::Kind::Bare);
+        let bare = self.kind == ArmKind::Control || matches!(self.backend.kind, Kind::Bare);
         match error.raw_os_error() {
             Some(libc::ENOENT) if bare => Ok(Exit::Code(protocol::exit::NOT_FOUND)),
             Some(libc::EACCES | libc::ENOEXEC) if bare => Ok(Exit::Code(protocol::exit::REFUSED)),

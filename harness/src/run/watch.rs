@@ -13,6 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
+use crate::backend::Stop;
 use crate::execution::Exit;
 use crate::sys;
 use crate::workspace::Listeners;
@@ -34,6 +35,10 @@ pub(super) struct Watched {
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     deadline: Instant,
+    /// How it is ended when its time is up; gone once that has begun.
+    stop: Option<(Signal, StopTarget, Duration)>,
+    /// Whether its time is up.
+    overdue: bool,
     nonce: String,
     /// What is sent to whom, once the probe is ready.
     during: Vec<(Signal, StopTarget)>,
@@ -75,12 +80,24 @@ impl Watched {
             stdout,
             stderr,
             deadline: Instant::now() + timeout,
+            stop: None,
+            overdue: false,
             nonce: nonce.to_owned(),
             during: during.iter().map(stimulus).collect::<io::Result<_>>()?,
             out: Vec::new(),
             err: Vec::new(),
             exit: None,
         })
+    }
+
+    /// It is ended as `stop` says when its time is up; without this it is killed at once.
+    ///
+    /// # Errors
+    /// A signal that does not exist.
+    pub(super) fn stop_by(&mut self, stop: &Stop) -> io::Result<()> {
+        let grace = Duration::from_millis(stop.grace_ms);
+        self.stop = Some((signal_named(&stop.signal)?, stop.to, grace));
+        Ok(())
     }
 
     /// Its process id.
@@ -114,9 +131,13 @@ impl Watched {
             // What it wrote is in the pipes by now; who else holds them open is not waited for.
             drain(&mut self.stdout, &mut self.out);
             drain(&mut self.stderr, &mut self.err);
+            if self.overdue {
+                // It went in time, but perhaps not with all its group.
+                return self.give_up();
+            }
             self.exit = Some(exit_of(status));
         } else if Instant::now() >= self.deadline {
-            self.give_up();
+            self.run_out();
         }
     }
 
@@ -141,12 +162,16 @@ impl Watched {
             return;
         }
         for (signal, to) in std::mem::take(&mut self.during) {
-            // ESRCH means it is over already, which the exit will tell.
-            let _ = match to {
-                StopTarget::Backend => kill(self.pid(), signal),
-                StopTarget::Group => killpg(self.pid(), signal),
-            };
+            send(self.pid(), signal, to);
         }
+    }
+
+    /// Its time is up: first as the backend wants to be ended, then by force.
+    fn run_out(&mut self) {
+        let Some((signal, to, grace)) = self.stop.take() else { return self.give_up() };
+        self.overdue = true;
+        self.deadline = Instant::now() + grace;
+        send(self.pid(), signal, to);
     }
 
     fn give_up(&mut self) {
@@ -157,9 +182,21 @@ impl Watched {
     }
 }
 
+fn signal_named(name: &str) -> io::Result<Signal> {
+    let signal = format!("SIG{name}").parse::<Signal>();
+    signal.map_err(|_| io::Error::other(format!("no signal {name}")))
+}
+
+/// ESRCH means it is over already, which the exit will tell.
+fn send(pid: Pid, signal: Signal, to: StopTarget) {
+    let _ = match to {
+        StopTarget::Backend => kill(pid, signal),
+        StopTarget::Group => killpg(pid, signal),
+    };
+}
+
 fn stimulus(during: &During) -> io::Result<(Signal, StopTarget)> {
-    let signal = format!("SIG{}", during.signal).parse::<Signal>();
-    let signal = signal.map_err(|_| io::Error::other(format!("no signal {}", during.signal)))?;
+    let signal = signal_named(&during.signal)?;
     Ok((signal, during.to))
 }
 

@@ -238,3 +238,16 @@ fn a_signal_that_does_not_exist_is_an_error() {
     let error = Watched::new(child, Vec::new(), LONG, "n1", &during).unwrap_err();
     assert!(error.to_string().contains("NOPE"), "{error}");
 }
+
+#[rstest]
+#[case::who_hears_it("trap 'echo bye; exit 0' TERM; while :; do read -r _ <&3; done", "bye\n")]
+#[case::who_is_deaf("trap '' TERM; while :; do read -r _ <&3; done", "")]
+fn who_takes_too_long_is_first_ended_as_it_wants_to_be(#[case] line: &str, #[case] said: &str) {
+    let mut shell = Shell::new(line, Duration::from_millis(200), &[]);
+    let stop = Stop { signal: "TERM".into(), to: StopTarget::Group, grace_ms: 1_000 };
+    shell.watched[0].stop_by(&stop).unwrap();
+    assert_eq!(shell.watch(None), Verge::Done);
+    assert_eq!(shell.end().exit, Some(Exit::TimedOut), "however it ended");
+    assert_eq!(shell.end().out, said.as_bytes());
+    assert!(shell.all_gone());
+}
