@@ -40,7 +40,11 @@ impl Corpus {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(PROGRAM);
+        self.command_of(Path::new(PROGRAM))
+    }
+
+    fn command_of(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
         command.args(["run", "--backend", "none", "--format", "ndjson", "--cases"]);
         command.arg(self.path("cases")).arg("--scratch").arg(self.path("scratch"));
         command
@@ -161,6 +165,10 @@ fn locked_folders_do_not_keep_the_scratch_folder_alive(#[case] ordinary: bool) {
     if ordinary && nix::unistd::Uid::effective().is_root() {
         let folder = corpus.folder.path();
         nix::unistd::chown(folder, Some(1500.into()), Some(1500.into())).unwrap();
+        let program = corpus.path("boxproof");
+        // The build folder may be closed to others.
+        fs::copy(PROGRAM, &program).unwrap();
+        command = corpus.command_of(&program);
         command.gid(1500).uid(1500);
     }
     let found = corpus.run(command);

@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::exit;
 
 use boxproof::backend::{Backend, resolve};
 use boxproof::dispatch::dispatch;
 use boxproof::host::Host;
 use boxproof::plan::{PlanOptions, Planned, plan};
+use boxproof::scratch::default_base;
 use boxproof::selection::{Selection, Slow};
 use boxproof::session::{Conclusion, Finished, Request, conduct};
 use boxproof_cases::{Case, Suite};
@@ -43,7 +44,9 @@ fn main() {
 
 /// The cases that the backend can be asked on this host, and why how many others cannot.
 fn askable(suite: &Suite, backend: &Backend) -> (Suite, BTreeMap<String, usize>) {
-    let host = Host::detect(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let base = default_base();
+    let there = base.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    let host = Host::detect(there);
     let everything = Selection::new::<&str>(&[], Slow::Included);
     let everything = everything.unwrap_or_else(|error| broken(&error));
     let backends = std::slice::from_ref(backend);
@@ -99,7 +102,7 @@ fn request(suite: &Suite, wanted: &[String], backend: Backend) -> Request {
         all: false,
         strict: false,
         jobs: None,
-        scratch: Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))),
+        scratch: None,
         reproduce: String::new(),
     }
 }

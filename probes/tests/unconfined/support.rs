@@ -1,12 +1,14 @@
 //! Calling the probe program: [`probe`] builds a [`Call`], whose [`Ran`] is asserted on.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Read as _;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use boxproof_probes::{Detail, Event, Found, Outcome, Record, Value, events, find};
 
@@ -51,6 +53,13 @@ pub(crate) fn probe_with(options: &[&str], name: &str) -> Call {
     Call { command, nonce, name: name.to_owned() }
 }
 
+/// The probe program, open as long as the tests run.
+fn program() -> &'static File {
+    static PROGRAM: LazyLock<File> =
+        LazyLock::new(|| File::open(env!("CARGO_BIN_EXE_boxprobe")).expect("the program is there"));
+    &PROGRAM
+}
+
 /// Held while a child is between fork and exec, where it has copies of all our descriptors.
 static FORKING: Mutex<()> = Mutex::new(());
 
@@ -84,10 +93,14 @@ impl Call {
         self
     }
 
-    /// Without privilege, even if the tests have it; the program must lie where all can run it.
+    /// Without privilege, even if the tests have it. By descriptor, as the build folder may be
+    /// closed to others.
     pub(crate) fn ordinary(mut self) -> Self {
         if is_root() {
-            self.command.uid(1500).gid(1500);
+            let program = format!("/proc/self/fd/{}", program().as_raw_fd());
+            let mut command = Command::new(program);
+            command.args(self.command.get_args()).stdin(Stdio::null()).uid(1500).gid(1500);
+            self.command = command;
         }
         self
     }
