@@ -41,9 +41,9 @@ fn base() -> PathBuf {
     if !replaced.iter().any(|folder| build.starts_with(folder)) {
         return build;
     }
-    let home = PathBuf::from(std::env::var_os("HOME").expect("HOME is set"));
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap());
     let cache = home.join(".cache");
-    fs::create_dir_all(&cache).expect("the cache folder can be made");
+    fs::create_dir_all(&cache).unwrap();
     cache
 }
 
