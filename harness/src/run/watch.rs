@@ -256,4 +256,5 @@ fn timeout(until: Instant, unwatched: bool) -> PollTimeout {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;
