@@ -71,8 +71,9 @@ type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 /// Call before any thread exists: workers are forked.
 ///
 /// # Errors
-/// When scratch folder, probe or workers cannot be made.
+/// When scratch folder, probe or workers cannot be made, or what a run leaves cannot be seen.
 pub fn conduct(request: &Request, progress: impl FnMut(usize, usize)) -> io::Result<Conclusion> {
+    sweep::check_sight()?;
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
     let scratch = Scratch::make(&base).map_err(|error| {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -16,6 +16,32 @@ use crate::sys;
 /// How long a process that is already dying may take, before it counts as a survivor.
 const DYING: Duration = Duration::from_millis(500);
 
+/// Where the kernel tells of processes and mounts.
+const PROC: &str = "/proc";
+/// What the sweep reads of every process, here of this one.
+const OWN: [&str; 2] = ["self/mountinfo", "self/cmdline"];
+
+/// Whether the sweep sees anything here: finding nothing must mean that nothing is left.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn check_sight() -> io::Result<()> {
+    sees_in(PROC.as_ref())
+}
+
+fn sees_in(proc: &Path) -> io::Result<()> {
+    OWN.iter().map(|name| proc.join(name)).try_for_each(|file| match std::fs::read(&file) {
+        Ok(text) if text.is_empty() => Err(blind(&file, "it is empty")),
+        Ok(_) => Ok(()),
+        Err(error) => Err(blind(&file, error)),
+    })
+}
+
+fn blind(file: &Path, why: impl fmt::Display) -> io::Error {
+    let file = file.display();
+    io::Error::other(format!("cannot see what a run leaves: {file}: {why}; use Linux with /proc"))
+}
+
 /// A process that outlived its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Survivor {
@@ -24,6 +50,7 @@ pub(crate) struct Survivor {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 impl Survivor {
     pub(crate) fn of(pid: Pid, command: &str) -> Self {
         Self { pid, command: command.to_owned() }
@@ -143,5 +170,27 @@ fn remove(path: &PathBuf) -> io::Result<()> {
         std::fs::remove_dir_all(path)
     } else {
         std::fs::remove_file(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_kernels_word_nothing_is_seen() {
+        let proc = tempfile::tempdir().unwrap();
+        let why = || sees_in(proc.path()).unwrap_err().to_string();
+        assert!(why().contains("mountinfo: No such file"), "{}", why());
+        std::fs::create_dir(proc.path().join("self")).unwrap();
+        std::fs::write(proc.path().join("self/mountinfo"), "").unwrap();
+        assert!(why().contains("mountinfo: it is empty"), "{}", why());
+        std::fs::write(proc.path().join("self/mountinfo"), "x").unwrap();
+        assert!(why().contains("cmdline: No such file"), "{}", why());
+    }
+
+    #[test]
+    fn only_linux_lets_see() {
+        assert_eq!(check_sight().is_ok(), cfg!(target_os = "linux"));
     }
 }

@@ -10,7 +10,7 @@ use boxproof_cases::protocol::{
 use nix::unistd::geteuid;
 
 use crate::launch::scopes_sockets;
-use crate::mechanism::Mechanism;
+use crate::request::Mechanism;
 use crate::run;
 
 /// Who can keep a claim.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use boxproof_cases::protocol::exit;
 use clap::{Parser, Subcommand};
 
-use crate::mechanism::Mechanism;
+use crate::request::Mechanism;
 use crate::{capabilities, run};
 
 const EXAMPLES: &str = "\

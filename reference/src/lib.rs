@@ -3,19 +3,39 @@
 //! A request becomes a [`cases::protocol`](boxproof_cases::protocol) policy, the policy a pure
 //! plan, the plan is carried out by one mechanism, and a result says what was observed.
 
-mod capabilities;
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "mechanisms are Linux's so far"))]
+
+mod answer;
 mod cli;
-mod control;
 mod error;
-mod host;
-mod inner;
-mod launch;
-mod mechanism;
-mod plan;
-mod report;
 mod request;
+
+#[cfg(any(test, not(target_os = "linux")))]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+use {elsewhere as capabilities, elsewhere as run};
+
+#[cfg(target_os = "linux")]
+mod capabilities;
+#[cfg(target_os = "linux")]
+mod control;
+#[cfg(target_os = "linux")]
+mod host;
+#[cfg(target_os = "linux")]
+mod inner;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg(target_os = "linux")]
+mod mechanism;
+#[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
+mod report;
+#[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
 mod supervise;
+#[cfg(target_os = "linux")]
 mod sys;
 
 use std::ffi::OsString;
@@ -26,8 +46,11 @@ use std::ffi::OsString;
 /// (`["reference"]` inside a multi-call program); `args` comes without the program's name.
 pub fn main(prefix: &[&str], args: impl Iterator<Item = OsString>) -> i32 {
     let args: Vec<OsString> = args.collect();
-    match args.split_first() {
-        Some((first, rest)) if first == inner::VERB => inner::main(rest),
-        _ => cli::main(prefix, args),
+    #[cfg(target_os = "linux")]
+    if let Some((first, rest)) = args.split_first()
+        && first == inner::VERB
+    {
+        return inner::main(rest);
     }
+    cli::main(prefix, args)
 }

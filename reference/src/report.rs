@@ -1,48 +1,18 @@
-//! The result: what was observed put into the protocol's words, the exit code, the result file.
+//! The result: what was observed put into the protocol's words, and the exit code.
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use boxproof_cases::protocol::{ErrorKind, PROTOCOL, RunResult, exit};
+use boxproof_cases::protocol::{ErrorKind, RunResult, exit};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
+use crate::answer::blank;
 use crate::control::{Failed, Report};
 use crate::error::Refusal;
 use crate::supervise::{Captured, Outcome};
-
-/// A result with nothing in it yet but that nothing was started.
-fn blank(mechanism: &str, took: Duration) -> RunResult {
-    RunResult {
-        protocol: PROTOCOL,
-        started: false,
-        success: false,
-        exit_code: None,
-        signal: None,
-        timed_out: false,
-        interrupted_by: None,
-        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        mechanism: mechanism.to_owned(),
-        enforced: Default::default(),
-        blocked: None,
-        annotations: Vec::new(),
-        error: None,
-        stdout: None,
-        stderr: None,
-        stdout_b64: None,
-        stderr_b64: None,
-        truncated: None,
-    }
-}
-
-/// The result of a run that was declined.
-pub(crate) fn refused(refusal: &Refusal, request: &Path) -> RunResult {
-    RunResult { error: Some(refusal.to_wire(request)), ..blank("", Duration::ZERO) }
-}
 
 /// The result of a run that was tried, and the process exit code.
 ///
@@ -178,37 +148,4 @@ fn attach(result: &mut RunResult, mut captured: Captured) {
     result.stdout_b64 = Some(STANDARD.encode(&captured.stdout));
     result.stderr_b64 = Some(STANDARD.encode(&captured.stderr));
     result.truncated = Some(captured.truncated);
-}
-
-/// Fails early where the result could not be written later.
-pub(crate) fn check_destination(file: &Path) -> io::Result<()> {
-    let flags = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
-    match fs::symlink_metadata(file) {
-        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        // Writing puts a new file in its place, which must never be a device's.
-        Ok(found) if !found.is_file() => {
-            return Err(io::Error::other("it is no regular file; name one, or a new one"));
-        }
-        _ => {}
-    }
-    Ok(nix::unistd::access(&folder_of(file), flags)?)
-}
-
-/// Writes `result` so that a reader sees the whole of it or nothing.
-pub(crate) fn write(result: &RunResult, file: &Path) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(result)?;
-    bytes.push(b'\n');
-    let mut name = std::ffi::OsString::from(".");
-    name.push(file.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = folder_of(file).join(name);
-    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, file));
-    written.inspect_err(|_| drop(fs::remove_file(&temporary)))
-}
-
-fn folder_of(file: &Path) -> PathBuf {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }

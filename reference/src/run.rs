@@ -4,19 +4,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use boxproof_cases::protocol::{
-    ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunRequest, RunResult, exit,
+    ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunRequest, RunResult,
 };
 
+use crate::answer::{self, declined};
 use crate::capabilities::{self, claims};
 use crate::error::Refusal;
 use crate::host::Host;
 use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
-use crate::mechanism::{Handles, Mechanism, Running, bubblewrap, namespaces, unconfined};
+use crate::mechanism::{Handles, Running, bubblewrap, namespaces, unconfined};
 use crate::plan::{self, Plan, View};
 use crate::report::Trouble;
+use crate::request::Mechanism;
 use crate::supervise::{self, Outcome};
-use crate::{control, report, request, sys};
+use crate::{control, report, sys};
 
 /// Times a run is set up at most, because host sockets came or went meanwhile.
 const ATTEMPTS: usize = 30;
@@ -30,28 +32,11 @@ pub(crate) struct Tried {
 
 /// Runs the request in `request_file`, writes the result; returns the exit code.
 pub(crate) fn run(prefix: &[&str], request_file: &Path, result_file: &Path) -> i32 {
-    if let Err(error) = report::check_destination(result_file) {
-        eprintln!("refbox: cannot write the result to {}: {error}", result_file.display());
-        return exit::REFUSED;
-    }
-    let (result, code) = match request::read(request_file) {
-        Err(refusal) => declined(&refusal, request_file),
-        Ok(request) => answer(prefix, &request, request_file),
-    };
-    if let Err(error) = report::write(&result, result_file) {
-        eprintln!("refbox: cannot write the result to {}: {error}", result_file.display());
-        return exit::REFUSED;
-    }
-    code
-}
-
-fn declined(refusal: &Refusal, request_file: &Path) -> (RunResult, i32) {
-    eprintln!("refbox: {refusal}");
-    (report::refused(refusal, request_file), exit::REFUSED)
+    answer::answer(request_file, result_file, |request| carry(prefix, request, request_file))
 }
 
 /// Runs `request`; without a sandbox only if the policy says so and nothing has run yet.
-fn answer(prefix: &[&str], request: &RunRequest, file: &Path) -> (RunResult, i32) {
+fn carry(prefix: &[&str], request: &RunRequest, file: &Path) -> (RunResult, i32) {
     let tried = attempt(prefix, request);
     let reason = match &tried {
         Err(refusal) => Some(refusal),

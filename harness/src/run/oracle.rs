@@ -248,4 +248,5 @@ fn untouched(workspace: &mut Workspace) -> (bool, String) {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;

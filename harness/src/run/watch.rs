@@ -293,4 +293,5 @@ fn timeout(until: Instant, unwatched: bool) -> PollTimeout {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;

@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
 /// There is no such descriptor that poll(2) takes; callers fall back to a short poll.
@@ -20,17 +20,10 @@ pub(crate) fn subreaper() -> io::Result<()> {
     Ok(())
 }
 
-/// There is no such wish; the control socket's end of file does the same.
-///
-/// # Errors
-/// Never.
-pub(crate) fn die_with_parent(_signal: Signal) -> io::Result<()> {
-    Ok(())
-}
-
-/// The children of `parent`, as ps tells them.
+/// The children of `parent`, as ps tells them; ps itself, which is one of ours, apart.
 pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
-    let Ok(output) = std::process::Command::new("ps").args(["-axo", "pid=,ppid="]).output() else {
+    let ps = Command::new("ps").args(["-axo", "pid=,ppid="]).stdout(Stdio::piped()).spawn();
+    let Ok((ps, Ok(output))) = ps.map(|ps| (ps.id().cast_signed(), ps.wait_with_output())) else {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -38,7 +31,10 @@ pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
         let mut words = line.split_whitespace();
         Some((words.next()?.parse::<i32>().ok()?, words.next()?.parse::<i32>().ok()?))
     });
-    pairs.filter(|(_, of)| *of == parent.as_raw()).map(|(pid, _)| Pid::from_raw(pid)).collect()
+    pairs
+        .filter(|(pid, of)| *of == parent.as_raw() && *pid != ps)
+        .map(|(pid, _)| Pid::from_raw(pid))
+        .collect()
 }
 
 /// # Errors

@@ -8,6 +8,6 @@ mod process;
 mod system;
 
 pub(crate) use process::{fork, inherit_descriptors, own_terminal, random, waiting_bytes};
-pub(crate) use system::{
-    children_of, die_with_parent, exit_watch, own_tmpfs, private_mounts, subreaper,
-};
+#[cfg(target_os = "linux")]
+pub(crate) use system::die_with_parent;
+pub(crate) use system::{children_of, exit_watch, own_tmpfs, private_mounts, subreaper};

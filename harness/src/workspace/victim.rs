@@ -179,6 +179,7 @@ fn feel(_all: &SigSet) -> nix::Result<()> {
     Err(Errno::ENOTSUP)
 }
 
+#[cfg(target_os = "linux")]
 fn tell(byte: u8) -> nix::Result<()> {
     nix::unistd::write(io::stdout(), &[byte]).map(drop)
 }

@@ -15,8 +15,6 @@ use crate::error::Refusal;
 use crate::plan::{Step, View};
 use crate::sys;
 
-/// The mechanism's name in requests and results.
-pub(crate) const NAME: &str = "bubblewrap";
 /// The program.
 const PROGRAM: &str = "bwrap";
 /// Where it is looked for when PATH is not set.

@@ -15,38 +15,6 @@ use nix::unistd::Pid;
 use crate::inner;
 use crate::sys;
 
-/// One way to carry out a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mechanism {
-    /// By this process and the kernel alone.
-    Namespaces,
-    /// By the program `bwrap`.
-    Bubblewrap,
-    /// Not at all.
-    Unconfined,
-}
-
-impl Mechanism {
-    /// Every mechanism, the preferred first.
-    pub(crate) const ALL: [Self; 3] = [Self::Namespaces, Self::Bubblewrap, Self::Unconfined];
-    /// Those that confine, the preferred first.
-    pub(crate) const CONFINING: [Self; 2] = [Self::Namespaces, Self::Bubblewrap];
-
-    /// The name in requests and results.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Namespaces => namespaces::NAME,
-            Self::Bubblewrap => bubblewrap::NAME,
-            Self::Unconfined => unconfined::NAME,
-        }
-    }
-
-    /// The mechanism of this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mechanism| mechanism.name() == name)
-    }
-}
-
 /// What every helper program is given: the launch, the control socket and the command's streams.
 pub(crate) struct Handles {
     /// The encoded launch, positioned at its start.

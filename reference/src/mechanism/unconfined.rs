@@ -4,9 +4,6 @@ use std::process::Command;
 
 use super::{Handles, Program, inner_words};
 
-/// The mechanism's name in requests and results.
-pub(crate) const NAME: &str = "unconfined";
-
 /// The helper: this very executable.
 pub(crate) fn helper(prefix: &[&str], handles: Handles) -> Program {
     let mut command = Command::new("/proc/self/exe");

@@ -1,10 +1,6 @@
 //! The protected names: data only.
 
-/// The grant that re-opens the names that belong to git.
-const GIT_GRANT: &str = "git_metadata_write";
-
-/// Every grant that is understood.
-pub(crate) const GRANTS: [&str; 1] = [GIT_GRANT];
+use crate::request::GIT_GRANT;
 
 /// One name that steers tools, protected directly below the workspace and each writable root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The request file: read, parsed with its location on error, and checked before anything starts.
 
+mod mechanism;
+
 use std::fs;
 use std::path::Path;
 
@@ -10,11 +12,15 @@ use boxproof_cases::protocol::{
 };
 
 use crate::error::Refusal;
-use crate::mechanism::Mechanism;
-use crate::plan::names;
+
+pub(crate) use mechanism::Mechanism;
 
 /// The mechanism name that leaves the choice to us.
 pub(crate) const AUTO: &str = "auto";
+/// The grant that re-opens the names that belong to git.
+pub(crate) const GIT_GRANT: &str = "git_metadata_write";
+/// Every grant that is understood.
+const GRANTS: [&str; 1] = [GIT_GRANT];
 
 /// Reads and checks the request in `file`.
 pub(crate) fn read(file: &Path) -> Result<RunRequest, Refusal> {
@@ -47,9 +53,9 @@ fn check(request: &RunRequest) -> Result<(), Refusal> {
     if request.run.debug {
         return Err(Refusal::unsupported("run.debug: cannot be done yet; use false"));
     }
-    let unknown = request.policy.grants.iter().find(|grant| !names::GRANTS.contains(&&***grant));
+    let unknown = request.policy.grants.iter().find(|grant| !GRANTS.contains(&&***grant));
     unknown.map_or(Ok(()), |grant| {
-        let known = names::GRANTS.join(", ");
+        let known = GRANTS.join(", ");
         Err(Refusal::unsupported(format!("policy.grants: {grant:?} is unknown; known: {known}")))
     })
 }

@@ -1,5 +1,5 @@
 //! `refbox run` on real commands: for every element one act that must work and one that must not.
-
+#![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -21,9 +21,6 @@ use enter::Entry;
 use layout::Layout;
 use place::{Call, Place};
 
-/// The mechanism's name in requests and results.
-pub(crate) const NAME: &str = "namespaces";
-
 /// Namespaces that every box has.
 const ALWAYS: CloneFlags = CloneFlags::CLONE_NEWNS
     .union(CloneFlags::CLONE_NEWPID)

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -159,4 +159,9 @@ fn interleaved(scene: &Scene, rounds: u64) -> [Duration; 2] {
 }
 
 criterion_group!(benches, startup);
-criterion_main!(benches);
+
+/// Measures and prints.
+pub(crate) fn main() {
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+}

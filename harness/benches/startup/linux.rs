@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what cannot be set up is not measured")]
 #![expect(clippy::unwrap_used, reason = "a bench that cannot start has nothing to measure")]
 
+#[path = "../pairs/mod.rs"]
 mod pairs;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,8 @@ use pairs::{Variant, compare, criterion};
 
 const ROUNDS: usize = 41;
 
-fn main() {
+/// Measures and prints.
+pub(crate) fn main() {
     let me = Path::new(env!("CARGO_BIN_EXE_boxproof"));
     let folder = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut criterion = criterion();

@@ -1,0 +1,9 @@
+//! Start-up of the mechanisms, which are Linux's so far: nothing is measured elsewhere.
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    linux::main();
+}
