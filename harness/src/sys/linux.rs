@@ -73,6 +73,7 @@ pub(crate) fn private_mounts() -> io::Result<()> {
 /// # Errors
 /// The errno of mount(2).
 pub(crate) fn own_tmpfs(folder: &Path) -> io::Result<()> {
-    let flags = MsFlags::MS_NODEV | MsFlags::MS_NOSUID;
+    // Set-user-id bits count in it as they do elsewhere: controls must show what they do.
+    let flags = MsFlags::MS_NODEV;
     Ok(mount(Some("boxproof"), folder, Some("tmpfs"), flags, Some("mode=0755"))?)
 }
