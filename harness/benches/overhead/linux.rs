@@ -13,8 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use boxproof_cases::protocol::{self, PROTOCOL, Policy, Run, RunRequest};
 use pairs::{Variant, compare, criterion};
 
-/// Two arms each: about as many as the shipped corpus has.
-const CASES: usize = 500;
+const CASES: usize = 300;
 const ROUNDS: usize = 5;
 
 /// Measures and prints.

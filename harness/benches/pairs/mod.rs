@@ -22,7 +22,7 @@ impl<'a> Variant<'a> {
 }
 
 /// How far the A/A control may be from 1 before the run's ratios mean nothing.
-const CONTROL: f64 = 0.05;
+const CONTROL: f64 = 0.03;
 
 /// Times `variants` against the first of them in `rounds` rounds, prints the ratios of medians, and
 /// hands the samples to criterion for its reports. Returns the ratios, the first being 1.
