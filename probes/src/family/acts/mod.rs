@@ -8,4 +8,4 @@ mod waits;
 pub(crate) use background::background;
 pub(crate) use ends::{die, exit};
 pub(crate) use streams::{argv, echo_stdin, flood, streams};
-pub(crate) use waits::{hold, ignore, ready, trap};
+pub(crate) use waits::{hold, ignore, mark, ready, trap};
