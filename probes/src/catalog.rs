@@ -344,6 +344,7 @@ static CATALOG: &[ProbeSpec] = table! {
     Sys "argv" emit acts::argv, [many(optional(required("item", Kind::Text)))]
         "Prints each --item as its length, a colon, its bytes and a newline.";
     Sys "ready" act acts::ready, [] "Announces ready and nothing else.";
+    Sys "mark" act acts::mark, [NAME] "Announces a moment by a name and nothing else.";
     Sys "hold" act acts::hold, [READY] "Waits for a signal, all with their default action.";
     Sys "trap" act acts::trap, [
             SIGNAL, optional(required("linger-ms", Kind::UpTo(10_000))),

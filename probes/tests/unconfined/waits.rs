@@ -18,6 +18,13 @@ fn ready_is_an_event_and_no_record() {
     assert_eq!(ran.status.code(), Some(0));
 }
 
+#[test]
+fn a_mark_is_an_event_by_its_name() {
+    let ran = probe("mark").arg("name", "got-term").run();
+    assert_eq!(events(&ran.nonce, &ran.stdout), [Event::Mark("got-term".to_owned())]);
+    assert_eq!((find(&ran.nonce, &ran.stdout), ran.status.code()), (Found::None, Some(0)));
+}
+
 #[rstest]
 #[case(Signal::SIGTERM)]
 #[case(Signal::SIGINT)]

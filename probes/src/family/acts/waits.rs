@@ -1,4 +1,4 @@
-//! Waiting for a signal: `ready`, `hold`, `trap`, `ignore`.
+//! Moments and waiting for a signal: `ready`, `mark`, `hold`, `trap`, `ignore`.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -19,7 +19,14 @@ use crate::sys;
 use crate::usage::UsageError;
 
 pub(crate) fn ready(_: &Args, out: &Out<'_>) -> Result<i32, Stop> {
-    out.event(Event::Ready)?;
+    out.event(&Event::Ready)?;
+    Ok(exit::SUCCEEDED)
+}
+
+/// For shell lines, which have moments of their own.
+pub(crate) fn mark(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+    let name = args.one("name")?.to_string_lossy().into_owned();
+    out.event(&Event::Mark(name))?;
     Ok(exit::SUCCEEDED)
 }
 
@@ -68,7 +75,7 @@ fn changeable(signal: Signal) -> bool {
 }
 
 pub(super) fn announce(args: &Args, out: &Out<'_>) -> Result<(), Stop> {
-    if args.has("ready") { out.event(Event::Ready) } else { Ok(()) }
+    if args.has("ready") { out.event(&Event::Ready) } else { Ok(()) }
 }
 
 /// When a probe that may live `seconds` from now has to give up.
