@@ -50,8 +50,18 @@ pub(super) fn decide(
     gravest(runs.chain([complete(case, confined)]))?;
     match case.expect.decision {
         Decision::Allowed => end_state(case, control, confined),
-        _ => Ok(()),
+        Decision::Refused => Ok(()),
+        Decision::Denied(_) | Decision::Contained(_) => trace(confined),
     }
+}
+
+/// Who left no trace where the case asks for one may have done nothing that could be held.
+fn trace(confined: &Report) -> Result<(), Finding> {
+    let gone = confined.oracles.iter().find(|reading| reading.positive && !reading.holds);
+    gone.map_or(Ok(()), |reading| {
+        let message = format!("`{}` does not hold: {}", reading.oracle, reading.saw);
+        Err(Finding::inconclusive(Reason::NoTrace, message))
+    })
 }
 
 /// A run or a reading that is missing is no reason to be content.
