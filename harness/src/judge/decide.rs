@@ -7,7 +7,7 @@ use boxproof_reports::Verdict;
 
 use super::ending::{self, Seen};
 use super::reason::{Finding, Reason, gravest};
-use super::{effect, left, promise, same};
+use super::{effect, left, promise, same, timing};
 use crate::execution::{Exit, Report, RunReport};
 
 /// Errnos that mean a refusal whatever was asked.
@@ -76,6 +76,7 @@ fn complete(case: &Case, confined: &Report) -> Result<(), Finding> {
 }
 
 fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
+    timing::overdue(case, run)?;
     started(run, &case.expect.decision)?;
     match &case.expect.decision {
         Decision::Allowed => allowed(case, control, run)?,

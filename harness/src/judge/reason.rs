@@ -70,6 +70,8 @@ reasons! {
     Rule = "rule",
     /// The native result is missing or contradicts what was seen.
     Result = "result",
+    /// Something came too early, too late, in another order or not at all.
+    Timing = "timing",
     /// Stdout differs from the control's.
     Stdout = "stdout",
     /// The end state differs from the control's.

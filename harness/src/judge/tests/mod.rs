@@ -2,17 +2,19 @@
 //! execution that passes it, to be spoilt.
 
 mod properties;
+mod supervised;
 mod table;
 
 use std::collections::BTreeMap;
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Act, Decision, Twin};
+use boxproof_cases::case::{Act, Decision, Moment, Twin};
 use boxproof_cases::protocol::{ErrorKind, PROTOCOL, RunError, RunResult};
 use boxproof_probes::{Outcome, Record};
 
 use crate::execution::{
-    Arm, ArmKind, BrokenStep, Execution, Exit, Observation, Reading, Report, RunReport, Stream,
+    Arm, ArmKind, BrokenStep, Execution, Exit, Observation, Reading, Report, RunReport, Stamp,
+    Stream,
 };
 use crate::testing::case;
 
@@ -117,6 +119,9 @@ fn succeeded(case: &Case) -> RunReport {
         result: None,
         result_fault: None,
         special: None,
+        shown: None,
+        moments: Vec::new(),
+        watched_ms: 1.0,
     }
 }
 
@@ -159,6 +164,10 @@ fn killed(signal: &str) -> Outcome {
 
 fn text(text: &str) -> Stream {
     Stream { text: text.to_owned(), bytes: text.len() as u64, ..Stream::default() }
+}
+
+fn stamp(moment: Moment, at_ms: f64) -> Stamp {
+    Stamp { moment, at_ms }
 }
 
 fn result(exit_code: Option<i32>, signal: Option<i32>) -> RunResult {

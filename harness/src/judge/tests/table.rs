@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use boxproof_cases::case::Moment;
 use boxproof_cases::protocol::{Blocked, ErrorKind, Stage};
 use boxproof_reports::{TwinState, Verdict};
 
@@ -60,7 +61,7 @@ fn passes() -> Vec<Row> {
         pass("a signal a native result names", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(9); first(e).exit = Exit::Code(137); first(e).result = Some(result(None, Some(9))) }),
         pass("a rule where there is no explanation to be had", &expecting(DENIED, "rule: a"), |_| {}),
         pass("an exit that is not compared", &TOOL.replace("{exists: f}]", "{exists: f}], compare: [stdout]"), |e| first(e).exit = Exit::Code(3)),
-        pass("what an early end leaves unsaid", DENIED, |e| { first(e).result = Some(result(None, None)); first(e).result.as_mut().unwrap().timed_out = true }),
+        pass("what an early end leaves unsaid", &expecting(DENIED, "exit: 124"), |e| { first(e).exit = Exit::Code(124); first(e).result = Some(result(None, None)); first(e).result.as_mut().unwrap().timed_out = true }),
     ]
 }
 
@@ -68,6 +69,7 @@ fn passes() -> Vec<Row> {
 fn failures() -> Vec<Row> {
     use Verdict::{Contract, Leak, OverBlock, UnderBlock};
     vec![
+        row("it came too late", &expecting(TOOL, "times: [{within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
         row("the effect happened", DENIED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
         row("the effect happened although the probe denies it", CONTAINED, |e| { flip(confined(e)); saw(e, refusal("EROFS")) }, UnderBlock, Reason::Oracle),
         row("the effect of a declined policy happened", REFUSED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
