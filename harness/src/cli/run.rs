@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Cases, Failure, backends, print, terminal_options};
-use crate::session::{Conclusion, Finished, Request, conduct};
+use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -61,6 +61,8 @@ pub(super) enum Format {
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let suite = args.cases.suite()?;
     let selection = args.cases.selection(&suite)?;
+    // They start up while the backends are asked.
+    let tools = tools_for(&suite, &selection);
     let backends = backends(&args.backends)?;
     let request = Request {
         suite,
@@ -73,7 +75,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         reproduce: args.cases.reproduce(),
     };
     let bar = progress_bar();
-    let concluded = conduct(&request, |done, total| {
+    let concluded = conduct(&request, tools, |done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     })?;

@@ -1,6 +1,9 @@
 //! Waiting for children, whatever they died of: the usual wrappers know no signal without a name.
 
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 use nix::errno::Errno;
 use nix::unistd::Pid;
@@ -35,6 +38,28 @@ pub(crate) fn reap(block: bool) -> io::Result<Child> {
             Ok(pid) => return Ok(Child::Exited(Pid::from_raw(pid), libc::WEXITSTATUS(status))),
         }
     }
+}
+
+/// Waits for the end of one child; `None` if it is not ours to reap.
+pub(crate) fn reap_process(process: &OwnedFd) -> io::Result<Option<ExitStatus>> {
+    let id = process.as_raw_fd().unsigned_abs();
+    // SAFETY: nothing is to be filled in but a structure that may be all zeroes.
+    let mut found: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: `found` is a valid place for the structure, and the descriptor is open.
+        match Errno::result(unsafe {
+            libc::waitid(libc::P_PIDFD, id, &raw mut found, libc::WEXITED)
+        }) {
+            Err(Errno::EINTR) => {}
+            Err(Errno::ECHILD) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+            Ok(_) => break,
+        }
+    }
+    // SAFETY: waitid has filled in the fields of a child's end.
+    let status = unsafe { found.si_status() };
+    let exited = found.si_code == libc::CLD_EXITED;
+    Ok(Some(ExitStatus::from_raw(if exited { status << 8 } else { status })))
 }
 
 /// Whether there is a child, dead or alive, in `group` or at all.

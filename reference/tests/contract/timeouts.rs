@@ -9,7 +9,7 @@ use crate::bed::{Bed, UNCONFINED, is_alive, wait_until};
 use crate::{run, timed};
 
 /// Far more than an end without a grace takes, far less than the grace.
-const SOON: Duration = Duration::from_secs(3);
+const SOON: Duration = Duration::from_millis(4500);
 /// Makes the shell wait without a child, which would die of the same signal and be announced.
 const OPEN: &str = "mkfifo pipe; exec 3<>pipe";
 const HOLD: &str = "read line <&3";

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 #[path = "../run/bed.rs"]
-#[allow(dead_code, reason = "made for another set of tests")]
+#[allow(dead_code, clippy::needless_pass_by_value, reason = "made for another set of tests")]
 mod bed;
 mod faults;
 mod signals;
