@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 36] = [
+const CLAIMS: [(&str, By, ClaimLevel); 38] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -44,12 +44,14 @@ const CLAIMS: [(&str, By, ClaimLevel); 36] = [
     ("env.inherit", Any, Enforced),
     ("env.allowlist", Any, Enforced),
     ("env.scrub", Any, Enforced),
+    ("env.remove", Any, Enforced),
     ("env.launcher_hidden", Boxed, Enforced),
     ("proc.isolated", Boxed, Enforced),
     ("proc.fds_closed", Any, Enforced),
     ("proc.sys_readonly", Boxed, Enforced),
     ("kernel.no_new_privs", Boxed, Enforced),
     ("kernel.caps_dropped", Boxed, Enforced),
+    ("kernel.io_uring", Boxed, Enforced),
     ("tty.no_injection", Boxed, Enforced),
     ("exec.exit_code", Any, Enforced),
     ("exec.signal_code", Any, Enforced),
@@ -132,7 +134,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "net.host" => policy.network == Network::Host {},
         "env.inherit" => policy.env.base == EnvBase::Inherit,
         "env.allowlist" => policy.env.base == EnvBase::Clear,
-        "env.scrub" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
+        "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
         "fs.read_allowlist" => false,
         _ => true,
     }

@@ -48,3 +48,11 @@ pub(crate) fn private_mounts() -> io::Result<()> {
 pub(crate) fn own_tmpfs(_folder: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// Nobody mounts anything for us here.
+///
+/// # Errors
+/// Always.
+pub(crate) fn detach(_point: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
