@@ -2,6 +2,7 @@
 
 mod audit;
 mod backend;
+mod compare;
 mod doctor;
 mod lint;
 mod list;
@@ -51,6 +52,8 @@ enum Verb {
     Show(show::Args),
     /// Render run records: terminal, Markdown, HTML.
     Report(report::Args),
+    /// Set run records against the table of outcomes that was made by hand.
+    Compare(compare::Args),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
     Lint(lint::Args),
     /// Show that every case can fail: each denial on a backend that allows all, each allowance on
@@ -103,6 +106,7 @@ pub fn main() -> i32 {
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Compare(args) => compare::run(&args),
         Verb::Lint(args) => lint::run(&args),
         Verb::Audit(args) => audit::run(args),
         Verb::Doctor(args) => doctor::run(&args),

@@ -6,7 +6,7 @@ use crate::text::clean;
 const SPECIAL: &[char] = &['\\', '`', '*', '_', '[', ']', '|', '~', '!', '#', '@', '$'];
 
 /// `text` on one line, every character standing for itself.
-pub(super) fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
         match c {
