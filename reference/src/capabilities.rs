@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 38] = [
+const CLAIMS: [(&str, By, ClaimLevel); 39] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -61,6 +61,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 38] = [
     ("supervise.tree_dead", Any, Enforced),
     ("supervise.term_reaches_command", Any, Enforced),
     ("supervise.launcher_death", Any, Enforced),
+    ("supervise.process_group", Any, Enforced),
     ("supervise.timeout", Any, Enforced),
     ("supervise.grace", Any, Enforced),
     // Not claimed, and said so where it was asked for.

@@ -1,7 +1,7 @@
 //! The decision itself: did the confined arm do what the case expects of it.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Compare, Decision, Denial, ExitExpect, Nothing, Oracle};
+use boxproof_cases::case::{Compare, Decision, Denial, ExitExpect, Oracle, Survivors};
 use boxproof_probes::Outcome;
 use boxproof_reports::Verdict;
 
@@ -19,7 +19,7 @@ pub(super) fn nothing_happened(case: &Case, confined: &Report) -> Result<(), Fin
         return Ok(());
     }
     // Whom the harness ends by force cannot clean up after itself any more.
-    let survivors = Oracle::NoSurvivors(Nothing {}).to_string();
+    let survivors = Oracle::NoSurvivors(Survivors::default()).to_string();
     let forced = left::timed_out(confined);
     let mut happened = confined
         .oracles
