@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 39] = [
+const CLAIMS: [(&str, By, ClaimLevel); 47] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -64,6 +64,14 @@ const CLAIMS: [(&str, By, ClaimLevel); 39] = [
     ("supervise.process_group", Any, Enforced),
     ("supervise.timeout", Any, Enforced),
     ("supervise.grace", Any, Enforced),
+    ("supervise.interrupt", Any, Enforced),
+    ("supervise.annotations", Any, Enforced),
+    ("supervise.job_control", Any, Enforced),
+    ("supervise.result", Any, Enforced),
+    ("supervise.spawn_error", Any, Enforced),
+    ("supervise.capture", Any, Enforced),
+    ("supervise.stdin_error", Any, Enforced),
+    ("supervise.debug", Any, Enforced),
     // Not claimed, and said so where it was asked for.
     ("protect.absent", Boxed, ClaimLevel::None),
     ("fs.read_allowlist", Boxed, ClaimLevel::None),
