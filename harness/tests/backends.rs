@@ -73,6 +73,7 @@ fn launch(backend: &Backend) -> Launch {
         state: Path::new("/s"),
         home: Path::new("/h"),
         uid: 7,
+        probe: Path::new("/p/probe"),
         base_env: &base_env,
         request_file: Path::new("/s/request"),
         result_file: Path::new("/s/result"),

@@ -95,6 +95,7 @@ impl Scene {
             state: &self.at("state"),
             home: &self.at("home"),
             uid,
+            probe: &self.at("probe"),
             base_env: &base_env,
             request_file: &files.0,
             result_file: &files.1,

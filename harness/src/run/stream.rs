@@ -69,6 +69,7 @@ pub(super) fn read_streams(
         stdout: stream(&own_out, workspace, asked_out),
         stderr: stream(&own_err, workspace, asked_err),
         observation,
+        hidden: spawn.hides,
         ready: [&out, &err]
             .iter()
             .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),
