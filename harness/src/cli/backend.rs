@@ -79,7 +79,9 @@ fn show(backend: &Backend) -> Result<i32, Failure> {
             ClaimLevel::None if backend.asked.contains(&capability) => "asked",
             level => level.word(),
         };
-        print(&format!("  {level:9} {:30} {}\n", capability.name(), capability.meaning()));
+        let evidence = backend.evidence.get(&capability).map_or("", |evidence| evidence.word());
+        let (name, meaning) = (capability.name(), capability.meaning());
+        print(&format!("  {level:9} {evidence:11}{name:30} {meaning}\n"));
     }
     for limit in &backend.limits {
         print(&format!("  limit      {limit}\n"));
