@@ -2,7 +2,7 @@
 //! ([`render`]). Fits a size budget: what does not fit is left out and said to be.
 
 mod budget;
-mod escape;
+pub(crate) mod escape;
 mod findings;
 mod tables;
 

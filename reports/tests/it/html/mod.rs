@@ -42,6 +42,9 @@ fn every_case_and_cell_is_in_table_and_data() {
             rows.iter().zip(data["cases"].as_array().unwrap()).zip(table_rows)
         {
             assert_eq!(case["id"], row.id);
+            let asked = row.cells.iter().flatten().find_map(|row| row.asked.as_ref());
+            let asked: Vec<_> = asked.iter().flat_map(|asked| asked.parts()).collect();
+            assert_eq!(case["asked"], serde_json::json!(asked), "{name}: {id}", id = row.id);
             let id = row.id.replace('/', "/<wbr>");
             assert!(markup.contains(&format!("<summary>{id}")), "{name}: {id} in {markup}");
             let markup = markup.split_once("</tr>").unwrap().0;
