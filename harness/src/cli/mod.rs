@@ -2,9 +2,11 @@
 
 mod audit;
 mod backend;
+mod diff;
 mod doctor;
 mod lint;
 mod list;
+mod records;
 mod report;
 mod run;
 mod show;
@@ -51,6 +53,8 @@ enum Verb {
     Show(show::Args),
     /// Render run records: terminal, Markdown, HTML.
     Report(report::Args),
+    /// Compare two runs: what opened, what closed, what was fixed, what else changed.
+    Diff(diff::Args),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
     Lint(lint::Args),
     /// Show that every case can fail: each denial on a backend that allows all, each allowance on
@@ -103,6 +107,7 @@ pub fn main() -> i32 {
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Diff(args) => diff::run(&args),
         Verb::Lint(args) => lint::run(&args),
         Verb::Audit(args) => audit::run(args),
         Verb::Doctor(args) => doctor::run(&args),

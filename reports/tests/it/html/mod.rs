@@ -99,7 +99,7 @@ fn what_a_filter_left_out_is_no_gap_of_a_claim() {
     let mut filtered = runs.clone();
     let claims = [("tty.none".to_owned(), "enforced".to_owned())];
     filtered[0].header.backends[0].claims.extend(claims.clone());
-    let unjudged = |runs: &[Run]| page(runs).matches("? not judged here").count();
+    let unjudged = |runs: &[Run]| page(runs).matches("? not measured").count();
     assert_eq!(unjudged(&filtered), unjudged(&runs) + 1);
     filtered[0].header.selection.filters = vec!["fs".to_owned()];
     assert_eq!(unjudged(&filtered), 0);
