@@ -21,7 +21,7 @@ pub(crate) fn text(text: &str) -> String {
 }
 
 /// `text` as code. A code span cannot hold every character, an HTML element with entities can.
-pub(super) fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _-./:=+,".contains(c);
     let cleaned = clean(text);
     if !cleaned.is_empty() && cleaned.trim() == cleaned && cleaned.chars().all(plain) {

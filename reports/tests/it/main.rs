@@ -4,6 +4,7 @@
 
 mod claims;
 mod compare;
+mod diff;
 mod exit;
 mod findings;
 mod golden;
