@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use boxproof_reports::compare::{ByHand, compare, page, render};
 use boxproof_reports::merge;
-use boxproof_reports::record::read;
 use clap::ValueEnum;
 
-use super::{Failure, open, print, terminal_options};
+use super::{Failure, print, records, terminal_options};
 
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Run records (NDJSON), of any backends and users that the table knows.
+    /// Run records (NDJSON), or folders of them, of any backends and users that the table knows.
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
     /// Another table than the built-in one.
@@ -39,12 +38,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         Some(file) => table(file)?,
         None => ByHand::built_in().map_err(|error| Failure::usage(error.to_string()))?,
     };
-    let mut runs = Vec::new();
-    for path in &args.records {
-        let run = read(open(path)?)
-            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        runs.push(run);
-    }
+    let runs = records::read_all(&args.records)?;
     let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
     let comparison = compare(&table, &matrix);
     match args.format {
