@@ -60,7 +60,7 @@ pub struct Spawn {
     pub hides: bool,
     /// Which endings are the backend's own.
     pub exits: Exits,
-    /// Lines that are the backend's own.
+    /// What the backend writes of its own.
     pub noise: Noise,
     /// How it is ended when its time is up.
     pub stop: Stop,
@@ -135,7 +135,7 @@ impl Backend {
         spawn.tear_down = steps(&manifest.tear_down, &scene)?;
         Ok(Spawn {
             exits: manifest.exits.clone(),
-            noise: manifest.noise.clone(),
+            noise: manifest.noise.rendered(&scene)?,
             stop: manifest.stop.clone(),
             residue: manifest.residue.clone(),
             ..spawn

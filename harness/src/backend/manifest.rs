@@ -225,6 +225,7 @@ impl Manifest {
             .flat_map(|(field, all)| all.iter().map(move |text| (field, text.as_str())))
             .collect();
         templates.extend(self.env.values().map(|text| ("env", text.as_str())));
+        templates.extend(self.noise.templates().map(|text| ("noise", text)));
         for file in &self.files {
             templates.extend([("files", file.path.as_str()), ("files", file.content.as_str())]);
         }
