@@ -123,6 +123,9 @@ impl Backend {
         let mut spawn = plain(request, ctx);
         spawn.argv = vec![program.into()];
         spawn.argv.extend(template::argv(&manifest.argv, &scene)?);
+        if manifest.passes_env {
+            spawn.env.extend(request.policy.env.set.clone());
+        }
         for (name, value) in &manifest.env {
             spawn.env.insert(name.clone(), template::text(value, &scene)?);
         }
