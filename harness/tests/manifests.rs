@@ -243,7 +243,20 @@ fn what_bubblewrap_can_say_is_not(#[case] over: &str) {
 
 #[test]
 fn every_shipped_manifest_loads_and_is_named_like_its_file() {
-    assert_eq!(shipped_names(), ["allow-all", "bubblewrap", "deny-all", "firejail", "none"]);
+    assert_eq!(
+        shipped_names(),
+        [
+            "allow-all",
+            "bubblewrap",
+            "codex",
+            "deny-all",
+            "firejail",
+            "none",
+            "srt",
+            "unshare",
+            "zerobox"
+        ]
+    );
     for name in shipped_names() {
         assert_eq!(manifest(name).name, name);
     }

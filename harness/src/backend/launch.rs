@@ -60,7 +60,7 @@ pub struct Spawn {
     pub hides: bool,
     /// Which endings are the backend's own.
     pub exits: Exits,
-    /// Lines that are the backend's own.
+    /// What the backend writes of its own.
     pub noise: Noise,
     /// How it is ended when its time is up.
     pub stop: Stop,
@@ -123,6 +123,9 @@ impl Backend {
         let mut spawn = plain(request, ctx);
         spawn.argv = vec![program.into()];
         spawn.argv.extend(template::argv(&manifest.argv, &scene)?);
+        if manifest.passes_env {
+            spawn.env.extend(request.policy.env.set.clone());
+        }
         for (name, value) in &manifest.env {
             spawn.env.insert(name.clone(), template::text(value, &scene)?);
         }
@@ -135,7 +138,7 @@ impl Backend {
         spawn.tear_down = steps(&manifest.tear_down, &scene)?;
         Ok(Spawn {
             exits: manifest.exits.clone(),
-            noise: manifest.noise.clone(),
+            noise: manifest.noise.rendered(&scene)?,
             stop: manifest.stop.clone(),
             residue: manifest.residue.clone(),
             ..spawn

@@ -69,6 +69,9 @@ pub struct Manifest {
     /// Name → template: variables of the backend's own environment, besides the launcher's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Whether it hands its own environment on to the command: what a policy sets is put there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub passes_env: bool,
     /// Commands before the start, each a template of its program and arguments, one a line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_up: Vec<String>,
@@ -225,6 +228,7 @@ impl Manifest {
             .flat_map(|(field, all)| all.iter().map(move |text| (field, text.as_str())))
             .collect();
         templates.extend(self.env.values().map(|text| ("env", text.as_str())));
+        templates.extend(self.noise.templates().map(|text| ("noise", text)));
         for file in &self.files {
             templates.extend([("files", file.path.as_str()), ("files", file.content.as_str())]);
         }
