@@ -25,7 +25,7 @@ pub use exits::{ExitRule, Exits, Noise, NoiseLine, SignalExit, SignalWord, Speci
 pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
 pub use manifest::{ConfigFile, Liveness, Manifest, ManifestKind, Rule, RunAs, schema};
 pub use pattern::Pattern;
-pub use resolve::{BackendError, resolve};
+pub use resolve::{BackendError, resolve, run_as};
 pub use shipped::names as shipped_names;
 pub use version::VersionRange;
 
