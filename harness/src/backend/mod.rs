@@ -27,7 +27,7 @@ pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
 pub use manifest::{ConfigFile, Liveness, Manifest, ManifestKind, Rule, RunAs, schema};
 pub use noise::{Noise, Sound};
 pub use pattern::Pattern;
-pub use resolve::{BackendError, resolve};
+pub use resolve::{BackendError, resolve, run_as};
 pub use shipped::names as shipped_names;
 pub use version::VersionRange;
 
