@@ -31,7 +31,7 @@ pub struct Job {
     pub arm: ArmKind,
     /// Whether it mostly waits.
     pub waits: bool,
-    /// How long it may take, in milliseconds: longest first.
+    /// About how long it waits, in milliseconds: longest first.
     pub weight: u64,
     /// Host state it shares.
     pub exclusive: Vec<Exclusive>,
@@ -77,7 +77,7 @@ impl Job {
             backend,
             arm,
             waits: it.waits(),
-            weight: it.timeout_ms,
+            weight: it.wait_ms(),
             exclusive: it.exclusive.clone(),
             serves: vec![(case, backend)],
         }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn every_arm_keeps_what_the_case_shares_and_how_long_it_takes() {
         let text = format!(
-            "{DENIED}twin: {{mode: workspace_write}}\nexclusive: [tmp, mounts]\ntimeout_ms: 7\n\
+            "{DENIED}twin: {{mode: workspace_write}}\nexclusive: [tmp, mounts]\nwaits_ms: 7\n\
              during: [{{when: ready, signal: TERM}}]\n"
         );
         let order = order(&text, &[(0, 0)]);

@@ -118,6 +118,7 @@ mod tests {
             stdout,
             stderr,
             observation,
+            hidden: false,
             ready: true,
             result: None,
             result_fault,

@@ -3,6 +3,7 @@
 
 mod command;
 mod oracle;
+mod place;
 mod private_ns;
 mod stream;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 pub use command::commandline;
+use place::Placed;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
 use watch::{Verge, Watched, watch};
 
@@ -46,6 +48,9 @@ pub struct Scene<'a> {
     /// Who asked for the arm; when it hangs up, the arm is abandoned.
     pub boss: Option<BorrowedFd<'a>>,
 }
+
+/// Why a case about survivors is not asked of a backend whose processes cannot be seen.
+const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
 
 /// Why an arm has no report.
 enum Stop {
@@ -79,6 +84,9 @@ fn attempt(
     mounts: &str,
 ) -> Result<Report, Stop> {
     let residue = residue(backend)?;
+    if case.asks_for_survivors() && kind != ArmKind::Control && !backend.is_in_proc() {
+        return Err(Stop::Inexpressible(UNSEEN.to_owned()));
+    }
     let root = scene.folder.join("arm");
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     let before = oracle::Before::look(case, &workspace, mounts)?;
@@ -164,9 +172,11 @@ impl Runner<'_> {
         for _ in 0..count {
             launches.push(self.launch(&request, workspace)?);
         }
+        let mut placed = Vec::new();
         let mut children = Vec::new();
         for launch in &launches {
             if let Launch::Spawn(spawn) = launch {
+                placed.push(prepare(spawn)?);
                 children.push(self.spawn(spawn, workspace)?);
             }
         }
@@ -192,6 +202,7 @@ impl Runner<'_> {
         for launch in &launches {
             tear_down(launch)?;
         }
+        drop(placed);
         Ok(runs)
     }
 
@@ -237,6 +248,7 @@ impl Runner<'_> {
             state: &state,
             home: &home,
             uid: nix::unistd::geteuid().as_raw(),
+            probe: self.scene.probe,
             base_env: &env,
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),
@@ -280,7 +292,6 @@ impl Runner<'_> {
 
     /// Starts one process; `Err(exit)` inside when the command itself cannot be executed.
     fn spawn(&self, spawn: &Spawn, workspace: &Workspace) -> Result<Result<Watched, Exit>, Stop> {
-        prepare(spawn)?;
         let mut command = Command::new(&spawn.argv[0]);
         let feed = self.case.stdin.as_deref().map(|text| workspace.vars.expand(text));
         let feed = feed.transpose().map_err(|error| error.to_string())?;
@@ -337,14 +348,10 @@ impl Runner<'_> {
     }
 }
 
-fn prepare(spawn: &Spawn) -> Result<(), String> {
-    for (path, content) in &spawn.files {
-        let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        parent
-            .and_then(|()| std::fs::write(path, content))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
-    }
-    spawn.set_up.iter().try_for_each(|argv| step(argv, spawn))
+fn prepare(spawn: &Spawn) -> Result<Placed, String> {
+    let placed = Placed::place(&spawn.files)?;
+    spawn.set_up.iter().try_for_each(|argv| step(argv, spawn))?;
+    Ok(placed)
 }
 
 fn tear_down(launch: &Launch) -> Result<(), String> {
@@ -406,6 +413,7 @@ impl RunReport {
             stdout: Default::default(),
             stderr: Default::default(),
             observation: Observation::Missing,
+            hidden: false,
             ready: false,
             result: None,
             result_fault: None,

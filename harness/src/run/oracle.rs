@@ -130,6 +130,9 @@ impl Before {
                 None => (true, "nothing was left running".to_owned()),
             },
             Oracle::Untyped(_) => untyped(workspace),
+            Oracle::Displayed(_) | Oracle::Undisplayed(_) | Oracle::TerminalRestored(_) => {
+                (false, "the terminal is not looked at yet".to_owned())
+            }
             Oracle::MountsUnchanged(_) => match self.new_mounts() {
                 Some(mount) => (false, mount),
                 None => (true, "no new mount".to_owned()),

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
-use boxproof_cases::case::{During, StopTarget};
+use boxproof_cases::case::{During, Moment, Stimulus, StopTarget, Target};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -196,8 +196,16 @@ fn send(pid: Pid, signal: Signal, to: StopTarget) {
 }
 
 fn stimulus(during: &During) -> io::Result<(Signal, StopTarget)> {
-    let signal = signal_named(&during.signal)?;
-    Ok((signal, during.to))
+    let unknown = || io::Error::other(format!("cannot do this yet: {during:?}"));
+    match (&during.when, during.after_ms, &during.what) {
+        (Moment::Ready, 0, Stimulus::Signal(name, Target::Backend)) => {
+            Ok((signal_named(name)?, StopTarget::Backend))
+        }
+        (Moment::Ready, 0, Stimulus::Signal(name, Target::Group)) => {
+            Ok((signal_named(name)?, StopTarget::Group))
+        }
+        _ => Err(unknown()),
+    }
 }
 
 fn pid_of(child: &Child) -> Pid {

@@ -85,7 +85,7 @@ impl Workspace {
             let value = self.listeners.open(name, &self.root.join("out"), &self.nonce);
             self.vars.set(name, value.map_err(|e| format!("listener ${name}: {e}"))?);
         }
-        if case.launcher.tty {
+        if case.launcher.tty.is_some() {
             self.terminal = Some(Terminal::open().map_err(|e| format!("terminal: {e}"))?);
         }
         if case.uses("VICTIM") {
@@ -183,6 +183,7 @@ impl Workspace {
 impl Drop for Workspace {
     fn drop(&mut self) {
         self.victim.take();
+        crate::sweep::detach_below(&self.root);
         if std::fs::remove_dir_all(&self.root).is_err() {
             unlock_below(&self.root);
             // What still stands goes with the scratch folder.

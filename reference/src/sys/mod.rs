@@ -5,6 +5,8 @@ mod linux;
 pub(crate) mod mounts;
 #[cfg(test)]
 pub(crate) mod raw;
+pub(crate) mod signals;
 
 pub(crate) use enter::*;
 pub(crate) use linux::*;
+pub(crate) use signals::default_action;

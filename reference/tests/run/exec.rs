@@ -124,15 +124,42 @@ fn stdin_bytes_are_fed(
 }
 
 #[rstest]
-fn unread_stdin_neither_blocks_nor_fails(
+#[case::some_is_read("head -c 3; exec <&-; echo; exit 0", 0, "xxx\n")]
+#[case::none_is_read("exit 0", 0, "")]
+#[case::it_runs_on("exec <&-; sleep 0.2; echo on; exit 4", 4, "on\n")]
+fn unread_stdin_is_an_error_next_to_the_command_s_own_end(
+    #[case] line: &str,
+    #[case] code: i32,
+    #[case] out: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
-    let run = json!({"stdin": {"bytes_b64": STANDARD.encode(vec![b'x'; 1 << 20])}});
-    let done =
-        bed.go(&json!({}), json!({"shell": "head -c 3; exec <&-; echo; sleep 0.2; exit 4"}), &run);
-    assert_eq!(done.expect(4).out, "xxx\n");
-    assert_eq!(done.result["error"], Value::Null);
+    let bytes = STANDARD.encode(vec![b'x'; 1 << 20]);
+    let run = json!({"stdin": {"bytes_b64": bytes}, "capture": true});
+    let done = bed.go(&json!({}), json!({"shell": line}), &run);
+    assert_eq!((done.code, &done.result["exit_code"]), (Some(code), &json!(code)));
+    assert_eq!(done.result["stdout"], out);
+    assert_eq!(done.result["success"], false);
+    assert_eq!(done.result["error"]["kind"], "stdin");
+    let why = "failed to write process stdin: Broken pipe (os error 32)";
+    assert_eq!(done.result["error"]["message"], why);
+}
+
+#[rstest]
+#[case::fits_the_pipe(1, "exit 0", json!({}), 0)]
+#[case::timed_out(1 << 20, "exec sleep 600", json!({"timeout_ms": 300}), 124)]
+fn unread_stdin_can_be_beside_the_point(
+    #[case] size: usize,
+    #[case] line: &str,
+    #[case] run: Value,
+    #[case] code: i32,
+    #[values(NAMESPACES, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let mut run = run;
+    run["stdin"] = json!({"bytes_b64": STANDARD.encode(vec![b'x'; size])});
+    let done = bed.go(&json!({}), json!({"shell": line}), &run);
+    assert_eq!((done.code, &done.result["error"]), (Some(code), &Value::Null));
 }
 
 #[rstest]

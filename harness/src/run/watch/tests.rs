@@ -5,7 +5,6 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use boxproof_cases::case::DuringEvent;
 use rstest::rstest;
 
 use super::*;
@@ -183,15 +182,16 @@ fn a_boss_that_is_there_changes_nothing() {
     assert_eq!(shell.end().exit, Some(Exit::Code(6)));
 }
 
-fn on_ready(signal: &str, to: StopTarget) -> During {
-    During { when: DuringEvent::Ready, signal: signal.to_owned(), to }
+fn on_ready(signal: &str, to: Target) -> During {
+    let what = Stimulus::Signal(signal.to_owned(), to);
+    During { when: Moment::Ready, after_ms: 0, what }
 }
 
 #[rstest]
-#[case::to_the_backend(StopTarget::Backend, "got", Exit::Code(9))]
-#[case::to_its_group(StopTarget::Group, "got", Exit::Code(9))]
+#[case::to_the_backend(Target::Backend, "got", Exit::Code(9))]
+#[case::to_its_group(Target::Group, "got", Exit::Code(9))]
 fn a_signal_comes_once_the_probe_is_ready(
-    #[case] to: StopTarget,
+    #[case] to: Target,
     #[case] said: &str,
     #[case] exit: Exit,
 ) {
@@ -206,9 +206,9 @@ fn a_signal_comes_once_the_probe_is_ready(
 }
 
 #[rstest]
-#[case::to_the_backend_alone(StopTarget::Backend, false)]
-#[case::to_its_group(StopTarget::Group, true)]
-fn a_group_is_more_than_the_backend(#[case] to: StopTarget, #[case] all: bool) {
+#[case::to_the_backend_alone(Target::Backend, false)]
+#[case::to_its_group(Target::Group, true)]
+fn a_group_is_more_than_the_backend(#[case] to: Target, #[case] all: bool) {
     let line = r#"sleep 600 & printf '\036boxproof n1 {"event":"ready"}\n'; wait"#;
     let mut shell = Shell::new(line, LONG, &[on_ready("KILL", to)]);
     assert_eq!(shell.watch(None), Verge::Done);
@@ -226,7 +226,7 @@ fn a_group_is_more_than_the_backend(#[case] to: StopTarget, #[case] all: bool) {
 #[case::in_plain_words("printf 'ready\\n'")]
 fn no_signal_comes_for_a_word_that_is_not_the_probes(#[case] say: &str) {
     let line = format!("trap 'exit 9' TERM; {say}; exit 2");
-    let mut shell = Shell::new(&line, LONG, &[on_ready("KILL", StopTarget::Backend)]);
+    let mut shell = Shell::new(&line, LONG, &[on_ready("KILL", Target::Backend)]);
     assert_eq!(shell.watch(None), Verge::Done);
     assert_eq!(shell.end().exit, Some(Exit::Code(2)));
 }
@@ -234,7 +234,7 @@ fn no_signal_comes_for_a_word_that_is_not_the_probes(#[case] say: &str) {
 #[test]
 fn a_signal_that_does_not_exist_is_an_error() {
     let child = spawn("exit 0", Stdio::null());
-    let during = [on_ready("NOPE", StopTarget::Backend)];
+    let during = [on_ready("NOPE", Target::Backend)];
     let error = Watched::new(child, Vec::new(), LONG, "n1", &during).unwrap_err();
     assert!(error.to_string().contains("NOPE"), "{error}");
 }
