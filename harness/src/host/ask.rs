@@ -49,6 +49,7 @@ impl Answer {
 }
 
 /// The answer of `argv`, given up after `patience`.
+#[cfg(test)]
 pub(crate) fn ask(argv: &[OsString], patience: Duration) -> io::Result<Answer> {
     start(argv)?.answer(Instant::now() + patience)
 }
