@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use crate::backend::Backend;
 use crate::collect;
 use crate::execution::{Arm, Execution};
-use crate::host::Host;
+use crate::host::{Host, Tools};
 use crate::judge::{Judgement, Reason, judge};
 use crate::known::{Date, Os, Setting};
 use crate::plan::{Plan, PlanOptions, Planned, plan};
@@ -67,19 +67,30 @@ pub struct Finished {
 /// The judgements of a run: (case, backend) → what was seen and concluded.
 type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 
-/// Plans, executes, judges and collects. `progress` hears how many of how many arms are done.
-/// Call before any thread exists: workers are forked.
+/// Starts the tools that the selected cases ask for.
+pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
+    let selected = suite.cases.iter().filter(|case| selection.selects(case));
+    Tools::among(&selected.flat_map(|case| case.host.iter().copied()).collect())
+}
+
+/// Plans, executes, judges and collects. `tools` are those of [`tools_for`], started as early as
+/// possible; `progress` hears how many of how many arms are done. Call before any thread exists:
+/// workers are forked.
 ///
 /// # Errors
 /// When scratch folder, probe or workers cannot be made, or what a run leaves cannot be seen.
-pub fn conduct(request: &Request, progress: impl FnMut(usize, usize)) -> io::Result<Conclusion> {
+pub fn conduct(
+    request: &Request,
+    tools: Tools,
+    progress: impl FnMut(usize, usize),
+) -> io::Result<Conclusion> {
     sweep::check_sight()?;
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
     let scratch = Scratch::make(&base).map_err(|error| {
         io::Error::new(error.kind(), format!("scratch folder {}: {error}", base.display()))
     })?;
-    let host = Host::detect(&scratch.path);
+    let host = Host::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
     let judged = match execute(request, &plan, &scratch, progress)? {

@@ -66,7 +66,12 @@ pub struct CaseFile {
     #[serde(default, skip_serializing_if = "Launcher::is_plain")]
     pub launcher: Launcher,
     /// What the command reads from descriptor 0; by default nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "super::stdin::written"
+    )]
+    #[schemars(with = "Option<super::stdin::StdinText>")]
     pub stdin: Option<String>,
     /// The policy under test.
     #[serde(default)]

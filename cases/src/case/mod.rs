@@ -11,6 +11,7 @@ mod oracle;
 mod policy;
 mod result;
 mod rows;
+mod stdin;
 mod wait;
 
 use std::collections::BTreeMap;

@@ -49,7 +49,12 @@ pub struct Row {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launcher: Option<Launcher>,
     /// Replaces stdin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "super::stdin::written"
+    )]
+    #[schemars(with = "Option<super::stdin::StdinText>")]
     pub stdin: Option<String>,
     /// Replaces policy keys, key by key.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use boxproof_cases::protocol;
 
 use super::moments::Files;
 use super::watched::{ALONE, Terms, Watched};
-use super::{Runner, Stop, launcher, steps};
+use super::{Runner, Stop, launcher};
 use crate::backend::{Kind, Spawn};
 use crate::execution::{ArmKind, Exit};
 use crate::sys;
@@ -24,7 +24,6 @@ impl Runner<'_> {
         spawn: &Spawn,
         workspace: &Workspace,
     ) -> Result<Result<Watched, Exit>, Stop> {
-        steps::prepare(spawn, self.patience())?;
         let argv = match self.case.launcher.apart {
             true => launcher::wrap(self.scene.probe, &spawn.argv),
             false => spawn.argv.clone(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{BOXPROOF, Place, Ran};
+use super::{BOXPROOF, Place, Ran, as_we_are};
 
 /// Where the backends and the cases that kill them are.
 const FAKES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes");
@@ -26,6 +26,7 @@ pub(crate) fn run(place: &Place, spec: &str, corpus: &str, filters: &[&str]) -> 
     let (scratch, record) = (place.arg("scratch"), place.arg("record.ndjson"));
     let mut args = vec!["run", "--backend", spec, "--cases", corpus, "--scratch", &scratch];
     args.extend(["--report", &record]);
+    args.extend(as_we_are());
     args.extend(filters);
     let ran = place.run(&args);
     let rows = place.record("record.ndjson");
