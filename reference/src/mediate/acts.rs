@@ -93,9 +93,9 @@ impl Desk {
     }
 
     fn rename(&self, caller: Caller<'_>, from: Named, to: Named, flags: u32) -> nix::Result<()> {
+        let flags = move_flags(flags)?;
         let old = self.spot(caller, from)?;
         let new = self.spot(caller, to)?;
-        let flags = RenameFlags::from_bits_retain(flags);
         let _alone = self.alone();
         if !old.stands && !new.stands {
             self.vet_move(&old, &new, flags)?;
@@ -188,6 +188,14 @@ impl Desk {
         fchdir(base.as_fd())?;
         notify::bind(socket, address)
     }
+}
+
+/// The flags of a move; EINVAL for unknown ones and such as exclude each other.
+fn move_flags(bits: u32) -> nix::Result<RenameFlags> {
+    let flags = RenameFlags::from_bits(bits).ok_or(Errno::EINVAL)?;
+    let alone = RenameFlags::RENAME_NOREPLACE | RenameFlags::RENAME_WHITEOUT;
+    let clash = flags.contains(RenameFlags::RENAME_EXCHANGE) && flags.intersects(alone);
+    if clash { Err(Errno::EINVAL) } else { Ok(flags) }
 }
 
 enum Source {

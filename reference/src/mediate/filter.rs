@@ -61,7 +61,7 @@ pub(super) fn program() -> Vec<Step> {
     // A domain that the command puts itself under would not hold for us: it must not think it has one.
     steps.extend(ends(&[libc::SYS_landlock_create_ruleset], refuse(libc::EOPNOTSUPP)));
     for (number, flags) in OPENING {
-        steps.extend(if_any_bit(*number, *flags, libc::O_CREAT as u32, ASK));
+        steps.extend(creation(*number, *flags));
     }
     for number in [libc::SYS_unshare, libc::SYS_clone] {
         steps.extend(if_any_bit(number, 0, NAMESPACES, refuse(libc::EPERM)));
@@ -69,6 +69,18 @@ pub(super) fn program() -> Vec<Step> {
     steps.extend(subvolumes());
     steps.push(end(PASS));
     steps
+}
+
+/// Has `number` asked for if its flags may make something: O_CREAT does, but not with O_PATH.
+fn creation(number: c_long, flags: u8) -> [Step; 6] {
+    [
+        unless(libc::BPF_JEQ, number as u32, 5),
+        load(argument(flags)),
+        unless(libc::BPF_JSET, libc::O_CREAT as u32, 2),
+        if_not(libc::BPF_JSET, libc::O_PATH as u32, 1),
+        end(ASK),
+        end(PASS),
+    ]
 }
 
 /// Ends `number` with `with` if the argument has one of `bits`, else passes it.
@@ -102,6 +114,12 @@ fn load(place: u32) -> Step {
 /// Goes on if the comparison with `value` holds, else skips `count` steps.
 fn unless(comparison: c_uint, value: u32, count: u8) -> Step {
     step(libc::BPF_JMP | comparison | libc::BPF_K, value, count)
+}
+
+/// Goes on if the comparison with `value` fails, else skips `count` steps.
+fn if_not(comparison: c_uint, value: u32, count: u8) -> Step {
+    let code = (libc::BPF_JMP | comparison | libc::BPF_K) as u16;
+    Step { code, jt: count, jf: 0, k: value }
 }
 
 fn end(with: u32) -> Step {

@@ -1,7 +1,7 @@
 //! Opening with O_CREAT: what exists is opened as the pinned object it is, what is missing is made
 //! under one plain name that must not exist.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use nix::errno::Errno;
@@ -57,19 +57,19 @@ impl Desk {
         at: Named,
         opening: Opening,
     ) -> nix::Result<Answer> {
-        let (base, path) = self.path(caller, at)?;
-        let mut walk = Walk::new(caller);
-        if opening.has(OFlag::O_PATH) {
-            return self.pin(&mut walk, base.as_fd(), &path, opening);
-        }
+        // As the kernel, which has nothing to make a folder with here. O_TMPFILE holds this flag.
         if opening.has(OFlag::O_DIRECTORY) {
             return Err(Errno::EINVAL);
         }
+        let (base, path) = self.path(caller, at)?;
+        let mut walk = Walk::new(caller);
         let (mut base, mut path) = (base, path);
         for _ in 0..ATTEMPTS {
             let spot = walk.spot(base.as_fd(), &path)?;
-            if spot.stands || spot.slash {
-                return Err(Errno::EISDIR);
+            match (spot.stands, spot.slash) {
+                (true, _) if opening.has(OFlag::O_EXCL) => return Err(Errno::EEXIST),
+                (false, false) => {}
+                _ => return Err(Errno::EISDIR),
             }
             let found = match self.find(caller, &spot, opening) {
                 Err(Errno::EAGAIN) => continue,
@@ -98,29 +98,6 @@ impl Desk {
             }
         }
         Err(Errno::ELOOP)
-    }
-
-    /// With O_PATH nothing is made, whatever O_CREAT says.
-    fn pin(
-        &self,
-        walk: &mut Walk<'_>,
-        base: BorrowedFd<'_>,
-        path: &[u8],
-        opening: Opening,
-    ) -> nix::Result<Answer> {
-        let object = match opening.has(OFlag::O_NOFOLLOW) {
-            false => walk.object(base, path)?,
-            true => {
-                let spot = walk.spot(base, path)?;
-                let flags = OFlag::O_PATH | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
-                openat(&spot.folder, spot.name.as_c_str(), flags, Mode::empty())?
-            }
-        };
-        let folder = kind(&fstat(&object)?) == SFlag::S_IFDIR;
-        if opening.has(OFlag::O_DIRECTORY) && !folder {
-            return Err(Errno::ENOTDIR);
-        }
-        Ok(opening.descriptor(object))
     }
 
     /// What is at `spot`, or what was made there; EAGAIN if that changed meanwhile.
