@@ -54,7 +54,7 @@ impl Desk {
         let target = caller.string(target)?;
         let spot = self.spot(caller, at)?;
         let _still = self.shared();
-        self.vet(&spot, Coming::Moved)?;
+        self.vet(&spot, Coming::Pointing)?;
         symlinkat(target.as_c_str(), &spot.folder, spot.name.as_c_str())
     }
 
@@ -65,7 +65,7 @@ impl Desk {
         let source = self.source(caller, from, flags)?;
         let spot = self.spot(caller, to)?;
         let _still = self.shared();
-        self.vet(&spot, Coming::Moved)?;
+        self.vet(&spot, Coming::Linked)?;
         let name = spot.name.as_c_str();
         match &source {
             Source::Named(old) => {

@@ -31,8 +31,10 @@ pub(super) enum Answer {
 pub(super) enum Coming {
     /// Something new and empty.
     Fresh,
-    /// Something that was there before, or leads elsewhere.
-    Moved,
+    /// Another name of something that was there before.
+    Linked,
+    /// A link, which leads elsewhere.
+    Pointing,
 }
 
 /// The rules, and what it takes to hold places against them.
@@ -90,8 +92,8 @@ impl Desk {
     pub(super) fn vet(&self, spot: &Spot, coming: Coming) -> nix::Result<()> {
         let errno = match (self.judge(spot)?, coming) {
             (Judgement::Free, _) | (Judgement::Above, Coming::Fresh) => return Ok(()),
-            (Judgement::Above, Coming::Moved) => Errno::EXDEV,
-            (Judgement::Forbidden, _) => Errno::EACCES,
+            (Judgement::Above, Coming::Linked) => Errno::EXDEV,
+            (Judgement::Above, Coming::Pointing) | (Judgement::Forbidden, _) => Errno::EACCES,
         };
         match look(spot) {
             Ok(_) => Err(Errno::EEXIST),

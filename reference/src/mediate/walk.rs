@@ -100,10 +100,9 @@ impl<'a> Walk<'a> {
             path => find(base, &text(path)?, OFlag::O_DIRECTORY),
         };
         let folder = match straight {
-            // A link that the kernel must not follow for us, or a loop.
-            Err(Errno::ELOOP) => self.by_hand(base, path)?,
-            Ok(folder) if is_proc(folder.as_fd())? => self.by_hand(base, path)?,
-            other => other?,
+            Ok(folder) if !is_proc(folder.as_fd())? => return Ok(folder),
+            // Through `/proc` nothing the kernel tells us is about the caller, errors included.
+            _ => self.by_hand(base, path)?,
         };
         if is_proc(folder.as_fd())? {
             self.own(folder.as_fd())?;
@@ -228,9 +227,8 @@ fn find(base: BorrowedFd<'_>, path: &CStr, flags: OFlag) -> nix::Result<OwnedFd>
 /// What `name` leads to, if the kernel can tell without passing through `/proc`.
 fn outside_proc(at: BorrowedFd<'_>, name: &CStr) -> nix::Result<Option<OwnedFd>> {
     match find(at, name, OFlag::empty()) {
-        Err(Errno::ELOOP) => Ok(None),
-        Err(errno) => Err(errno),
-        Ok(found) => Ok((!is_proc(found.as_fd())?).then_some(found)),
+        Ok(found) if !is_proc(found.as_fd())? => Ok(Some(found)),
+        _ => Ok(None),
     }
 }
 
