@@ -35,9 +35,12 @@ fn become_command(
 ) -> Result<std::convert::Infallible, (Failed, Errno)> {
     let launch = inner.launch;
     take_over(&inner.streams).map_err(|errno| (Failed::Confine, errno))?;
-    if let Some(lockdown) = &inner.lockdown {
-        confine(lockdown).map_err(|errno| (Failed::Confine, errno))?;
+    match &inner.lockdown {
+        Some(lockdown) => confine(lockdown),
+        // Without a namespace nothing else would end it with the inner stage.
+        None => sys::die_with_parent(),
     }
+    .map_err(|errno| (Failed::Confine, errno))?;
     if let Some(mediation) = mediation {
         mediation.hold().map_err(|errno| (Failed::Mediate, errno))?;
     }

@@ -19,7 +19,7 @@ use super::filter;
 use super::mounts::{Mounts, bytes};
 use super::open::Opening;
 use super::rules::{Place, Rule, Rules};
-use crate::control;
+use crate::control::{self, Heard};
 use crate::plan::Absent;
 use crate::sys::notify::{self, Notice, Step};
 
@@ -67,9 +67,10 @@ impl Mediation {
     pub(crate) fn serve(self) -> io::Result<()> {
         let Self { rules, mounts, root, sender, receiver, .. } = self;
         drop(sender);
-        let report = control::next_report(&receiver)?;
-        let listener = report.and_then(|(_, listener)| listener);
-        let listener = listener.ok_or_else(|| io::Error::other("the listener did not come"))?;
+        // It was sent before the command was executed, which we waited for.
+        let Heard::Report(_, Some(listener)) = control::next_report(&receiver)? else {
+            return Err(io::Error::other("the listener did not come"));
+        };
         let desk = Arc::new(Desk { listener, rules, mounts, root, gate: RwLock::new(()) });
         for number in 0..WORKERS {
             let desk = Arc::clone(&desk);

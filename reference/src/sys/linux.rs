@@ -165,15 +165,6 @@ pub(crate) fn ignores_case(folder: &std::path::Path) -> bool {
     got == 0 && flags & FOLDS != 0 || kind.is_ok_and(|kind| ALWAYS.contains(&kind))
 }
 
-/// Gives `signal` its default action in this process.
-pub(crate) fn default_action(signal: nix::sys::signal::Signal) -> io::Result<()> {
-    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, sigaction};
-    let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    // SAFETY: the default action runs no code of ours.
-    unsafe { sigaction(signal, &action) }?;
-    Ok(())
-}
-
 /// `_LINUX_CAPABILITY_VERSION_3`: two words a set.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 

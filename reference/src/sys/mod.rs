@@ -6,6 +6,10 @@ pub(crate) mod mounts;
 pub(crate) mod notify;
 #[cfg(test)]
 pub(crate) mod raw;
+mod reap;
+pub(crate) mod signals;
 
 pub(crate) use enter::*;
 pub(crate) use linux::*;
+pub(crate) use reap::*;
+pub(crate) use signals::default_action;

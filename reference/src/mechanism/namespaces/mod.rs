@@ -41,9 +41,9 @@ pub(crate) fn start<'a>(view: &'a View, inner: Inner<'a>) -> Result<Running, Ref
     let inner = inner.mediating(&view.mediate);
     let entry = Entry { layout, ids, private_network: !view.host_network, inner };
     let forked = sys::fork_into(flags, || enter::run(entry));
-    let (pid, process) =
+    let (_, process) =
         forked.map_err(|errno| refusal(Place { work: None, call: Call::Clone }, errno, view))?;
-    Ok(Running { pid, process, said: None, namespaced: true })
+    Ok(Running { process, said: None, namespaced: true })
 }
 
 /// What a failure at the place `code` means.
