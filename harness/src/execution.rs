@@ -85,6 +85,8 @@ pub struct RunReport {
     pub stderr: Stream,
     /// What the probe reported.
     pub observation: Observation,
+    /// Whether the backend hides what is not granted, so that finding nothing is a refusal.
+    pub hidden: bool,
     /// Whether the act said, under our nonce, that it was under way.
     pub ready: bool,
     /// The native result, where the backend is native.

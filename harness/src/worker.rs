@@ -122,6 +122,7 @@ mod tests {
             stdout,
             stderr,
             observation,
+            hidden: false,
             ready: true,
             result: None,
             result_fault,

@@ -166,7 +166,7 @@ pub(super) fn executed(case: &Case, run: &RunReport) -> Result<(), Finding> {
 }
 
 /// Whether an act without an observation says in words that it failed for one of `errnos`.
-pub(super) fn told(case: &Case, errnos: &[String], run: &RunReport) -> Result<(), Finding> {
+pub(super) fn told(case: &Case, errnos: &[&str], run: &RunReport) -> Result<(), Finding> {
     if run.exit == Exit::Code(0) {
         return Err(Finding::contract(
             Reason::NotRefused,
@@ -174,7 +174,11 @@ pub(super) fn told(case: &Case, errnos: &[String], run: &RunReport) -> Result<()
         ));
     }
     executed(case, run)?;
-    let mut messages = errnos.iter().filter_map(|name| message(name));
+    let by_library = errnos.iter().filter_map(|name| message(name));
+    // dash has words of its own for this one.
+    let nothing = errnos.contains(&"ENOENT");
+    let by_shell = ["No such file", "Directory nonexistent"].map(str::to_owned);
+    let mut messages = by_library.chain(by_shell.into_iter().filter(|_| nothing));
     if messages.any(|text| run.stderr.text.contains(&text)) {
         return Ok(());
     }

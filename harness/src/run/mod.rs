@@ -6,6 +6,7 @@ mod command;
 mod launcher;
 mod moments;
 mod oracle;
+mod place;
 mod private_ns;
 mod spawn;
 mod steps;
@@ -28,6 +29,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 pub use command::commandline;
 pub use launcher::{VERB as LAUNCHER_VERB, serve as serve_launcher};
+use place::Placed;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
 pub use watch::SETTLED;
 use watch::{Around, Verge, watch};
@@ -51,6 +53,9 @@ pub struct Scene<'a> {
     /// Who asked for the arm; when it hangs up, the arm is abandoned.
     pub boss: Option<BorrowedFd<'a>>,
 }
+
+/// Why a case about survivors is not asked of a backend whose processes cannot be seen.
+const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
 
 /// Why an arm has no report.
 enum Stop {
@@ -84,6 +89,9 @@ fn attempt(
     mounts: &str,
 ) -> Result<Report, Stop> {
     let residue = residue(backend)?;
+    if case.asks_for_survivors() && kind != ArmKind::Control && !backend.is_in_proc() {
+        return Err(Stop::Inexpressible(UNSEEN.to_owned()));
+    }
     let root = scene.folder.join("arm");
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     let before = oracle::Before::look(case, &workspace, mounts)?;
@@ -184,7 +192,8 @@ impl Runner<'_> {
         for _ in 0..count {
             launches.push(self.launch(&request, workspace)?);
         }
-        let runs = self.run_all(&launches, line.records, workspace);
+        let mut placed = Vec::new();
+        let runs = self.run_all(&launches, line.records, workspace, &mut placed);
         // Whatever happened, and even if that went wrong, too.
         let torn_down = steps::tear_down(&launches, self.patience());
         let runs = runs?;
@@ -203,10 +212,12 @@ impl Runner<'_> {
         launches: &[Launch],
         records: bool,
         workspace: &mut Workspace,
+        placed: &mut Vec<Placed>,
     ) -> Result<Vec<Streams>, Stop> {
         let mut children = Vec::new();
         for launch in launches {
             if let Launch::Spawn(spawn) = launch {
+                placed.push(steps::prepare(spawn, self.patience())?);
                 children.push(self.spawn(spawn, workspace)?);
             }
         }
@@ -303,6 +314,7 @@ impl Runner<'_> {
             state: &state,
             home: &home,
             uid: nix::unistd::geteuid().as_raw(),
+            probe: self.scene.probe,
             base_env: &env,
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),
@@ -395,6 +407,7 @@ impl RunReport {
             stdout: Default::default(),
             stderr: Default::default(),
             observation: Observation::Missing,
+            hidden: false,
             ready: false,
             result: None,
             result_fault: None,

@@ -5,21 +5,18 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::time::Duration;
 
+use super::place::Placed;
 use crate::backend::{Launch, Spawn};
 use crate::workspace::finish;
 
-/// Writes the files of `spawn` and runs its set-up commands.
+/// Places the files of `spawn`, for as long as what is returned lives, and runs its set-up commands.
 ///
 /// # Errors
 /// What failed; a command that takes longer than `patience` has been ended with its group.
-pub(super) fn prepare(spawn: &Spawn, patience: Duration) -> Result<(), String> {
-    for (path, content) in &spawn.files {
-        let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        parent
-            .and_then(|()| std::fs::write(path, content))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
-    }
-    spawn.set_up.iter().try_for_each(|argv| step("set-up", argv, spawn, patience))
+pub(super) fn prepare(spawn: &Spawn, patience: Duration) -> Result<Placed, String> {
+    let placed = Placed::place(&spawn.files)?;
+    spawn.set_up.iter().try_for_each(|argv| step("set-up", argv, spawn, patience))?;
+    Ok(placed)
 }
 
 /// Runs the tear-down commands of every launch, all of them, whatever fails.

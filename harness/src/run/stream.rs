@@ -74,14 +74,20 @@ pub(super) fn read_streams(
     };
     // Who ran our act to its record was not refused or broken before it, whatever it prints.
     let ran = matches!(observation, Observation::Seen(_));
-    let plain_out = Noise::strip(&spawn.noise.stdout, &without_records(&out));
-    let plain_err = Noise::strip(&spawn.noise.stderr, &without_records(&err));
-    let special = code.filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &plain_err));
+    let (own_out, own_err) = (without_records(&out), without_records(&err));
+    let quiet_err = Noise::strip(&spawn.noise.stderr, &own_err);
+    let special = code.filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &quiet_err));
+    // Where the streams are the question, what a backend adds to them is the answer.
+    let (plain_out, plain_err) = match is_about_streams(case) {
+        true => (own_out, own_err),
+        false => (Noise::strip(&spawn.noise.stdout, &own_out), quiet_err),
+    };
     let report = RunReport {
         exit,
         stdout: stream(&plain_out, workspace, &case.expect.stdout),
         stderr: stream(&plain_err, workspace, &case.expect.stderr),
         observation,
+        hidden: spawn.hides,
         ready: [&out, &err]
             .iter()
             .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),
@@ -93,6 +99,10 @@ pub(super) fn read_streams(
         watched_ms,
     };
     Streams { report, out, err }
+}
+
+fn is_about_streams(case: &Case) -> bool {
+    case.needs.iter().any(|needed| needed.name() == "exec.streams")
 }
 
 fn stream(bytes: &[u8], workspace: &Workspace, asked: &Option<StreamExpect>) -> Stream {

@@ -1,8 +1,10 @@
 //! The sweep after each arm: processes, mounts and files that should not be there any more.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -237,6 +239,42 @@ pub(crate) fn mounts() -> String {
     std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
 }
 
+/// Detaches every mount below `folder`, the last made first, so that what is removed there is not
+/// what is mounted there.
+pub(crate) fn detach_below(folder: &Path) {
+    for point in points_below(folder, &mounts()).iter().rev() {
+        // Where it cannot be done, removing stops at the mount point.
+        let _ = sys::detach(point);
+    }
+}
+
+/// The mount points of a mount table that lie below `folder`.
+fn points_below(folder: &Path, table: &str) -> Vec<PathBuf> {
+    let points = table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescaped);
+    points.map(PathBuf::from).filter(|point| point != folder && point.starts_with(folder)).collect()
+}
+
+/// A path as mount tables write it, where a blank is `\040`.
+fn unescaped(point: &str) -> OsString {
+    let mut bytes = Vec::with_capacity(point.len());
+    let mut rest = point.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = (*first == b'\\').then(|| after.get(..3)).flatten();
+        let code = code.and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
 /// Shared folders in which a run could leave something.
 const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
@@ -304,6 +342,15 @@ mod tests {
         sleeper.0.wait().unwrap();
         assert!(is_dying(pid), "it is gone");
         assert!(!is_dying(getpid()));
+    }
+
+    #[test]
+    fn mounts_below_a_folder_are_found_blanks_and_all() {
+        let line = |point: &str| format!("1 2 0:3 / {point} rw - tmpfs x rw\n");
+        let table: String =
+            ["/", "/a", "/a/b", "/ab", "/a/two\\040words", "/a/b\\134\\9"].map(line).concat();
+        let found = points_below("/a".as_ref(), &table);
+        assert_eq!(found, ["/a/b", "/a/two words", "/a/b\\\\9"].map(PathBuf::from));
     }
 
     #[test]

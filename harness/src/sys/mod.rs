@@ -12,4 +12,6 @@ pub(crate) use process::{
 };
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;
-pub(crate) use system::{children_of, exit_watch, own_tmpfs, private_mounts, subreaper};
+pub(crate) use system::{
+    become_user, children_of, detach, exit_watch, own_tmpfs, private_mounts, subreaper,
+};

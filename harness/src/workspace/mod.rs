@@ -185,6 +185,7 @@ impl Workspace {
 impl Drop for Workspace {
     fn drop(&mut self) {
         self.victim.take();
+        crate::sweep::detach_below(&self.root);
         if std::fs::remove_dir_all(&self.root).is_err() {
             unlock_below(&self.root);
             // What still stands goes with the scratch folder.

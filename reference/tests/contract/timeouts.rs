@@ -122,7 +122,7 @@ fn a_stopped_command_heeds_the_signal_all_the_same() {
 }
 
 #[test]
-fn its_time_begins_with_the_command() {
+fn a_command_is_not_ended_early() {
     let bed = Bed::new(UNCONFINED);
     let line = "trap ': > trapped; exit' TERM; : > ready; while :; do sleep 0.01; done";
     let request = ProcessRequest { current_dir: Some(bed.ws("")), ..timed(line, 700) };

@@ -42,6 +42,9 @@ fn passes() -> Vec<Row> {
         pass("a denial by its signal", DENIED, |e| { saw(e, killed("SIGSYS")); first(e).exit = Exit::Code(159) }),
         pass("a denial in the tool's words", TOLD, |_| {}),
         pass("a denial by an exit the case names", &expecting(TOLD, "exit: 126"), |e| first(e).exit = Exit::Code(126)),
+        pass("nothing there, as the backend hides what is not granted", DENIED, |e| { saw(e, refusal("ENOENT")); first(e).hidden = true }),
+        pass("nothing there for a tool", TOLD, |e| { first(e).stderr = text("sh: 1: cannot create f: Directory nonexistent"); first(e).hidden = true }),
+        pass("nothing there where containment is enough", CONTAINED, |e| { saw(e, refusal("ENOENT")); first(e).hidden = true }),
         pass("an effect that stays inside", CONTAINED, |_| {}),
         pass("a refusal where containment is enough", CONTAINED, |e| { saw(e, refusal("EACCES")); first(e).exit = Exit::Code(1) }),
         pass("a tool that ends like its control", TOOL_CONTAINED, |_| {}),
@@ -69,6 +72,7 @@ fn passes() -> Vec<Row> {
 fn failures() -> Vec<Row> {
     use Verdict::{Contract, Leak, OverBlock, UnderBlock};
     vec![
+        row("hidden, and done all the same", DENIED, |e| { saw(e, refusal("ENOENT")); first(e).hidden = true; flip(confined(e)) }, UnderBlock, Reason::Oracle),
         row("it came too late", &expecting(TOOL, "times: [{within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
         row("the effect happened", DENIED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
         row("the effect happened although the probe denies it", CONTAINED, |e| { flip(confined(e)); saw(e, refusal("EROFS")) }, UnderBlock, Reason::Oracle),
@@ -144,6 +148,9 @@ fn unlearnt() -> Vec<Row> {
         row("time is up, and a process is left by that", DENIED, |e| { confined(e).leaks.push("process 7".into()); confined(e).appeared.push("$WS/g".into()); first(e).exit = Exit::TimedOut }, Inconclusive, Reason::TimedOut),
         row("another errno", DENIED, |e| saw(e, refusal("EACCES")), Inconclusive, Reason::WrongErrno),
         row("nothing there", CONTAINED, |e| saw(e, refusal("ENOENT")), Inconclusive, Reason::WrongErrno),
+        row("nothing there for a tool, where nothing is hidden", TOLD, |e| first(e).stderr = text("sh: 1: cannot create f: Directory nonexistent"), Inconclusive, Reason::NoReason),
+        row("hidden, and nobody showed that it is there", &with(DENIED, "control: {none: there is none}"), |e| { e.control = None; saw(e, refusal("ENOENT")); first(e).hidden = true }, Inconclusive, Reason::WrongErrno),
+        row("hidden, and another errno", DENIED, |e| { saw(e, refusal("EACCES")); first(e).hidden = true }, Inconclusive, Reason::WrongErrno),
         row("another signal", DENIED, |e| saw(e, killed("SIGKILL")), Inconclusive, Reason::WrongSignal),
         row("no record", DENIED, |e| first(e).observation = Observation::Missing, Inconclusive, Reason::NoRecord),
         row("a denied act is cut short", DENIED, |e| { first(e).ready = true; first(e).observation = Observation::Missing }, Inconclusive, Reason::NoRecord),
