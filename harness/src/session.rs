@@ -13,7 +13,7 @@ use crate::backend::Backend;
 use crate::collect;
 use crate::execution::{Arm, Execution};
 use crate::host::{Host, Tools};
-use crate::judge::{Judgement, judge};
+use crate::judge::{Judgement, Reason, judge};
 use crate::known::{Date, Os, Setting};
 use crate::plan::{Plan, PlanOptions, Planned, plan};
 use crate::pool::{self, Ended};
@@ -111,7 +111,7 @@ pub fn conduct(
     Ok(Conclusion::Finished(Box::new(Finished { header, rows, stale })))
 }
 
-/// Executes and judges every planned pair; what stays inconclusive gets one more try, alone.
+/// Executes and judges every planned pair; what is worth it gets one more try, alone.
 fn execute(
     request: &Request,
     plan: &Plan,
@@ -147,14 +147,16 @@ fn execute(
         if again.is_empty() {
             break;
         }
-        order = Order::new(order.cases, order.backends, &again);
+        order = Order::new(order.cases, order.backends, &again).alone();
     }
     Ok(Ok(judged))
 }
 
-/// Only what taught nothing is tried again, and never at the price of a second time-out.
+/// Only what taught nothing is tried again, and never at the price of a second time-out; and what
+/// was untimely, because a busy host is late, too.
 fn worth_another(judgement: &Judgement) -> bool {
-    judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
+    judgement.reason == Reason::Timing.word()
+        || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
 
 /// Twice the cores: sandboxes wait in the kernel for namespaces and mounts.
@@ -176,7 +178,7 @@ fn find_survivors(run_id: &str, judged: &mut Judged) {
         let owner = judged.values_mut().find(|(execution, _)| {
             let confined = [&execution.confined, &execution.twin];
             confined.into_iter().flatten().any(|arm| match arm {
-                Arm::Done(report) => line.contains(&report.nonce),
+                Arm::Done(report) => sweep::carries(pid, &report.nonce),
                 _ => false,
             })
         });

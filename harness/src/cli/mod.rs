@@ -2,12 +2,16 @@
 
 mod audit;
 mod backend;
+mod compare;
+mod diff;
 mod doctor;
 mod lint;
 mod list;
+mod records;
 mod report;
 mod run;
 mod show;
+mod user;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +20,7 @@ use boxproof_cases::Suite;
 use boxproof_reports::ExitCode;
 use boxproof_reports::terminal::{Style, TerminalOptions};
 use clap::{Parser, Subcommand};
+use nix::unistd::{AccessFlags, access};
 
 use crate::backend::{Backend, resolve};
 use crate::collect::shell_word;
@@ -51,6 +56,10 @@ enum Verb {
     Show(show::Args),
     /// Render run records: terminal, Markdown, HTML.
     Report(report::Args),
+    /// Set run records against the table of outcomes that was made by hand.
+    Compare(compare::Args),
+    /// Compare two runs: what opened, what closed, what was fixed, what else changed.
+    Diff(diff::Args),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
     Lint(lint::Args),
     /// Show that every case can fail: each denial on a backend that allows all, each allowance on
@@ -103,6 +112,8 @@ pub fn main() -> i32 {
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Compare(args) => compare::run(&args),
+        Verb::Diff(args) => diff::run(&args),
         Verb::Lint(args) => lint::run(&args),
         Verb::Audit(args) => audit::run(args),
         Verb::Doctor(args) => doctor::run(&args),
@@ -114,9 +125,12 @@ pub fn main() -> i32 {
     })
 }
 
-/// The running program itself: the default backend is its own `reference`.
+/// The running program itself: the default backend is its own `reference`. Where its name is out
+/// of reach for the user we are, the kernel's name for it.
 fn me() -> Result<PathBuf, Failure> {
-    Ok(std::env::current_exe()?)
+    let named = std::env::current_exe()?;
+    let reachable = access(&named, AccessFlags::X_OK).is_ok();
+    Ok(if reachable { named } else { PathBuf::from("/proc/self/exe") })
 }
 
 impl Cases {

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -48,23 +49,39 @@ impl Answer {
 }
 
 /// The answer of `argv`, given up after `patience`.
+#[cfg(test)]
 pub(crate) fn ask(argv: &[OsString], patience: Duration) -> io::Result<Answer> {
     start(argv)?.answer(Instant::now() + patience)
+}
+
+/// The same, with `home` for the program to leave things in.
+pub(crate) fn ask_at(home: &Path, argv: &[OsString], patience: Duration) -> io::Result<Answer> {
+    let mut command = Command::new(argv.first().ok_or_else(|| io::Error::other("no program"))?);
+    for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] {
+        command.env_remove(name);
+    }
+    command.env("HOME", home).args(&argv[1..]);
+    run(command)?.answer(Instant::now() + patience)
 }
 
 /// Starts `argv` in a process group of its own.
 pub(crate) fn start(argv: &[OsString]) -> io::Result<Asked> {
     let (program, arguments) = argv.split_first().ok_or_else(|| io::Error::other("no program"))?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    run(command)
+}
+
+fn run(mut command: Command) -> io::Result<Asked> {
     let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
-    let child = Command::new(program)
-        .args(arguments)
+    let child = command
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(stdout.try_clone()?)
         .stderr(stderr.try_clone()?)
         .process_group(0)
         .spawn()?;
-    let name = program.to_string_lossy().into_owned();
+    let name = command.get_program().to_string_lossy().into_owned();
     Ok(Asked { name, running: Running(child), stdout, stderr })
 }
 

@@ -4,6 +4,8 @@
 // Every test file is a program of its own and uses a part of this.
 #![allow(dead_code, reason = "no test file uses everything")]
 
+pub(crate) mod fakes;
+
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
@@ -59,6 +61,11 @@ install: {apt: jail-tools}
 argv: '{{ command }}'
 claims: all
 ";
+
+/// Arguments that keep root from becoming an ordinary user, which could not write in a [`Place`].
+pub(crate) fn as_we_are() -> &'static [&'static str] {
+    if nix::unistd::geteuid().is_root() { &["--user", "root"] } else { &[] }
+}
 
 /// A folder of one test's own: never where sandboxes put something.
 pub(crate) struct Place {
@@ -158,6 +165,9 @@ impl Place {
         all.extend(["--cases", &cases]);
         if ["run", "audit"].contains(&verb) {
             all.extend(["--scratch", &scratch]);
+        }
+        if verb == "run" {
+            all.extend(as_we_are());
         }
         self.run(&all)
     }
