@@ -2,6 +2,7 @@
 
 mod audit;
 mod backend;
+mod check;
 mod doctor;
 mod lint;
 mod list;
