@@ -21,6 +21,7 @@ pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> H
     let selection = Selection {
         filters: request.selection.filters(),
         all: request.all,
+        slow: request.selection.includes_slow(),
         strict: request.strict,
         ..Selection::of(ids)
     };
@@ -140,6 +141,7 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         twin: TwinState::NotNeeded,
         duration_ms: 0.0,
         purpose: case.purpose.clone(),
+        asked: Some(crate::asked::of(case)),
         arms: Vec::new(),
         reproduce: None,
     }
@@ -308,10 +310,14 @@ mod tests {
             stdout: Stream { text: "said".to_owned(), bytes: 9, ..Stream::default() },
             stderr: Stream { text: "said".to_owned(), bytes: 4, ..Stream::default() },
             observation: Observation::NotExpected,
+            hidden: false,
             ready: false,
             result: None,
             result_fault: None,
             special: None,
+            shown: None,
+            moments: Vec::new(),
+            watched_ms: 1.0,
         }
     }
 
@@ -341,6 +347,7 @@ mod tests {
         let row = row(Planned::Skip { verdict, reason: "fs.write".to_owned() }, None);
         assert_eq!((row.verdict, row.reason.as_str(), row.arms.len()), (verdict, "fs.write", 0));
         assert_eq!((row.outcome, row.reproduce), (Outcome::Expected, None));
+        assert_eq!(row.asked.unwrap().act, "sh: true");
     }
 
     #[rstest]

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
-    Backend, BackendError, Kind, Launch, LaunchContext, NoiseLine, Spawn, resolve,
+    Backend, BackendError, Kind, Launch, LaunchContext, Sound, Spawn, resolve,
 };
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::{ClaimLevel, Command, Policy, Run, RunRequest};
@@ -75,6 +75,7 @@ fn launch(backend: &Backend) -> Launch {
         state: Path::new("/s"),
         home: Path::new("/h"),
         uid: 7,
+        probe: Path::new("/p/probe"),
         base_env: &base_env,
         request_file: Path::new("/s/request"),
         result_file: Path::new("/s/result"),
@@ -118,7 +119,7 @@ fn a_manifest_says_how_it_is_started() {
     assert_eq!(spawn.tear_down, [["rmdir", "/s/tmp"]]);
     assert!(spawn.exits.classify(3, b"").is_some());
     assert_eq!((spawn.stop.signal.as_str(), spawn.stop.grace_ms), ("INT", 100));
-    assert_eq!(spawn.noise.stderr, [NoiseLine::Prefix("box: note: ".into())]);
+    assert_eq!(spawn.noise.stderr, [Sound::Prefix("box: note: ".into())]);
     assert_eq!((spawn.residue.len(), spawn.cwd, spawn.result), (1, "/w".into(), None));
 }
 
@@ -228,8 +229,11 @@ fn what_is_for_other_platforms_is_missing() {
 fn nothing_of_that_name_is_an_error_that_lists_what_there_is() {
     let error = find("no-such-sandbox").unwrap_err();
     assert!(matches!(error, BackendError::Unknown { .. }));
-    let expected = "name one of allow-all, ";
-    assert!(error.to_string().contains(expected), "{error}");
+    let mut names = boxproof::backend::shipped_names();
+    names.push("reference");
+    names.sort_unstable();
+    let expected = format!("name one of {}, a program", names.join(", "));
+    assert!(error.to_string().contains(&expected), "{error}");
     let error = find("no-such-file.yaml").unwrap_err().to_string();
     assert!(error.contains("no-such-file.yaml: cannot be read"), "{error}");
 }

@@ -23,6 +23,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "removed",
     "path",
     "program",
+    "probe",
     "home",
     "state",
     "uid",
@@ -38,7 +39,8 @@ pub(super) fn of(
     ctx: &LaunchContext<'_>,
 ) -> Result<Value, LaunchError> {
     let policy = &request.policy;
-    let paths = paths(policy).chain([request.run.cwd.as_path(), ctx.state, ctx.home, program]);
+    let paths =
+        paths(policy).chain([request.run.cwd.as_path(), ctx.state, ctx.home, ctx.probe, program]);
     if let Some(path) = paths.into_iter().find(|path| path.to_str().is_none()) {
         let reason = format!("{} is not UTF-8, and an argument template is text", path.display());
         return Err(LaunchError::Inexpressible(reason));
@@ -57,6 +59,7 @@ pub(super) fn of(
         removed => removed,
         path => ctx.base_env.get("PATH").map_or("", String::as_str),
         program => program.to_str(),
+        probe => ctx.probe.to_str(),
         home => ctx.home.to_str(),
         state => ctx.state.to_str(),
         uid => ctx.uid,

@@ -143,55 +143,6 @@ impl Exits {
     }
 }
 
-/// Lines a backend writes between those of the command. They are taken out before anything is
-/// compared, except where a case is about the streams themselves.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Noise {
-    /// On stdout.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stdout: Vec<NoiseLine>,
-    /// On stderr.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stderr: Vec<NoiseLine>,
-}
-
-/// How a line of noise is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum NoiseLine {
-    /// It starts like this.
-    Prefix(String),
-    /// The whole of it matches.
-    Whole {
-        /// The pattern, tried on the line without its end.
-        line: Pattern,
-    },
-}
-
-impl NoiseLine {
-    fn is(&self, line: &[u8]) -> bool {
-        match self {
-            Self::Prefix(prefix) => line.starts_with(prefix.as_bytes()),
-            Self::Whole { line: pattern } => {
-                pattern.is_whole(line.strip_suffix(b"\n").unwrap_or(line))
-            }
-        }
-    }
-}
-
-impl Noise {
-    /// `stream` without the lines that one of `noise` tells; all other bytes stay.
-    pub fn strip(noise: &[NoiseLine], stream: &[u8]) -> Vec<u8> {
-        stream
-            .split_inclusive(|byte| *byte == b'\n')
-            .filter(|line| !noise.iter().any(|noise| noise.is(line)))
-            .flatten()
-            .copied()
-            .collect()
-    }
-}
-
 /// How a backend is ended when its time is up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -237,17 +188,6 @@ not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
         #[case] special: Option<Special>,
     ) {
         assert_eq!(exits().classify(exit, stderr.as_bytes()), special);
-    }
-
-    #[rstest]
-    #[case(b"a\nlog: x\nb", b"a\nb")]
-    #[case(b"log: x", b"")]
-    #[case(b"12ms took\n12ms\n12msec\na 12ms", b"12msec\na 12ms")]
-    #[case(b"\xff log: \n\n", b"\xff log: \n\n")]
-    fn noise_goes_line_by_line(#[case] stream: &[u8], #[case] rest: &[u8]) {
-        let noise: Noise =
-            serde_yaml::from_str(r"stdout: ['log: ', {line: '\d+ms( .*)?'}]").unwrap();
-        assert_eq!(Noise::strip(&noise.stdout, stream), rest);
     }
 
     #[rstest]

@@ -81,6 +81,10 @@ pub struct Manifest {
     /// Policies it has no way to say. The first rule that holds gives the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inexpressible: Vec<Rule>,
+    /// An expression: whether what the policy does not grant is not there inside, so that finding
+    /// nothing is a refusal where the control found something. Empty: never.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hides: String,
     /// Which endings are its own and not the command's.
     #[serde(default)]
     pub exits: Exits,
@@ -224,12 +228,15 @@ impl Manifest {
             .flat_map(|(field, all)| all.iter().map(move |text| (field, text.as_str())))
             .collect();
         templates.extend(self.env.values().map(|text| ("env", text.as_str())));
+        templates.extend(self.noise.templates().map(|text| ("noise", text)));
         for file in &self.files {
             templates.extend([("files", file.path.as_str()), ("files", file.content.as_str())]);
         }
         let texts = templates.into_iter().map(|(field, text)| (field, template::check(text)));
-        let rules = self.inexpressible.iter();
-        let rules = rules.map(|rule| ("inexpressible", template::check_rule(&rule.when)));
+        let hides = Some(&self.hides).filter(|hides| !hides.is_empty());
+        let rules = self.inexpressible.iter().map(|rule| ("inexpressible", &rule.when));
+        let rules = rules.chain(hides.map(|hides| ("hides", hides)));
+        let rules = rules.map(|(field, when)| (field, template::check_rule(when)));
         texts
             .chain(rules)
             .find_map(|(field, checked)| checked.err().map(|message| (field.to_owned(), message)))

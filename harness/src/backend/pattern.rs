@@ -34,6 +34,11 @@ impl Pattern {
         self.part.is_match(text)
     }
 
+    /// Where it first matches in `text`.
+    pub fn find(&self, text: &[u8]) -> Option<std::ops::Range<usize>> {
+        self.part.find(text).map(|found| found.range())
+    }
+
     /// Whether it matches `text` from the first byte to the last.
     pub fn is_whole(&self, text: &[u8]) -> bool {
         self.whole.is_match(text)
