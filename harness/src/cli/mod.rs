@@ -2,9 +2,11 @@
 
 mod audit;
 mod backend;
+mod check;
 mod compare;
 mod diff;
 mod doctor;
+mod install;
 mod lint;
 mod list;
 mod records;
