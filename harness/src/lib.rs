@@ -6,6 +6,8 @@ pub mod cli;
 pub mod collect;
 pub mod dispatch;
 pub mod execution;
+pub mod expect;
+pub mod explain;
 pub mod host;
 pub mod judge;
 pub mod known;

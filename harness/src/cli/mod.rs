@@ -4,8 +4,11 @@ mod audit;
 mod backend;
 mod diff;
 mod doctor;
+mod expect;
+mod explain;
 mod lint;
 mod list;
+mod matrix;
 mod records;
 mod report;
 mod run;
@@ -51,10 +54,16 @@ enum Verb {
     List(list::Args),
     /// Show what one case asks, expects and cites.
     Show(show::Args),
+    /// Explain one case: what it asks, what passes, what fails, and why it matters.
+    Explain(explain::Args),
+    /// Run every backend that is installed, and write records and matrix of it.
+    Matrix(matrix::Args),
     /// Render run records: terminal, Markdown, HTML.
     Report(report::Args),
     /// Compare two runs: what opened, what closed, what was fixed, what else changed.
     Diff(diff::Args),
+    /// Write what a backend is known to get wrong.
+    Expect(expect::Args),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
     Lint(lint::Args),
     /// Show that every case can fail: each denial on a backend that allows all, each allowance on
@@ -106,8 +115,11 @@ pub fn main() -> i32 {
         Verb::Run(args) => run::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Matrix(args) => matrix::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Diff(args) => diff::run(&args),
+        Verb::Expect(args) => expect::run(args),
         Verb::Lint(args) => lint::run(&args),
         Verb::Audit(args) => audit::run(args),
         Verb::Doctor(args) => doctor::run(&args),
