@@ -1,4 +1,5 @@
-//! What the running program is besides the harness: the probe, a victim, a private namespace.
+//! What the running program is besides the harness: the probe, a victim, a listener, a private
+//! namespace.
 //! Every program that calls [`crate::session::conduct`] starts with [`dispatch`], because the
 //! probe of a run is a copy of that program.
 
@@ -17,6 +18,7 @@ pub fn dispatch(args: &[OsString]) -> Option<i32> {
     let rest = |skip: usize| args.iter().skip(skip).cloned().collect::<Vec<_>>().into_iter();
     match (name(args), verb) {
         (_, workspace::VICTIM_VERB) => Some(workspace::serve_victim()),
+        (_, workspace::LISTEN_VERB) => Some(workspace::serve_listeners(rest(2))),
         (_, run::PRIVATE_NS_VERB) => Some(run::serve_private_ns(rest(2))),
         (PROBE, _) => Some(boxproof_probes::main(rest(1))),
         _ => None,

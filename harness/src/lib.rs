@@ -13,6 +13,7 @@ pub mod judge;
 pub mod known;
 pub mod plan;
 pub mod pool;
+pub mod repro;
 pub mod run;
 pub mod schedule;
 pub mod scratch;

@@ -11,6 +11,7 @@ mod list;
 mod matrix;
 mod records;
 mod report;
+mod repro;
 mod run;
 mod show;
 
@@ -58,6 +59,8 @@ enum Verb {
     Explain(explain::Args),
     /// Run every backend that is installed, and write records and matrix of it.
     Matrix(matrix::Args),
+    /// Show one failure without the harness: a script with everything it needs.
+    Repro(repro::Args),
     /// Render run records: terminal, Markdown, HTML.
     Report(report::Args),
     /// Compare two runs: what opened, what closed, what was fixed, what else changed.
@@ -117,6 +120,7 @@ pub fn main() -> i32 {
         Verb::Show(args) => show::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Matrix(args) => matrix::run(&args),
+        Verb::Repro(args) => repro::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Diff(args) => diff::run(&args),
         Verb::Expect(args) => expect::run(args),

@@ -4,6 +4,7 @@
 mod command;
 mod oracle;
 mod private_ns;
+mod render;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 pub use command::commandline;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
+pub use render::{LATE, Rendered, RenderedStep, Unrendered, render, token};
 use watch::{Verge, Watched, watch};
 
 use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
