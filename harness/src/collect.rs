@@ -311,10 +311,14 @@ mod tests {
             stdout: Stream { text: "said".to_owned(), bytes: 9, ..Stream::default() },
             stderr: Stream { text: "said".to_owned(), bytes: 4, ..Stream::default() },
             observation: Observation::NotExpected,
+            hidden: false,
             ready: false,
             result: None,
             result_fault: None,
             special: None,
+            shown: None,
+            moments: Vec::new(),
+            watched_ms: 1.0,
         }
     }
 

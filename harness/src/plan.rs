@@ -133,6 +133,7 @@ mod tests {
             program: None,
             mechanism: None,
             claims: levels.into_iter().map(|(name, level)| (cap(name), level)).collect(),
+            evidence: Default::default(),
             asked: BTreeSet::from([cap("exec.not_found")]),
             limits: Vec::new(),
             kind: Kind::Bare,

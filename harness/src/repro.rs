@@ -6,11 +6,11 @@ mod laid;
 mod shell;
 mod started;
 
-use boxproof_cases::case::Oracle;
+use boxproof_cases::case::{During, Moment, Oracle, RunSpec, Stimulus, Target};
 use boxproof_cases::{Case, Suite};
 
 use crate::asked;
-use crate::backend::Backend;
+use crate::backend::{Backend, Kind};
 use crate::execution::ArmKind;
 use crate::run::Rendered;
 
@@ -38,32 +38,58 @@ pub struct Subject<'a> {
     pub rendered: &'a Rendered,
     /// The control, where the script runs it first.
     pub control: Option<&'a Rendered>,
+    /// The user it was rendered for: a backend may be told otherwise as root.
+    pub uid: u32,
 }
 
 /// Why this case has no script, if it has none.
 pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
-    use boxproof_cases::case::StopTarget;
-    if matches!(backend.kind, crate::backend::Kind::Refuse) {
-        return Some("this backend starts nothing that a script could show".to_owned());
-    }
-    if case.launcher.tty || case.expect.oracle.iter().any(|o| matches!(o, Oracle::Untyped(_))) {
-        return Some("it needs a terminal of its own, which a plain script cannot make".to_owned());
-    }
-    if case.repeat > 1 || case.parallel > 1 {
-        return Some("it is about many runs, of which a script shows one".to_owned());
-    }
-    if case.launcher.inherit.keys().any(|number| *number > 9) {
-        return Some("a shell can only pass on descriptors up to 9".to_owned());
-    }
-    let group = |during: &boxproof_cases::case::During| during.to == StopTarget::Group;
-    if case.during.len() > 1 || case.during.iter().any(group) {
-        return Some("it sends signals that a shell cannot send at the right moment".to_owned());
-    }
-    case.strings()
-        .into_iter()
-        .chain(case.shell_lines())
-        .any(|text| text.contains('\0'))
-        .then(|| "a text of it holds a NUL byte, which a shell cannot write".to_owned())
+    let launcher = &case.launcher;
+    let about_terminal = |oracle: &Oracle| {
+        use Oracle::{Displayed, TerminalRestored, Undisplayed, Untyped};
+        matches!(oracle, Untyped(_) | Displayed(_) | Undisplayed(_) | TerminalRestored(_))
+    };
+    let texts = || case.strings().into_iter().chain(case.shell_lines());
+    let obstacles = [
+        (
+            matches!(backend.kind, Kind::Refuse),
+            "this backend starts nothing that a script could show",
+        ),
+        (
+            launcher.tty.is_some() || case.expect.oracle.iter().any(about_terminal),
+            "it needs a terminal of its own, which a plain script cannot make",
+        ),
+        (
+            case.repeat > 1 || case.parallel > 1,
+            "it is about many runs, of which a script shows one",
+        ),
+        (
+            case.run != RunSpec::default() || case.expect.result.is_some(),
+            "it is about members of a native request or result, which a script does not read",
+        ),
+        (!case.expect.times.is_empty(), "it is about times, which a script cannot measure"),
+        (launcher.apart || launcher.hold_stdin, "it needs a launcher that is more than a shell"),
+        (
+            launcher.inherit.keys().any(|number| *number > 9),
+            "a shell can only pass on descriptors up to 9",
+        ),
+        (
+            case.during.len() > 1 || !case.during.iter().all(is_plain_signal),
+            "what happens meanwhile is more than one signal to the backend when the act is ready",
+        ),
+        (
+            texts().any(|text| text.contains('\0')),
+            "a text of it holds a NUL byte, which a shell cannot write",
+        ),
+    ];
+    let found = obstacles.into_iter().find(|(there, _)| *there);
+    found.map(|(_, why)| why.to_owned())
+}
+
+fn is_plain_signal(during: &During) -> bool {
+    during.when == Moment::Ready
+        && during.after_ms == 0
+        && matches!(during.what, Stimulus::Signal(_, Target::Backend))
 }
 
 /// The script.
@@ -78,8 +104,8 @@ pub fn script(subject: &Subject<'_>) -> Result<String, String> {
     let control = subject.control.map(|control| Shell::of(control, subject.backend)).transpose()?;
     let mut parts = vec![head(subject), settings(subject, &shell)];
     parts.push(laid::fixture(subject.case, &shell)?);
-    parts.push(judged::looks(subject.case, &shell)?);
-    parts.push(started::meanings(subject.backend));
+    parts.push(judged::looks(subject.case, started::hides(subject), &shell)?);
+    parts.push(started::meanings(subject.backend, &shell, subject.rendered));
     if let (Some(rendered), Some(shell)) = (subject.control, &control) {
         parts.push(started::steps("control", subject.case, rendered, shell)?);
     }
@@ -147,7 +173,7 @@ fn settings(subject: &Subject<'_>, shell: &Shell) -> String {
         format!("nonce={} canary={} limit={limit}", text("NONCE"), text("CANARY")),
         format!("backend=${{BACKEND:-{}}}", shell::quoted(&program.unwrap_or_default())),
     ];
-    lines.push(judged::settings(case));
+    lines.push(judged::settings(case, started::hides(subject)));
     lines.push(". \"$here/lib.sh\"".to_owned());
     let stdin = match &case.stdin {
         Some(text) => format!(
@@ -169,7 +195,13 @@ fn course(subject: &Subject<'_>) -> String {
         shell::quoted(&format!("case:     {}", case.purpose)),
         shell::quoted(&format!("expected: {}", asked::of(case).expect))
     );
-    let mut lines = vec!["ready_to_run".to_owned(), expected];
+    let root = if subject.uid == 0 { "=" } else { "!=" };
+    let who = if subject.uid == 0 { "root" } else { "an ordinary user" };
+    let mut lines = vec![
+        format!("[ \"$(id -u)\" {root} 0 ] || give_up \"this was rendered for {who}\""),
+        "ready_to_run".to_owned(),
+        expected,
+    ];
     match subject.arm {
         ArmKind::Confined => {
             if subject.control.is_some() {

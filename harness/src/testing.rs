@@ -34,6 +34,7 @@ pub(crate) fn bare(name: &str) -> Backend {
         program: None,
         mechanism: None,
         claims: BTreeMap::new(),
+        evidence: Default::default(),
         asked: BTreeSet::new(),
         limits: Vec::new(),
         kind: Kind::Bare,

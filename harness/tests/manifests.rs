@@ -8,11 +8,12 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
-    Backend, Kind, Launch, LaunchContext, LaunchError, Manifest, Spawn, schema, shipped_names,
+    Backend, Claims, Kind, Launch, LaunchContext, LaunchError, Manifest, Spawn, schema,
+    shipped_names,
 };
 use boxproof::known::Known;
 use boxproof_cases::protocol::{
-    Command, EnvBase, Mode, Network, Policy, Protect, Run, RunRequest, TmpPolicy,
+    ClaimLevel, Command, EnvBase, Mode, Network, Policy, Protect, Run, RunRequest, TmpPolicy,
 };
 use rstest::rstest;
 use tempfile::TempDir;
@@ -79,6 +80,7 @@ impl Scene {
             program: Some("/bin/bwrap".into()),
             mechanism: None,
             claims: manifest.claims.levels(),
+            evidence: BTreeMap::new(),
             asked: manifest.asked.clone(),
             limits: Vec::new(),
             kind: Kind::Argv(Box::new(manifest)),
@@ -95,6 +97,7 @@ impl Scene {
             state: &self.at("state"),
             home: &self.at("home"),
             uid,
+            probe: &self.at("probe"),
             base_env: &base_env,
             request_file: &files.0,
             result_file: &files.1,
@@ -240,9 +243,34 @@ fn what_bubblewrap_can_say_is_not(#[case] over: &str) {
 
 #[test]
 fn every_shipped_manifest_loads_and_is_named_like_its_file() {
-    assert_eq!(shipped_names(), ["allow-all", "bubblewrap", "deny-all", "firejail", "none"]);
+    assert_eq!(
+        shipped_names(),
+        [
+            "allow-all",
+            "bubblewrap",
+            "codex",
+            "deny-all",
+            "firejail",
+            "none",
+            "srt",
+            "unshare",
+            "zerobox"
+        ]
+    );
     for name in shipped_names() {
         assert_eq!(manifest(name).name, name);
+    }
+}
+
+#[test]
+fn every_claim_of_a_shipped_manifest_says_how_it_is_known() {
+    for name in shipped_names() {
+        let manifest = manifest(name);
+        let Claims::Each(claims) = &manifest.claims else { continue };
+        for (capability, claim) in claims {
+            let told = claim.level == ClaimLevel::None || claim.evidence.is_some();
+            assert!(told, "{name}: {capability}");
+        }
     }
 }
 

@@ -225,6 +225,7 @@ fn every_case_has_a_script_or_says_why_not() {
     let suite = Suite::embedded().unwrap();
     let place = Place::new();
     let none = Backend { kind: Kind::Bare, ..resolve("none", Path::new(BOXPROOF)).unwrap() };
+    let uid = nix::unistd::geteuid().as_raw();
     let (mut written, mut without) = (0, 0);
     for (number, case) in suite.cases.iter().enumerate() {
         if obstacle(case, &none).is_some() {
@@ -237,13 +238,13 @@ fn every_case_has_a_script_or_says_why_not() {
             Scene { folder: &folder, probe: Path::new(BOXPROOF), run_id: "bxtest", boss: None };
         let kinds = [ArmKind::Confined, ArmKind::Control];
         let [confined, control] = kinds.map(|kind| {
-            let rendered = render(case, kind, &none, &scene);
+            let rendered = render(case, kind, &none, &scene, uid);
             rendered.unwrap_or_else(|error| panic!("{}: {error}", case.id))
         });
         let control = (!matches!(case.control, Control::None(_))).then_some(&control);
         let arm = ArmKind::Confined;
         let subject =
-            Subject { case, suite: &suite, backend: &none, arm, rendered: &confined, control };
+            Subject { case, suite: &suite, backend: &none, arm, rendered: &confined, control, uid };
         let text = script(&subject).unwrap();
         let root = confined.vars.get("WS").unwrap().strip_suffix("/ws").unwrap();
         assert!(!text.contains(root), "{}: the script knows a folder that is gone", case.id);

@@ -288,9 +288,9 @@ fn only_root_runs_as_somebody_else() {
     if nix::unistd::geteuid().is_root() {
         has(&ran.exits(0).stdout, "| none | root | 1/3 |");
         let ran = matrix(&place, &["--backends", "none", "--user", "no-such-user"]);
-        has(&ran.exits(2).stderr, "there is no user no-such-user");
+        has(&ran.exits(2).stderr, "there is no account `no-such-user`");
     } else {
-        has(&ran.exits(2).stderr, "only root can run as another user");
+        has(&ran.exits(2).stderr, "only root can become root");
     }
 }
 

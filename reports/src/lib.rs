@@ -4,6 +4,7 @@
 //! rendering of one or more [`Run`]s. Nothing in this crate judges, and nothing opens files.
 
 pub mod claims;
+pub mod compare;
 pub mod conformance;
 pub mod diff;
 pub mod exit;

@@ -69,6 +69,7 @@ impl Start {
             state: &state,
             home: &folder,
             uid: nix::unistd::geteuid().as_raw(),
+            probe: Path::new("/bin/true"),
             base_env: &env,
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),

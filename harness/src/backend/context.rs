@@ -1,6 +1,6 @@
 //! What a template can ask for: the policy, the command, and what is where on this host.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{PROTECTED_NAMES, Policy, Protect, Readable, RunRequest, WirePath};
 use minijinja::{Environment, Value, context};
@@ -15,6 +15,7 @@ const GIT: &str = ".git";
 pub(super) const VARIABLES: &[&str] = &[
     "policy",
     "protected",
+    "protected_all",
     "command",
     "cwd",
     "timeout_ms",
@@ -22,6 +23,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "removed",
     "path",
     "program",
+    "probe",
     "home",
     "state",
     "uid",
@@ -37,7 +39,8 @@ pub(super) fn of(
     ctx: &LaunchContext<'_>,
 ) -> Result<Value, LaunchError> {
     let policy = &request.policy;
-    let paths = paths(policy).chain([request.run.cwd.as_path(), ctx.state, ctx.home, program]);
+    let paths =
+        paths(policy).chain([request.run.cwd.as_path(), ctx.state, ctx.home, ctx.probe, program]);
     if let Some(path) = paths.into_iter().find(|path| path.to_str().is_none()) {
         let reason = format!("{} is not UTF-8, and an argument template is text", path.display());
         return Err(LaunchError::Inexpressible(reason));
@@ -47,7 +50,8 @@ pub(super) fn of(
         ctx.base_env.keys().filter(|name| !env.contains_key(*name)).collect();
     Ok(context! {
         policy => Value::from_serialize(policy),
-        protected => protected(policy),
+        protected => present(protected(policy)),
+        protected_all => texts(protected(policy)),
         command => request.run.command.to_argv(),
         cwd => request.run.cwd.as_path().to_str(),
         timeout_ms => request.run.timeout_ms,
@@ -55,6 +59,7 @@ pub(super) fn of(
         removed => removed,
         path => ctx.base_env.get("PATH").map_or("", String::as_str),
         program => program.to_str(),
+        probe => ctx.probe.to_str(),
         home => ctx.home.to_str(),
         state => ctx.state.to_str(),
         uid => ctx.uid,
@@ -71,17 +76,25 @@ fn paths(policy: &Policy) -> impl Iterator<Item = &Path> {
     lists.chain([&policy.workspace]).map(WirePath::as_path)
 }
 
-/// The protected names that exist directly below the workspace, as paths; none unless the policy
-/// protects them. A link counts as existing whether or not it leads anywhere.
-fn protected(policy: &Policy) -> Vec<String> {
+/// The protected names directly below the workspace, as paths; none unless the policy protects
+/// them.
+fn protected(policy: &Policy) -> Vec<PathBuf> {
     if policy.protect == Protect::None {
         return Vec::new();
     }
     let git_is_granted = policy.grants.iter().any(|grant| grant == GIT_GRANT);
     let names = PROTECTED_NAMES.iter().filter(|name| !(git_is_granted && **name == GIT));
-    let paths = names.map(|name| policy.workspace.as_path().join(name));
-    let present = paths.filter(|path| path.symlink_metadata().is_ok());
-    present.filter_map(|path| path.into_os_string().into_string().ok()).collect()
+    names.map(|name| policy.workspace.as_path().join(name)).collect()
+}
+
+/// Those of `paths` that exist. A link counts whether or not it leads anywhere.
+fn present(mut paths: Vec<PathBuf>) -> Vec<String> {
+    paths.retain(|path| path.symlink_metadata().is_ok());
+    texts(paths)
+}
+
+fn texts(paths: Vec<PathBuf>) -> Vec<String> {
+    paths.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
 }
 
 /// The functions a template can call, and the test `existing`; links are followed.
@@ -90,6 +103,7 @@ pub(super) fn add_functions(env: &mut Environment<'_>) {
     env.add_function("exists", |path: &str| Path::new(path).exists());
     env.add_function("is_dir", |path: &str| Path::new(path).is_dir());
     env.add_function("is_file", |path: &str| Path::new(path).is_file());
+    env.add_filter("sh", |text: &str| format!("'{}'", text.replace('\'', "'\\''")));
     env.add_function("dirname", |path: &str| {
         Path::new(path).parent().and_then(Path::to_str).unwrap_or("/").to_owned()
     });

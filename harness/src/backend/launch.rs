@@ -17,6 +17,8 @@ pub struct LaunchContext<'a> {
     pub home: &'a Path,
     /// The uid the backend runs as.
     pub uid: u32,
+    /// The probe program, which every command may have to run.
+    pub probe: &'a Path,
     /// The launcher's environment.
     pub base_env: &'a BTreeMap<String, String>,
     /// Where a native request is written.
@@ -54,9 +56,11 @@ pub struct Spawn {
     pub set_up: Vec<Vec<OsString>>,
     /// Commands to run after, in order, whatever happened.
     pub tear_down: Vec<Vec<OsString>>,
+    /// Whether finding nothing is a refusal, since the backend hides what is not granted.
+    pub hides: bool,
     /// Which endings are the backend's own.
     pub exits: Exits,
-    /// Lines that are the backend's own.
+    /// What the backend writes of its own.
     pub noise: Noise,
     /// How it is ended when its time is up.
     pub stop: Stop,
@@ -119,6 +123,9 @@ impl Backend {
         let mut spawn = plain(request, ctx);
         spawn.argv = vec![program.into()];
         spawn.argv.extend(template::argv(&manifest.argv, &scene)?);
+        if manifest.passes_env {
+            spawn.env.extend(request.policy.env.set.clone());
+        }
         for (name, value) in &manifest.env {
             spawn.env.insert(name.clone(), template::text(value, &scene)?);
         }
@@ -126,11 +133,12 @@ impl Backend {
             let content = template::text(&file.content, &scene)?;
             spawn.files.push((template::text(&file.path, &scene)?.into(), content.into_bytes()));
         }
+        spawn.hides = !manifest.hides.is_empty() && template::holds(&manifest.hides, &scene)?;
         spawn.set_up = steps(&manifest.set_up, &scene)?;
         spawn.tear_down = steps(&manifest.tear_down, &scene)?;
         Ok(Spawn {
             exits: manifest.exits.clone(),
-            noise: manifest.noise.clone(),
+            noise: manifest.noise.rendered(&scene)?,
             stop: manifest.stop.clone(),
             residue: manifest.residue.clone(),
             ..spawn

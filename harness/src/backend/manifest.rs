@@ -1,17 +1,15 @@
 //! A manifest: a backend's conformance statement, as its file says it. The type is [`Manifest`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::Path;
 
 use boxproof_cases::Capability;
 use boxproof_cases::case::Platform;
 use boxproof_cases::load::{LoadError, parse};
-use boxproof_cases::protocol::ClaimLevel;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 
-use super::{Exits, Noise, Stop, template};
+use super::{Claims, Exits, Noise, Stop, VersionRange, template};
 
 /// One backend, as its file describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,12 +32,21 @@ pub struct Manifest {
     /// The program's arguments that make it print its version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub version: Vec<String>,
+    /// The versions that this manifest is about, such as `>=0.8, <1`; others are not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version_range: Option<VersionRange>,
     /// Where it runs; by default everywhere.
     #[serde(default = "everywhere")]
     pub platforms: Vec<Platform>,
     /// Package manager → what to install with it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub install: BTreeMap<String, String>,
+    /// Other programs it does not run without, each with package manager → what to install.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requires: BTreeMap<String, BTreeMap<String, String>>,
+    /// Whose runs these are; by default an ordinary user's, where a program is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<RunAs>,
     /// What it claims: `all`, or capability → level. What is absent is not claimed.
     #[serde(default, skip_serializing_if = "Claims::is_empty")]
     pub claims: Claims,
@@ -62,6 +69,9 @@ pub struct Manifest {
     /// Name → template: variables of the backend's own environment, besides the launcher's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Whether it hands its own environment on to the command: what a policy sets is put there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub passes_env: bool,
     /// Commands before the start, each a template of its program and arguments, one a line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_up: Vec<String>,
@@ -71,6 +81,10 @@ pub struct Manifest {
     /// Policies it has no way to say. The first rule that holds gives the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inexpressible: Vec<Rule>,
+    /// An expression: whether what the policy does not grant is not there inside, so that finding
+    /// nothing is a refusal where the control found something. Empty: never.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hides: String,
     /// Which endings are its own and not the command's.
     #[serde(default)]
     pub exits: Exits,
@@ -83,6 +97,9 @@ pub struct Manifest {
     /// Globs of paths it may leave behind, each below `$WS`, `$HOME` or `$TMPDIR`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub residue: Vec<String>,
+    /// Where the command's processes can be seen.
+    #[serde(default)]
+    pub liveness: Liveness,
 }
 
 fn everywhere() -> Vec<Platform> {
@@ -104,6 +121,30 @@ pub enum ManifestKind {
     Refuse,
 }
 
+/// Whose runs a backend's are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunAs {
+    /// An ordinary user's: root becomes one before it starts.
+    Ordinary,
+    /// Root's: it does not work otherwise.
+    Root,
+    /// Those of whoever runs boxproof.
+    Any,
+}
+
+/// Where the processes of a command can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Liveness {
+    /// In the host's /proc.
+    #[default]
+    Proc,
+    /// Not there (guests of a machine or kernel of their own): only by the heartbeat files that
+    /// they write. Cases that look for survivors in /proc cannot be asked.
+    Heartbeat,
+}
+
 /// A configuration file: both members are templates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -122,81 +163,6 @@ pub struct Rule {
     pub when: String,
     /// Why not.
     pub reason: String,
-}
-
-/// What a backend claims.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claims {
-    /// Everything, whole.
-    All,
-    /// These.
-    Each(BTreeMap<Capability, ClaimLevel>),
-}
-
-impl Claims {
-    fn is_empty(&self) -> bool {
-        matches!(self, Self::Each(each) if each.is_empty())
-    }
-
-    /// Capability → level.
-    pub fn levels(&self) -> BTreeMap<Capability, ClaimLevel> {
-        match self {
-            Self::All => Capability::all().map(|each| (each, ClaimLevel::Enforced)).collect(),
-            Self::Each(each) => each.clone(),
-        }
-    }
-}
-
-impl Default for Claims {
-    fn default() -> Self {
-        Self::Each(BTreeMap::new())
-    }
-}
-
-impl Serialize for Claims {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::All => "all".serialize(serializer),
-            Self::Each(each) => each.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Claims {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Claims;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`all`, or capability: enforced | partial | none")
-            }
-
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<Claims, E> {
-                match word {
-                    "all" => Ok(Claims::All),
-                    other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
-                }
-            }
-
-            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Claims, A::Error> {
-                Deserialize::deserialize(de::value::MapAccessDeserializer::new(map))
-                    .map(Claims::Each)
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-impl JsonSchema for Claims {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Claims".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let each = generator.subschema_for::<BTreeMap<Capability, ClaimLevel>>();
-        schemars::json_schema!({ "oneOf": [{ "const": "all" }, each] })
-    }
 }
 
 /// The JSON Schema of a manifest; the checked-in copy is `backends/schema/manifest.schema.json`.
@@ -240,10 +206,19 @@ impl Manifest {
         if self.kind == ManifestKind::Native && !self.claims.is_empty() {
             return fault("claims", "a native backend says itself what it claims: leave them out");
         }
+        if let Some((field, message)) = self.exits.fault(&self.claims.levels()) {
+            return fault(field, message);
+        }
         if let Some(glob) = self.residue.iter().find(|glob| !is_rooted(glob)) {
             return fault("residue", &format!("`{glob}` starts with none of $WS/ $HOME/ $TMPDIR/"));
         }
         self.broken_template()
+    }
+
+    /// Whose runs these are.
+    pub fn run_as(&self) -> RunAs {
+        let starts = matches!(self.kind, ManifestKind::Argv | ManifestKind::Native);
+        self.run_as.unwrap_or(if starts { RunAs::Ordinary } else { RunAs::Any })
     }
 
     fn broken_template(&self) -> Option<(String, String)> {
@@ -253,12 +228,15 @@ impl Manifest {
             .flat_map(|(field, all)| all.iter().map(move |text| (field, text.as_str())))
             .collect();
         templates.extend(self.env.values().map(|text| ("env", text.as_str())));
+        templates.extend(self.noise.templates().map(|text| ("noise", text)));
         for file in &self.files {
             templates.extend([("files", file.path.as_str()), ("files", file.content.as_str())]);
         }
         let texts = templates.into_iter().map(|(field, text)| (field, template::check(text)));
-        let rules = self.inexpressible.iter();
-        let rules = rules.map(|rule| ("inexpressible", template::check_rule(&rule.when)));
+        let hides = Some(&self.hides).filter(|hides| !hides.is_empty());
+        let rules = self.inexpressible.iter().map(|rule| ("inexpressible", &rule.when));
+        let rules = rules.chain(hides.map(|hides| ("hides", hides)));
+        let rules = rules.map(|(field, when)| (field, template::check_rule(when)));
         texts
             .chain(rules)
             .find_map(|(field, checked)| checked.err().map(|message| (field.to_owned(), message)))

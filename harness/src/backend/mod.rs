@@ -1,15 +1,19 @@
 //! The sandbox under test: [`Backend`], what it claims, and how one run of it is started.
 
+mod claims;
 mod context;
 mod environment;
 mod exits;
 mod launch;
 mod manifest;
 mod native;
+mod noise;
+mod pattern;
 mod program;
 mod resolve;
 mod shipped;
 mod template;
+mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,11 +21,15 @@ use std::path::PathBuf;
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::ClaimLevel;
 
-pub use exits::{ExitRule, Exits, Noise, Special, Stop};
+pub use claims::{Claim, Claims, Evidence};
+pub use exits::{ExitRule, Exits, SignalExit, SignalWord, Special, Stop};
 pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
-pub use manifest::{Claims, ConfigFile, Manifest, ManifestKind, Rule, schema};
-pub use resolve::{BackendError, resolve};
+pub use manifest::{ConfigFile, Liveness, Manifest, ManifestKind, Rule, RunAs, schema};
+pub use noise::{Noise, Sound};
+pub use pattern::Pattern;
+pub use resolve::{BackendError, resolve, run_as};
 pub use shipped::names as shipped_names;
+pub use version::VersionRange;
 
 use crate::known::Known;
 
@@ -42,6 +50,8 @@ pub struct Backend {
     pub mechanism: Option<String>,
     /// Capability → level; what is absent is not claimed.
     pub claims: BTreeMap<Capability, ClaimLevel>,
+    /// Capability → how its claim is known, where the manifest says so.
+    pub evidence: BTreeMap<Capability, Evidence>,
     /// Not claimed, but asked all the same, because every user of the tool relies on it.
     pub asked: BTreeSet<Capability>,
     /// Known limits, one sentence each.
@@ -87,6 +97,11 @@ impl Backend {
     /// How far it claims `capability`.
     pub fn claim(&self, capability: &Capability) -> ClaimLevel {
         self.claims.get(capability).copied().unwrap_or_default()
+    }
+
+    /// Whether the command's processes are in the host's /proc.
+    pub fn is_in_proc(&self) -> bool {
+        !matches!(&self.kind, Kind::Argv(manifest) if manifest.liveness == Liveness::Heartbeat)
     }
 
     /// Whether cases that need `capability` are run: it is claimed, or asked all the same.

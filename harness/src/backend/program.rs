@@ -38,7 +38,10 @@ pub(super) fn version(program: &Path, arguments: &[String]) -> Option<String> {
     }
     let argv: Vec<OsString> =
         std::iter::once(program.into()).chain(arguments.iter().map(Into::into)).collect();
-    let answer = ask::ask(&argv, PATIENCE).ok().filter(|answer| answer.code == Some(0))?;
+    // Some write a log or a configuration wherever they are started.
+    let home = tempfile::tempdir().ok()?;
+    let answer = ask::ask_at(home.path(), &argv, PATIENCE).ok();
+    let answer = answer.filter(|answer| answer.code == Some(0))?;
     version_in(&answer.first_line())
 }
 
@@ -75,6 +78,20 @@ mod tests {
     #[case("", None)]
     fn a_version_is_the_first_number(#[case] line: &str, #[case] version: Option<&str>) {
         assert_eq!(version_in(line).as_deref(), version);
+    }
+
+    #[test]
+    fn who_is_asked_for_its_version_writes_to_no_home_of_ours() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = format!(
+            "[ -w \"$HOME\" ] && [ \"$HOME\" != '{}' ] && [ -z \"$XDG_STATE_HOME\" ] && \
+             echo x > \"$HOME/log\" && echo tool 1.2",
+            std::env::var("HOME").unwrap_or_default()
+        );
+        let file = dir.path().join("script");
+        std::fs::write(&file, script).unwrap();
+        let found = version(Path::new("/bin/sh"), &[file.to_str().unwrap().to_owned()]);
+        assert_eq!(found.as_deref(), Some("1.2"));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! From what `--backend` was given to a [`Backend`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::case::Platform;
 use boxproof_cases::load::LoadError;
 
-use super::{Backend, Kind, Manifest, ManifestKind, Missing, native, program, shipped};
+use super::{Backend, Kind, Manifest, ManifestKind, Missing, RunAs, native, program, shipped};
 use crate::known::Known;
 
 /// The name of the sandbox built into this very program.
@@ -58,13 +58,8 @@ fn look_up(spec: &str, me: &Path) -> Result<Backend, BackendError> {
         let prefix = vec![REFERENCE.to_owned()];
         return by_verbs(spec, me.to_owned(), prefix, mechanism, Known::default());
     }
-    if spec.ends_with(".yaml") || spec.ends_with(".yml") {
-        return from_file(Path::new(spec));
-    }
-    if let Some(shipped) = shipped::find(spec) {
-        let manifest = Manifest::parse(&shipped.file, shipped.text)?;
-        let known = shipped.known.map(|(file, text)| Known::parse(&file, text, &manifest.name));
-        return from_manifest(manifest, known.transpose()?.unwrap_or_default());
+    if let Some((manifest, known)) = manifest(spec)? {
+        return from_manifest(manifest, known);
     }
     match program::find(spec) {
         Some(program) => {
@@ -75,13 +70,34 @@ fn look_up(spec: &str, me: &Path) -> Result<Backend, BackendError> {
     }
 }
 
+/// Whose runs the backend's are that `spec` means; a program without a manifest is anybody's.
+/// Nothing is started.
+///
+/// # Errors
+/// When there is a manifest that cannot be used.
+pub fn run_as(spec: &str) -> Result<RunAs, BackendError> {
+    Ok(manifest(spec)?.map_or(RunAs::Any, |(manifest, _)| manifest.run_as()))
+}
+
+/// The manifest that `spec` means, with its known failures, if it means one.
+fn manifest(spec: &str) -> Result<Option<(Manifest, Known)>, BackendError> {
+    if spec.ends_with(".yaml") || spec.ends_with(".yml") {
+        return from_file(Path::new(spec)).map(Some);
+    }
+    let Some(shipped) = shipped::find(spec) else { return Ok(None) };
+    let manifest = Manifest::parse(&shipped.file, shipped.text)?;
+    let known = shipped.known.map(|(file, text)| Known::parse(&file, text, &manifest.name));
+    let known = known.transpose()?.unwrap_or_default();
+    Ok(Some((manifest, known)))
+}
+
 fn all_names() -> String {
     let shipped = shipped::names();
     let names: BTreeSet<&str> = shipped.into_iter().chain([REFERENCE]).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn from_file(file: &Path) -> Result<Backend, BackendError> {
+fn from_file(file: &Path) -> Result<(Manifest, Known), BackendError> {
     let read = |file: &Path| {
         std::fs::read_to_string(file)
             .map_err(|error| LoadError::whole(file, format!("cannot be read: {error}")))
@@ -93,35 +109,77 @@ fn from_file(file: &Path) -> Result<Backend, BackendError> {
     } else {
         Known::default()
     };
-    from_manifest(manifest, known)
+    Ok((manifest, known))
 }
 
 fn from_manifest(manifest: Manifest, known: Known) -> Result<Backend, BackendError> {
-    let missing = |what: String, hint: String| Some(Missing { what, hint });
     if !manifest.platforms.contains(&Platform::HERE) {
-        let what = format!("{} does not run on this platform", manifest.name);
-        let hint = "leave it out here".to_owned();
-        return Ok(found(manifest, known, None, missing(what, hint)));
+        let missing = Missing {
+            what: format!("{} does not run on this platform", manifest.name),
+            hint: "leave it out here".to_owned(),
+        };
+        return Ok(found(manifest, known, None, Some(missing)));
     }
     if manifest.program.is_empty() {
         return Ok(found(manifest, known, None, None));
     }
-    let Some(program) = program::find(&manifest.program) else {
-        let what = format!("{} is not installed", manifest.program);
-        let hint = install_hint(&manifest);
-        return Ok(found(manifest, known, None, missing(what, hint)));
-    };
-    if manifest.kind == ManifestKind::Native {
-        return by_verbs(&manifest.name, program, manifest.prefix, native::AUTO, known);
+    if let Some(missing) = lacking(&manifest) {
+        return Ok(found(manifest, known, None, Some(missing)));
     }
-    Ok(found(manifest, known, Some(program), None))
+    let program = program::find(&manifest.program);
+    match (manifest.kind, program) {
+        (ManifestKind::Native, Some(program)) => {
+            by_verbs(&manifest.name, program, manifest.prefix, native::AUTO, known)
+        }
+        (_, program) => {
+            let backend = found(manifest, known, program, None);
+            Ok(in_range(backend))
+        }
+    }
 }
 
-fn install_hint(manifest: &Manifest) -> String {
-    let ways = manifest.install.iter().map(|(manager, what)| format!("{manager}: {what}"));
-    let ways: Vec<_> = ways.chain(manifest.homepage.clone()).collect();
+/// The first thing that `manifest` needs and that is not here.
+fn lacking(manifest: &Manifest) -> Option<Missing> {
+    let itself = std::iter::once((&manifest.program, &manifest.install, &manifest.homepage));
+    let others = manifest.requires.iter().map(|(program, install)| (program, install, &None));
+    let mut programs = itself.chain(others);
+    let absent = programs.find(|(program, ..)| program::find(program).is_none());
+    if let Some((program, install, homepage)) = absent {
+        let what = format!("{program} is not installed");
+        return Some(Missing { what, hint: install_hint(program, install, homepage.as_deref()) });
+    }
+    let ordinary = !nix::unistd::geteuid().is_root();
+    (manifest.run_as() == RunAs::Root && ordinary).then(|| Missing {
+        what: format!("{} needs root", manifest.name),
+        hint: "run boxproof as root".to_owned(),
+    })
+}
+
+/// `backend`, missing if its version is not one that its manifest is about.
+fn in_range(backend: Backend) -> Backend {
+    let Kind::Argv(manifest) = &backend.kind else { return backend };
+    let Some(range) = &manifest.version_range else { return backend };
+    let version = backend.version.clone().unwrap_or_default();
+    if range.holds(&version) {
+        return backend;
+    }
+    let what = match version.as_str() {
+        "" => format!("{} does not say its version", backend.name),
+        version => format!("{} {version} is not {range}", backend.name),
+    };
+    let hint = install_hint(&manifest.program, &manifest.install, manifest.homepage.as_deref());
+    Backend { missing: Some(Missing { what, hint }), ..backend }
+}
+
+fn install_hint(
+    program: &str,
+    install: &BTreeMap<String, String>,
+    homepage: Option<&str>,
+) -> String {
+    let ways = install.iter().map(|(manager, what)| format!("{manager}: {what}"));
+    let ways: Vec<_> = ways.chain(homepage.map(str::to_owned)).collect();
     match ways.is_empty() {
-        true => format!("put {} into PATH", manifest.program),
+        true => format!("put {program} into PATH"),
         false => format!("install it ({})", ways.join(", ")),
     }
 }
@@ -141,6 +199,7 @@ fn found(
         program,
         mechanism: None,
         claims: manifest.claims.levels(),
+        evidence: manifest.claims.evidence(),
         asked: manifest.asked.clone(),
         limits: manifest.limits.clone(),
         kind: match manifest.kind {
@@ -166,7 +225,10 @@ fn by_verbs(
     mechanism: &str,
     known: Known,
 ) -> Result<Backend, BackendError> {
-    let answer = native::capabilities(&program, &prefix, mechanism, native::PATIENCE);
+    let question = native::ask(&program, &prefix, mechanism);
+    // While it answers.
+    let sha256 = program::sha256(&program);
+    let answer = question.and_then(|question| question.answer(native::PATIENCE));
     let answer = answer.map_err(|message| BackendError::Native {
         name: name.to_owned(),
         program: program.display().to_string(),
@@ -176,10 +238,11 @@ fn by_verbs(
         name: name.to_owned(),
         spec: name.to_owned(),
         version: Some(answer.said.version),
-        sha256: program::sha256(&program),
+        sha256,
         program: Some(program.clone()),
         mechanism: Some(answer.said.mechanism),
         claims: answer.claims,
+        evidence: BTreeMap::new(),
         asked: BTreeSet::new(),
         limits: answer.said.limits,
         kind: Kind::Native { program, prefix, mechanism: mechanism.to_owned() },

@@ -8,10 +8,11 @@ use boxproof_cases::{Capability, Suite};
 use boxproof_reports::{CaseRow, Verdict};
 use clap::Subcommand;
 
+use super::user::{Who, settle};
 use super::{Failure, backends, print};
 use crate::backend::{Backend, shipped_names};
 use crate::selection::{Selection, Slow};
-use crate::session::{Conclusion, Request, conduct};
+use crate::session::{Conclusion, Request, conduct, tools_for};
 
 /// Arguments of `backend`.
 #[derive(Debug, clap::Args)]
@@ -37,6 +38,8 @@ enum Verb {
         /// Where the scratch folder is made.
         #[arg(long, value_name = "DIR")]
         scratch: Option<PathBuf>,
+        #[command(flatten)]
+        who: Who,
     },
 }
 
@@ -44,7 +47,11 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     match args.verb {
         Verb::List => list(),
         Verb::Show { backend } => show(&backends(&[backend])?[0]),
-        Verb::Check { backend, scratch } => check(backends(&[backend])?, scratch),
+        Verb::Check { backend, scratch, who } => {
+            let specs = [backend];
+            settle(&who, &specs, || Ok(()))?;
+            check(backends(&specs)?, scratch)
+        }
     }
 }
 
@@ -79,7 +86,9 @@ fn show(backend: &Backend) -> Result<i32, Failure> {
             ClaimLevel::None if backend.asked.contains(&capability) => "asked",
             level => level.word(),
         };
-        print(&format!("  {level:9} {:30} {}\n", capability.name(), capability.meaning()));
+        let evidence = backend.evidence.get(&capability).map_or("", |evidence| evidence.word());
+        let (name, meaning) = (capability.name(), capability.meaning());
+        print(&format!("  {level:9} {evidence:11}{name:30} {meaning}\n"));
     }
     for limit in &backend.limits {
         print(&format!("  limit      {limit}\n"));
@@ -112,7 +121,8 @@ fn check(backends: Vec<Backend>, scratch: Option<PathBuf>) -> Result<i32, Failur
         scratch,
         reproduce: String::new(),
     };
-    let finished = match conduct(&request, |_, _| {})? {
+    let tools = tools_for(&request.suite, &request.selection);
+    let finished = match conduct(&request, tools, |_, _| {})? {
         Conclusion::Finished(finished) => finished,
         Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
     };

@@ -9,7 +9,7 @@ use super::{Cases, Failure, backends, print, records};
 use crate::backend::{Backend, Kind};
 use crate::expect::{Measured, Options, changes, text, update};
 use crate::known::{Date, Known, KnownRow, Os, Setting, is_exempt};
-use crate::session::{Conclusion, Request, conduct};
+use crate::session::{Conclusion, Request, conduct, tools_for};
 
 /// Arguments of `expect`.
 #[derive(Debug, clap::Args)]
@@ -141,7 +141,8 @@ fn measure(args: &Update, backend: &Backend) -> Result<Result<Vec<Ran>, i32>, Fa
         scratch: args.scratch.clone(),
         reproduce: args.cases.reproduce(),
     };
-    match conduct(&request, |_, _| {})? {
+    let tools = tools_for(&request.suite, &request.selection);
+    match conduct(&request, tools, |_, _| {})? {
         Conclusion::Finished(finished) if finished.rows.is_empty() => Ok(Err(4)),
         Conclusion::Finished(finished) => Ok(Ok(vec![(finished.header, finished.rows)])),
         Conclusion::Interrupted(signal) => Ok(Err(128 + signal as i32)),

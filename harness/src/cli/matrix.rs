@@ -21,7 +21,8 @@ pub(super) struct Args {
     /// hosts or users left there become columns, too.
     #[arg(long, value_name = "DIR", default_value = "reports/matrix")]
     out: PathBuf,
-    /// Run as this user, which only root can; repeatable, a column each. By default as you are.
+    /// Run as this account, which only root can; repeatable, a column each. By default as
+    /// `boxproof run` does: root runs backends that are meant for ordinary users as one.
     #[arg(long, value_name = "NAME")]
     user: Vec<String>,
     /// Run everything a second time and tell what is not the same.

@@ -2,6 +2,7 @@
 
 mod audit;
 mod backend;
+mod compare;
 mod diff;
 mod doctor;
 mod expect;
@@ -14,6 +15,7 @@ mod report;
 mod repro;
 mod run;
 mod show;
+mod user;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use boxproof_cases::Suite;
 use boxproof_reports::ExitCode;
 use boxproof_reports::terminal::{Style, TerminalOptions};
 use clap::{Parser, Subcommand};
+use nix::unistd::{AccessFlags, access};
 
 use crate::backend::{Backend, resolve};
 use crate::collect::shell_word;
@@ -63,6 +66,8 @@ enum Verb {
     Repro(repro::Args),
     /// Render run records: terminal, Markdown, HTML.
     Report(report::Args),
+    /// Set run records against the table of outcomes that was made by hand.
+    Compare(compare::Args),
     /// Compare two runs: what opened, what closed, what was fixed, what else changed.
     Diff(diff::Args),
     /// Write what a backend is known to get wrong.
@@ -122,6 +127,7 @@ pub fn main() -> i32 {
         Verb::Matrix(args) => matrix::run(&args),
         Verb::Repro(args) => repro::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Compare(args) => compare::run(&args),
         Verb::Diff(args) => diff::run(&args),
         Verb::Expect(args) => expect::run(args),
         Verb::Lint(args) => lint::run(&args),
@@ -135,9 +141,12 @@ pub fn main() -> i32 {
     })
 }
 
-/// The running program itself: the default backend is its own `reference`.
+/// The running program itself: the default backend is its own `reference`. Where its name is out
+/// of reach for the user we are, the kernel's name for it.
 fn me() -> Result<PathBuf, Failure> {
-    Ok(std::env::current_exe()?)
+    let named = std::env::current_exe()?;
+    let reachable = access(&named, AccessFlags::X_OK).is_ok();
+    Ok(if reachable { named } else { PathBuf::from("/proc/self/exe") })
 }
 
 impl Cases {

@@ -30,6 +30,10 @@ pub(super) struct Args {
     /// Without it, what would be laid out and started is printed.
     #[arg(long, value_name = "DIR")]
     export: Option<PathBuf>,
+    /// The user id that the script is for; by default yours. Backends may be told otherwise as
+    /// root.
+    #[arg(long, value_name = "UID")]
+    uid: Option<u32>,
     /// Cases of your own instead of the built-in corpus.
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
@@ -75,10 +79,11 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     }
     let base = args.scratch.clone().unwrap_or_else(scratch::default_base);
     let scratch = Scratch::make(&base)?;
-    let rendered = rendered(case, arm, &backend, &scratch)?;
+    let uid = args.uid.unwrap_or_else(|| nix::unistd::geteuid().as_raw());
+    let rendered = rendered(case, arm, &backend, (&scratch, uid))?;
     let control = match (arm, &case.control) {
         (ArmKind::Confined, Control::Host | Control::PrivateNs) => {
-            Some(self::rendered(case, ArmKind::Control, &backend, &scratch)?)
+            Some(self::rendered(case, ArmKind::Control, &backend, (&scratch, uid))?)
         }
         _ => None,
     };
@@ -89,6 +94,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         arm,
         rendered: &rendered,
         control: control.as_ref(),
+        uid,
     };
     match &args.export {
         Some(folder) => export(folder, &subject),
@@ -123,7 +129,7 @@ fn rendered(
     case: &Case,
     arm: ArmKind,
     backend: &Backend,
-    scratch: &Scratch,
+    (scratch, uid): (&Scratch, u32),
 ) -> Result<Rendered, Failure> {
     let folder = scratch.path.join(arm_word(arm));
     std::fs::create_dir(&folder)?;
@@ -131,7 +137,7 @@ fn rendered(
     let probe = folder.join(PROBE);
     std::os::unix::fs::symlink(me()?, &probe)?;
     let scene = Scene { folder: &folder, probe: &probe, run_id: &scratch.run_id, boss: None };
-    render(case, arm, backend, &scene)
+    render(case, arm, backend, &scene, uid)
         .map_err(|error| Failure::usage(format!("{}: {error}", case.id)))
 }
 

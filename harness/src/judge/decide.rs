@@ -1,13 +1,13 @@
 //! The decision itself: did the confined arm do what the case expects of it.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Compare, Decision, Denial, ExitExpect, Nothing, Oracle};
+use boxproof_cases::case::{Compare, Control, Decision, Denial, ExitExpect, Oracle, Survivors};
 use boxproof_probes::Outcome;
 use boxproof_reports::Verdict;
 
 use super::ending::{self, Seen};
 use super::reason::{Finding, Reason, gravest};
-use super::{effect, left, promise, same};
+use super::{effect, left, promise, same, timing};
 use crate::execution::{Exit, Report, RunReport};
 
 /// Errnos that mean a refusal whatever was asked.
@@ -19,7 +19,7 @@ pub(super) fn nothing_happened(case: &Case, confined: &Report) -> Result<(), Fin
         return Ok(());
     }
     // Whom the harness ends by force cannot clean up after itself any more.
-    let survivors = Oracle::NoSurvivors(Nothing {}).to_string();
+    let survivors = Oracle::NoSurvivors(Survivors::default()).to_string();
     let forced = left::timed_out(confined);
     let mut happened = confined
         .oracles
@@ -50,8 +50,18 @@ pub(super) fn decide(
     gravest(runs.chain([complete(case, confined)]))?;
     match case.expect.decision {
         Decision::Allowed => end_state(case, control, confined),
-        _ => Ok(()),
+        Decision::Refused => Ok(()),
+        Decision::Denied(_) | Decision::Contained(_) => trace(confined),
     }
+}
+
+/// Who left no trace where the case asks for one may have done nothing that could be held.
+fn trace(confined: &Report) -> Result<(), Finding> {
+    let gone = confined.oracles.iter().find(|reading| reading.positive && !reading.holds);
+    gone.map_or(Ok(()), |reading| {
+        let message = format!("`{}` does not hold: {}", reading.oracle, reading.saw);
+        Err(Finding::inconclusive(Reason::NoTrace, message))
+    })
 }
 
 /// A run or a reading that is missing is no reason to be content.
@@ -66,6 +76,7 @@ fn complete(case: &Case, confined: &Report) -> Result<(), Finding> {
 }
 
 fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
+    timing::overdue(case, run)?;
     started(run, &case.expect.decision)?;
     match &case.expect.decision {
         Decision::Allowed => allowed(case, control, run)?,
@@ -155,12 +166,15 @@ fn ended_unlike(case: &Case, control: &RunReport, run: &RunReport) -> Result<(),
 
 fn denied(case: &Case, denial: &Denial, run: &RunReport) -> Result<(), Finding> {
     match ending::seen(case, run) {
-        Seen::NotExpected => ending::told(case, &denial.errno, run),
+        Seen::NotExpected => {
+            let listed = denial.errno.iter().map(String::as_str).chain(hiding(case, run));
+            ending::told(case, &listed.collect::<Vec<_>>(), run)
+        }
         Seen::Outcome(Outcome::Succeeded) => Err(Finding::contract(
             Reason::NotRefused,
             "the act reports success although nothing happened: a refusal is promised",
         )),
-        Seen::Outcome(outcome) => meant(denial, &[], outcome),
+        Seen::Outcome(outcome) => meant(denial, hiding(case, run), outcome),
         silent => Err(no_record(silent, run)),
     }
 }
@@ -180,16 +194,29 @@ fn contained(
                 return Ok(());
             }
             let listed = denial.errno.iter().map(String::as_str).chain(REFUSALS);
-            ending::told(case, &listed.map(str::to_owned).collect::<Vec<_>>(), run)
+            ending::told(case, &listed.chain(hiding(case, run)).collect::<Vec<_>>(), run)
         }
         Seen::Outcome(Outcome::Succeeded) => Ok(()),
-        Seen::Outcome(outcome) => meant(denial, &REFUSALS, outcome),
+        Seen::Outcome(outcome) => {
+            meant(denial, REFUSALS.into_iter().chain(hiding(case, run)), outcome)
+        }
         silent => Err(no_record(silent, run)),
     }
 }
 
+/// What refuses besides, where the backend hides what is not granted: that nothing is found. The
+/// control has shown that it is there.
+fn hiding(case: &Case, run: &RunReport) -> Option<&'static str> {
+    let shown = !matches!(case.control, Control::None(_));
+    (run.hidden && shown).then_some("ENOENT")
+}
+
 /// The act failed for a reason that counts: one of the case's, or one of `also`.
-fn meant(denial: &Denial, also: &[&str], outcome: &Outcome) -> Result<(), Finding> {
+fn meant<'a>(
+    denial: &Denial,
+    also: impl IntoIterator<Item = &'a str>,
+    outcome: &Outcome,
+) -> Result<(), Finding> {
     match outcome {
         Outcome::Succeeded => Ok(()),
         Outcome::Killed { signal } => {
@@ -201,7 +228,7 @@ fn meant(denial: &Denial, also: &[&str], outcome: &Outcome) -> Result<(), Findin
             Err(Finding::inconclusive(Reason::WrongSignal, message))
         }
         Outcome::Refused { errno, call } => {
-            if denial.errno.contains(errno) || also.contains(&errno.as_str()) {
+            if denial.errno.contains(errno) || also.into_iter().any(|other| other == errno) {
                 return Ok(());
             }
             let listed = denial.errno.join(" ");

@@ -1,7 +1,7 @@
 //! What is looked at and what is expected of it, as shell functions and settings.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Compare, Decision, Denial, ExitExpect, Oracle, StreamExpect};
+use boxproof_cases::case::{Compare, Decision, Denial, ExitExpect, Oracle, Stimulus, StreamExpect};
 use nix::sys::signal::Signal;
 
 use super::shell::{Shell, quoted};
@@ -10,8 +10,13 @@ use crate::judge::errno_text;
 /// Errnos that count as a refusal wherever something is to be contained.
 const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
 
-/// The settings that the library reads.
-pub(super) fn settings(case: &Case) -> String {
+/// What refuses where the backend hides what is not granted.
+const NOTHING_FOUND: &str = "ENOENT";
+/// How that reads in words of a shell.
+const NOTHING_FOUND_WORDS: [&str; 2] = ["No such file", "Directory nonexistent"];
+
+/// The settings that the library reads; `hides`: finding nothing is a refusal.
+pub(super) fn settings(case: &Case, hides: bool) -> String {
     let kind = if case.act().is_probe() { "probe" } else { "other" };
     let decision = &case.expect.decision;
     let negative = u8::from(decision.is_negative());
@@ -19,11 +24,17 @@ pub(super) fn settings(case: &Case) -> String {
     let may_fail: Vec<String> = may_fail.map(|(at, _)| (at + 1).to_string()).collect();
     let compared = |what| u8::from(case.expect.compare.contains(&what));
     let asks = u8::from(case.asks_for_survivors());
-    let signal = case.during.first().map(|during| during.signal.as_str()).unwrap_or_default();
-    let reasons = match decision {
-        Decision::Denied(denial) | Decision::Contained(denial) => reasons(denial).join(" "),
-        Decision::Allowed | Decision::Refused => String::new(),
+    let signal = case.during.first().map(|during| &during.what);
+    let signal = match signal {
+        Some(Stimulus::Signal(name, _)) => name.as_str(),
+        _ => "",
     };
+    let mut reasons = match decision {
+        Decision::Denied(denial) | Decision::Contained(denial) => reasons(denial),
+        Decision::Allowed | Decision::Refused => Vec::new(),
+    };
+    reasons.extend(hides.then(|| NOTHING_FOUND.to_owned()));
+    let reasons = reasons.join(" ");
     format!(
         "kind={kind} decision={} negative={negative} wanted_exit={} last={} may_fail='{}'\n\
          compare_exit={} compare_stdout={} compare_tree={} asks_for_survivors={asks} \
@@ -57,7 +68,7 @@ fn wanted_exit(case: &Case) -> String {
 }
 
 /// The functions `look`, `oracles`, `streams`, `spoken` and `told_reasons`.
-pub(super) fn looks(case: &Case, shell: &Shell) -> Result<String, String> {
+pub(super) fn looks(case: &Case, hides: bool, shell: &Shell) -> Result<String, String> {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for (number, oracle) in case.expect.oracle.iter().enumerate() {
         let name = quoted(&oracle.to_string());
@@ -75,7 +86,7 @@ pub(super) fn looks(case: &Case, shell: &Shell) -> Result<String, String> {
         ("oracles", after),
         ("streams", streams),
         ("spoken", spoken(case, shell)),
-        ("told_reasons", vec![told(case)]),
+        ("told_reasons", vec![told(case, hides)]),
     ];
     let functions: String = parts.into_iter().map(|(name, lines)| function(name, &lines)).collect();
     Ok(format!("# What is looked at before and after, and what must be seen.\n{functions}"))
@@ -104,20 +115,32 @@ fn check(number: usize, oracle: &Oracle, shell: &Shell) -> Result<String, String
         Oracle::Untouched(_) => "untouched".to_owned(),
         Oracle::NoSurvivors(_) => "no_survivors".to_owned(),
         Oracle::MountsUnchanged(_) => "mounts_unchanged".to_owned(),
-        Oracle::Untyped(_) => return Err("a script has no terminal to look at".to_owned()),
+        Oracle::Untyped(_)
+        | Oracle::Displayed(_)
+        | Oracle::Undisplayed(_)
+        | Oracle::TerminalRestored(_) => {
+            return Err("a script has no terminal to look at".to_owned());
+        }
     })
 }
 
 fn stream(name: &str, asked: Option<&StreamExpect>, shell: &Shell) -> Vec<String> {
     let Some(asked) = asked else { return Vec::new() };
     let line = |check: &str, text: &String| format!("{check} {name} {}", shell.expanded(text));
-    let has = asked.contains.iter().map(|text| line("has", text));
+    let whole = asked.equals.iter().map(|text| line("is", text));
+    let has = asked.contains.iter().map(|text| line("has", text)).chain(whole);
     has.chain(asked.lacks.iter().map(|text| line("lacks", text))).collect()
 }
 
 /// Whether the act wrote what the case looks for, which shows that it ran.
 fn spoken(case: &Case, shell: &Shell) -> Vec<String> {
-    let wanted = case.expect.stdout.iter().flat_map(|stdout| &stdout.contains);
+    let stdout = case.expect.stdout.as_ref();
+    let whole = stdout.and_then(|stdout| stdout.equals.as_ref()).filter(|text| !text.is_empty());
+    if let Some(whole) = whole {
+        let whole = shell.expanded(whole);
+        return vec![format!("printf '%s' {whole} | cmp -s - \"$work/$run.own.out\"")];
+    }
+    let wanted = stdout.into_iter().flat_map(|stdout| &stdout.contains);
     let wanted: Vec<String> = wanted
         .filter(|text| !text.is_empty())
         .map(|text| format!("grep -qaF -- {} \"$work/$run.own.out\"", shell.expanded(text)))
@@ -126,7 +149,7 @@ fn spoken(case: &Case, shell: &Shell) -> Vec<String> {
 }
 
 /// For acts that report nothing: the words of the errnos that count.
-fn told(case: &Case) -> String {
+fn told(case: &Case, hides: bool) -> String {
     let listed: Vec<&str> = match &case.expect.decision {
         Decision::Denied(denial) => denial.errno.iter().map(String::as_str).collect(),
         Decision::Contained(denial) => {
@@ -134,7 +157,9 @@ fn told(case: &Case) -> String {
         }
         Decision::Allowed | Decision::Refused => Vec::new(),
     };
-    let texts: Vec<String> =
-        listed.into_iter().filter_map(errno_text).map(|text| quoted(&text)).collect();
+    let nothing = hides || listed.contains(&NOTHING_FOUND);
+    let words = NOTHING_FOUND_WORDS.iter().filter(|_| nothing).map(|text| (*text).to_owned());
+    let texts = listed.into_iter().filter_map(errno_text).chain(words);
+    let texts: Vec<String> = texts.map(|text| quoted(&text)).collect();
     format!("told {}", texts.join(" "))
 }

@@ -17,7 +17,7 @@ ready_to_run() {
     /tmp/* | /var/tmp/* | /dev/* | /run/*) give_up "put this folder elsewhere: sandboxes put something of their own over /tmp, /var/tmp, /dev and /run" ;;
     *[!A-Za-z0-9_./-]*) give_up "put this folder where its path has plain characters only" ;;
     esac
-    for tool in env find sort stat sha256sum awk grep timeout mkfifo; do
+    for tool in env find sort stat sha256sum awk grep timeout mkfifo perl; do
         command -v "$tool" >/dev/null || give_up "$tool is not installed"
     done
     [ -x "$here/boxprobe" ] || give_up "$here/boxprobe is not there, or cannot be executed"
@@ -39,10 +39,26 @@ clean() {
 fresh() {
     clean
     mkdir -p "$work" "$root/ws" "$root/out" "$root/home" "$root/tmp" "$root/state" || give_up "cannot write to $work"
-    rm -f "$work"/before.* "$work/holders" "$work/mounts"
+    rm -f "$work"/placed* "$work"/before.* "$work/holders" "$work/mounts"
 }
 
 put() { mkdir -p "$(dirname "$1")" && printf '%s' "$2" >"$1" || give_up "cannot write $1"; }
+# The same for a backend's own files, which unplace takes away again with the folders made for them.
+place() {
+    dir=$(dirname "$1")
+    while [ ! -e "$dir" ]; do
+        say "$dir" >>"$work/placed.folders"
+        dir=$(dirname "$dir")
+    done
+    say "$1" >>"$work/placed"
+    put "$1" "$2"
+}
+unplace() {
+    [ -f "$work/placed" ] || return 0
+    while IFS= read -r path; do rm -f "$path"; done <"$work/placed"
+    [ ! -f "$work/placed.folders" ] || while IFS= read -r path; do rmdir "$path" 2>/dev/null; done <"$work/placed.folders"
+    rm -f "$work/placed" "$work/placed.folders"
+}
 folder() { mkdir -p "$1" || give_up "cannot make $1"; }
 link() { mkdir -p "$(dirname "$2")" && ln -s "$1" "$2" || give_up "cannot link $2"; }
 hard_link() { mkdir -p "$(dirname "$2")" && ln "$1" "$2" || give_up "cannot link $2"; }
@@ -116,6 +132,7 @@ step() {
     code=$?
     printf '%s' "$code" >"$work/$run.code"
     if command -v "after_$1_$2" >/dev/null; then "after_$1_$2"; fi
+    unplace
     without_records "$work/$run.out" "$work/$run.own.out"
     without_records "$work/$run.err" "$work/$run.own.err"
     [ "$1" = control ] || own_noise "$run"
@@ -142,16 +159,26 @@ without_lines() {
     done
 }
 
+# without_matching FILE PATTERN: takes out lines the whole of which matches.
+without_matching() {
+    PATTERN=$2 perl -ni -e 'my $l = $_; chomp $l; print unless $l =~ /\A(?:$ENV{PATTERN})\z/' "$1"
+}
+
+# without_stretches FILE PATTERN END: takes out what starts with the one and ends with the other.
+without_stretches() {
+    PATTERN=$2 END=$3 perl -0777 -pi -e 's/(?m:$ENV{PATTERN})(?s:.*?)\Q$ENV{END}\E//g' "$1"
+}
+
 # What the probe says became of the act: succeeded, refused, killed; nothing where it says nothing.
 record() { sed -n "s/^.*${mark}boxproof $nonce {\(.*\"probe\".*\)}\$/\1/p" "$work/$run.out" "$work/$run.err"; }
 outcome() { record | sed -n 's/.*"outcome":"\([a-z]*\)".*/\1/p'; }
 reason() { record | sed -n 's/.*"\(errno\|signal\)":"\([A-Z0-9]*\)".*/\2/p'; }
 
-# ended CODE PREFIX: whether the run ended like that, by the backend's own words.
+# ended CODE PREFIX PATTERN: whether the run ended like that, by the backend's own words.
 ended() {
-    [ "$code" = "$1" ] || return 1
-    case $(cat "$work/$run.own.err") in "$2"*) return 0 ;; esac
-    return 1
+    [ "$1" = any ] || [ "$code" = "$1" ] || return 1
+    case $(cat "$work/$run.own.err") in "$2"*) ;; *) return 1 ;; esac
+    [ -z "$3" ] || PATTERN=$3 perl -0777 -ne 'exit !m/$ENV{PATTERN}/m' "$work/$run.own.err"
 }
 
 # says_not_started KIND…: whether the backend's result says that it started nothing, for one of these.
@@ -369,6 +396,7 @@ told() {
     open_question "it ended with $code and named none of the reasons that count"
 }
 
+is() { printf '%s' "$2" | cmp -s - "$work/$run.own.$1" || bad "std$1 is not: $2"; }
 has() { grep -qaF -- "$2" "$work/$run.own.$1" || bad "std$1 lacks: $2"; }
 lacks() { if grep -qaF -- "$2" "$work/$run.own.$1"; then bad "std$1 has: $2"; fi; }
 

@@ -5,8 +5,9 @@ use std::ffi::OsString;
 
 use boxproof_cases::Case;
 
+use super::Subject;
 use super::shell::{Shell, quoted};
-use crate::backend::{Backend, ExitRule, Kind, Launch, Spawn};
+use crate::backend::{Backend, ExitRule, Kind, Launch, Pattern, Sound, Spawn};
 use crate::run::Rendered;
 
 /// One function a step.
@@ -32,7 +33,7 @@ fn function(name: &str, case: &Case, spawn: &Spawn, shell: &Shell) -> Result<Str
     for (path, content) in &spawn.files {
         let text =
             std::str::from_utf8(content).map_err(|_| format!("{} is not UTF-8", path.display()))?;
-        lines.push(format!("put {} {}", shell.word(&path.to_string_lossy()), shell.word(text)));
+        lines.push(format!("place {} {}", shell.word(&path.to_string_lossy()), shell.word(text)));
     }
     let env = spawn.env.iter().map(|(name, value)| format!("{name}={}", shell.word(value)));
     let env = format!("env -i {}", env.collect::<Vec<_>>().join(" \\\n        "));
@@ -80,7 +81,7 @@ fn words(argv: &[OsString], shell: &Shell) -> Result<Vec<String>, String> {
 }
 
 /// Which endings and lines are the backend's own.
-pub(super) fn meanings(backend: &Backend) -> String {
+pub(super) fn meanings(backend: &Backend, shell: &Shell, rendered: &Rendered) -> String {
     let (mut not_found, mut declined, mut not_set_up) = (Vec::new(), Vec::new(), Vec::new());
     let (mut noise, mut residue) = (Vec::new(), Vec::new());
     match &backend.kind {
@@ -88,16 +89,12 @@ pub(super) fn meanings(backend: &Backend) -> String {
             not_found.extend(manifest.exits.not_found.iter().map(rule));
             declined.extend(manifest.exits.refused.iter().map(rule));
             not_set_up.extend(manifest.exits.setup_failed.iter().map(rule));
-            for (stream, prefixes) in
-                [("out", &manifest.noise.stdout), ("err", &manifest.noise.stderr)]
-            {
-                if !prefixes.is_empty() {
-                    let prefixes: Vec<String> = prefixes.iter().map(|p| quoted(p)).collect();
-                    noise.push(format!(
-                        "without_lines \"$work/$1.own.{stream}\" {}",
-                        prefixes.join(" ")
-                    ));
-                }
+            // As rendered: the end of a stretch is a template.
+            if let Some(Launch::Spawn(spawn)) = rendered.steps.last().map(|step| &step.start) {
+                let streams = [("out", &spawn.noise.stdout), ("err", &spawn.noise.stderr)];
+                let sounds =
+                    streams.into_iter().flat_map(|(s, all)| all.iter().map(move |n| (s, n)));
+                noise.extend(sounds.map(|(stream, sound)| silence(stream, sound, shell)));
             }
             residue.extend(manifest.residue.iter().map(|glob| pattern(glob)));
         }
@@ -127,8 +124,28 @@ pub(super) fn meanings(backend: &Backend) -> String {
     )
 }
 
+/// Takes one piece of noise out of a stream.
+fn silence(stream: &str, sound: &Sound, shell: &Shell) -> String {
+    let file = format!("\"$work/$1.own.{stream}\"");
+    match sound {
+        Sound::Prefix(prefix) => format!("without_lines {file} {}", quoted(prefix)),
+        Sound::Whole { line } => format!("without_matching {file} {}", quoted(line.as_str())),
+        Sound::Stretch { from, to } => {
+            format!("without_stretches {file} {} {}", quoted(from.as_str()), shell.word(to))
+        }
+    }
+}
+
 fn rule(rule: &ExitRule) -> String {
-    format!("ended {} {}", rule.exit, quoted(&rule.stderr_prefix))
+    let code = rule.exit.map_or_else(|| "any".to_owned(), |code| code.to_string());
+    let pattern = rule.stderr.as_ref().map(Pattern::as_str).unwrap_or_default();
+    format!("ended {code} {} {}", quoted(&rule.stderr_prefix), quoted(pattern))
+}
+
+/// Whether finding nothing is a refusal: the backend hides, and a control shows what is there.
+pub(super) fn hides(subject: &Subject<'_>) -> bool {
+    let last = subject.rendered.steps.last().map(|step| &step.start);
+    subject.control.is_some() && matches!(last, Some(Launch::Spawn(spawn)) if spawn.hides)
 }
 
 /// A glob of a manifest as a pattern of `case`, in which `*` crosses slashes as `**` does.

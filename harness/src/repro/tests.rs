@@ -16,7 +16,7 @@ use crate::testing::{bare, case};
 )]
 #[case(
     "during: [{when: ready, signal: TERM, to: group}]\nact: {sh: 'true'}\nexpect: {allowed: {}}",
-    Some("right moment")
+    Some("more than one signal")
 )]
 fn what_a_shell_cannot_do_is_said(#[case] text: &str, #[case] why: Option<&str>) {
     let found = obstacle(&case(text), &bare("box"));

@@ -61,7 +61,7 @@ pub fn token(variable: &str) -> String {
     format!("@boxproof-{variable}@")
 }
 
-/// Lays out `case` and renders what `kind` would start; every step sees the fixture as it is at
+/// Lays out `case` and renders what `kind` would start if the user were `uid`; every step sees the fixture as it is at
 /// the start.
 ///
 /// # Errors
@@ -71,13 +71,14 @@ pub fn render(
     kind: ArmKind,
     backend: &Backend,
     scene: &Scene<'_>,
+    uid: u32,
 ) -> Result<Rendered, Unrendered> {
     let root = scene.folder.join("arm");
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     for name in LATE.into_iter().filter(|name| case.uses(name)) {
         workspace.vars.set(name, token(name));
     }
-    let mut runner = Runner { case, kind, backend, scene, state: 0 };
+    let mut runner = Runner { case, kind, backend, scene, uid, state: 0 };
     let mut steps = Vec::new();
     for step in &case.steps {
         let line = commandline(&step.act, &workspace.vars)?;

@@ -1,16 +1,17 @@
 //! Linux: pidfds, the subreaper, private mounts.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use nix::unistd::Pid;
+use nix::unistd::{Pid, Uid, User, initgroups, setgid, setuid};
 
 /// A descriptor that becomes readable when `pid` exits; `None` where the kernel has none.
 pub(crate) fn exit_watch(pid: Pid) -> Option<OwnedFd> {
@@ -28,6 +29,43 @@ pub(crate) fn exit_watch(pid: Pid) -> Option<OwnedFd> {
 pub(crate) fn subreaper() -> io::Result<()> {
     Ok(prctl::set_child_subreaper(true)?)
 }
+
+/// Makes this process the user's for good, as a login would: ids, groups, and what of the
+/// environment names a home.
+///
+/// # Errors
+/// The errno of what failed. Must be called while the process has one thread.
+pub(crate) fn become_user(user: &User) -> io::Result<()> {
+    let name = CString::new(user.name.as_str())?;
+    initgroups(&name, user.gid)?;
+    setgid(user.gid)?;
+    setuid(user.uid)?;
+    if setuid(Uid::from_raw(0)).is_ok() {
+        return Err(io::Error::other("root could be had back"));
+    }
+    // The change hides our own /proc files from us, the running program among them.
+    prctl::set_dumpable(true)?;
+    let own = [("HOME", user.dir.as_os_str()), ("USER", user.name.as_ref())];
+    for (variable, value) in own.into_iter().chain([("LOGNAME", user.name.as_ref())]) {
+        // SAFETY: callers have one thread, so nobody reads the environment meanwhile.
+        unsafe { std::env::set_var(variable, value) };
+    }
+    for variable in OF_A_HOME {
+        // SAFETY: as above.
+        unsafe { std::env::remove_var(variable) };
+    }
+    Ok(())
+}
+
+/// Variables that name folders of whoever set them.
+const OF_A_HOME: [&str; 6] = [
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+];
 
 /// Has the kernel send `signal` to this process when its parent dies.
 ///
@@ -86,4 +124,12 @@ pub(crate) fn own_tmpfs(folder: &Path) -> io::Result<()> {
     // Set-user-id bits count in it as they do elsewhere: controls must show what they do.
     let flags = MsFlags::MS_NODEV;
     Ok(mount(Some("boxproof"), folder, Some("tmpfs"), flags, Some("mode=0755"))?)
+}
+
+/// Takes the mount at `point` out of the mount table, busy or not.
+///
+/// # Errors
+/// The errno of umount2(2), as for everybody but root.
+pub(crate) fn detach(point: &Path) -> io::Result<()> {
+    Ok(umount2(point, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW)?)
 }

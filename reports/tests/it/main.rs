@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod claims;
+mod compare;
 mod diff;
 mod exit;
 mod findings;

@@ -1,0 +1,213 @@
+//! What a manifest claims: a level for each capability, and how that is known. The type is
+//! [`Claims`].
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use boxproof_cases::Capability;
+use boxproof_cases::protocol::ClaimLevel;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// What a backend claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claims {
+    /// Everything, whole.
+    All,
+    /// These.
+    Each(BTreeMap<Capability, Claim>),
+}
+
+/// One claim: `enforced`, or `{enforced: documented}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// How far it goes.
+    pub level: ClaimLevel,
+    /// How it is known that the backend makes this claim; none when the manifest does not say.
+    pub evidence: Option<Evidence>,
+}
+
+/// How it is known that a backend makes a claim.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// Its own documentation or help says so.
+    Documented,
+    /// Its source, or the configuration it writes, says so.
+    Source,
+    /// Seen when it was tried; nobody promised it.
+    Observed,
+}
+
+impl Evidence {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Documented => "documented",
+            Self::Source => "source",
+            Self::Observed => "observed",
+        }
+    }
+}
+
+impl Claims {
+    /// Whether nothing is claimed or denied.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Each(each) if each.is_empty())
+    }
+
+    /// Capability → level.
+    pub fn levels(&self) -> BTreeMap<Capability, ClaimLevel> {
+        match self {
+            Self::All => Capability::all().map(|each| (each, ClaimLevel::Enforced)).collect(),
+            Self::Each(each) => {
+                each.iter().map(|(name, claim)| (name.clone(), claim.level)).collect()
+            }
+        }
+    }
+
+    /// Capability → how its claim is known, where the manifest says so.
+    pub fn evidence(&self) -> BTreeMap<Capability, Evidence> {
+        let Self::Each(each) = self else { return BTreeMap::new() };
+        each.iter().filter_map(|(name, claim)| Some((name.clone(), claim.evidence?))).collect()
+    }
+}
+
+impl Default for Claims {
+    fn default() -> Self {
+        Self::Each(BTreeMap::new())
+    }
+}
+
+impl Serialize for Claims {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => "all".serialize(serializer),
+            Self::Each(each) => each.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Claims {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Claims;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`all`, or capability: enforced | partial | none")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Claims, E> {
+                match word {
+                    "all" => Ok(Claims::All),
+                    other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
+                }
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Claims, A::Error> {
+                Deserialize::deserialize(de::value::MapAccessDeserializer::new(map))
+                    .map(Claims::Each)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Claims {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Claims".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let each = generator.subschema_for::<BTreeMap<Capability, Claim>>();
+        schemars::json_schema!({ "oneOf": [{ "const": "all" }, each] })
+    }
+}
+
+impl Serialize for Claim {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.evidence {
+            None => self.level.serialize(serializer),
+            Some(evidence) => BTreeMap::from([(self.level.word(), evidence)]).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Claim {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Claim;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a level, or one level: documented | source | observed")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Claim, E> {
+                let level = ClaimLevel::deserialize(de::value::StrDeserializer::new(word))?;
+                Ok(Claim { level, evidence: None })
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Claim, A::Error> {
+                let one = || de::Error::invalid_length(0, &"one level with its evidence");
+                let (level, evidence) = map.next_entry()?.ok_or_else(one)?;
+                if map.next_key::<ClaimLevel>()?.is_some() {
+                    return Err(de::Error::custom("a claim has one level"));
+                }
+                Ok(Claim { level, evidence: Some(evidence) })
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Claim {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Claim".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let level = generator.subschema_for::<ClaimLevel>();
+        let evidence = generator.subschema_for::<Evidence>();
+        schemars::json_schema!({ "oneOf": [level, {
+            "type": "object", "additionalProperties": evidence, "propertyNames": level,
+            "minProperties": 1, "maxProperties": 1,
+        }] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn read(yaml: &str) -> Result<Claims, String> {
+        serde_yaml::from_str(yaml).map_err(|error: serde_yaml::Error| error.to_string())
+    }
+
+    #[test]
+    fn a_claim_is_a_level_with_or_without_evidence() {
+        let claims = read("{fs.write: {enforced: documented}, net.none: partial}").unwrap();
+        let name = |name: &str| Capability::new(name).unwrap();
+        let levels = claims.levels();
+        assert_eq!(levels[&name("fs.write")], ClaimLevel::Enforced);
+        assert_eq!(levels[&name("net.none")], ClaimLevel::Partial);
+        assert_eq!(claims.evidence(), [(name("fs.write"), Evidence::Documented)].into());
+        let text = serde_yaml::to_string(&claims).unwrap();
+        assert_eq!(read(&text).unwrap(), claims, "{text}");
+    }
+
+    #[rstest]
+    #[case("{fs.write: {}}", "one level with its evidence")]
+    #[case("{fs.write: {enforced: source, partial: source}}", "one level")]
+    #[case("{fs.write: {enforced: hearsay}}", "unknown variant `hearsay`")]
+    #[case("{fs.write: {total: source}}", "unknown variant `total`")]
+    #[case("some", "`all`, or capability")]
+    fn anything_else_is_an_error(#[case] yaml: &str, #[case] message: &str) {
+        let error = read(yaml).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,0 +1,82 @@
+//! Configuration files of a backend: placed before its start, taken away after its end, so that
+//! what is left in a home or workspace is the backend's own doing. Main type: [`Placed`].
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What was placed; taken away when dropped.
+#[derive(Debug, Default)]
+pub(super) struct Placed {
+    /// Files, then the folders made for them, innermost first.
+    files: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+}
+
+impl Placed {
+    /// Writes each file, making the folders that it needs.
+    ///
+    /// # Errors
+    /// What cannot be written, and why.
+    pub(super) fn place(files: &[(PathBuf, Vec<u8>)]) -> Result<Self, String> {
+        let mut placed = Self::default();
+        for (path, content) in files {
+            let made = placed.folders_for(path).and_then(|()| std::fs::write(path, content));
+            made.map_err(|error| format!("{}: {error}", path.display()))?;
+            placed.files.push(path.clone());
+        }
+        Ok(placed)
+    }
+
+    fn folders_for(&mut self, file: &Path) -> io::Result<()> {
+        let parents = file.ancestors().skip(1).take_while(|folder| !folder.exists());
+        let missing: Vec<PathBuf> = parents.map(Path::to_owned).collect();
+        for folder in missing.into_iter().rev() {
+            std::fs::create_dir(&folder)?;
+            self.folders.insert(0, folder);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        for file in &self.files {
+            // It may be gone already.
+            let _ = std::fs::remove_file(file);
+        }
+        for folder in &self.folders {
+            // It stays where the backend has put something beside.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_placed_goes_again_and_nothing_else() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |path: &str| home.path().join(path);
+        std::fs::create_dir(at("there")).unwrap();
+        let files = ["there/a", "new/deep/b", "new/c"].map(|name| (at(name), b"x".to_vec()));
+        let placed = Placed::place(&files).unwrap();
+        assert!(files.iter().all(|(path, content)| std::fs::read(path).unwrap() == *content));
+        std::fs::write(at("new/its own"), "y").unwrap();
+        drop(placed);
+        assert!(at("there").is_dir() && at("new/its own").is_file());
+        assert!(!at("there/a").exists() && !at("new/deep").exists() && !at("new/c").exists());
+    }
+
+    #[test]
+    fn what_cannot_be_placed_is_named_and_leaves_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |path: &str| home.path().join(path);
+        std::fs::write(at("file"), "f").unwrap();
+        let files = ["new/a", "file/b"].map(|name| (at(name), Vec::new()));
+        let error = Placed::place(&files).unwrap_err();
+        assert!(error.contains("file/b"), "{error}");
+        assert!(!at("new").exists() && at("file").is_file());
+    }
+}
