@@ -5,7 +5,7 @@
 mod support;
 
 use rstest::rstest;
-use support::{BOXPROOF, DENIED, IMPOSSIBLE, NOT_INSTALLED, Place, Ran, WORKS, has};
+use support::{BOXPROOF, DENIED, IMPOSSIBLE, NOT_INSTALLED, Place, Ran, WORKS, as_we_are, has};
 
 /// A manifest that claims nothing.
 const CLAIMS_NOTHING: &str = "name: humble
@@ -104,7 +104,7 @@ fn a_shipped_backend_is_looked_up_in_path() {
     let (cases, scratch) = (place.arg("corpus"), place.arg("scratch"));
     let args = ["run", "--backend", "bubblewrap", "--cases", &cases, "--scratch", &scratch];
     let run = |more: &[&str]| {
-        let mut command = place.command(&[&args, more].concat());
+        let mut command = place.command(&[&args, more, as_we_are()].concat());
         let ran = Ran::of(&command.env("PATH", place.path("bin")).output().unwrap());
         place.is_clean();
         ran
@@ -306,7 +306,7 @@ fn a_reproduce_line_reproduces(#[case] corpus: &str, #[case] backend: &str) {
     let backend = if backend == "none" { backend.to_owned() } else { place.arg(backend) };
     let (scratch, record) = (place.arg("scratch"), place.arg("record.ndjson"));
     let run = ["run", "--backend", &backend, "--all", "--cases", cases, "--scratch", &scratch];
-    place.run(&[&run[..], &["--report", &record]].concat()).exits(1);
+    place.run(&[&run[..], &["--report", &record], as_we_are()].concat()).exits(1);
     let row = place.record("record.ndjson")[1].clone();
     let line = row["reproduce"].as_str().unwrap().to_owned();
 

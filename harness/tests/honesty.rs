@@ -10,7 +10,7 @@ use std::path::Path;
 
 use rstest::rstest;
 use serde_json::Value;
-use support::{BOXPROOF, Place, Ran};
+use support::{BOXPROOF, Place, Ran, as_we_are};
 
 /// Where the backends and the cases that kill them are.
 const FAKES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes");
@@ -35,6 +35,7 @@ fn run(place: &Place, spec: &str, filters: &[&str]) -> (Ran, Vec<Value>) {
     let record = place.arg("record.ndjson");
     let mut args = vec!["run", "--backend", spec, "--cases", &corpus, "--scratch", &scratch];
     args.extend(["--report", &record]);
+    args.extend(as_we_are());
     args.extend(filters);
     let ran = place.run(&args);
     let rows = place.record("record.ndjson");
@@ -179,7 +180,7 @@ fn a_flood_ends_by_time_out_in_bounded_memory() {
     let mut shell = assert_cmd::Command::new("sh");
     let bounded = format!("ulimit -v {BOUND}; exec \"$@\"");
     shell.args(["-c", &bounded, "sh", BOXPROOF, "run", "fs/outside-briefly", "--backend", &spec]);
-    shell.args(["--cases", &corpus, "--scratch", &scratch, "--report", &record]);
+    shell.args(["--cases", &corpus, "--scratch", &scratch, "--report", &record]).args(as_we_are());
     let ran = Ran::of(&shell.output().unwrap());
     place.is_clean();
     let rows = place.record("record.ndjson");

@@ -27,8 +27,8 @@ pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
 pub use manifest::{ConfigFile, Liveness, Manifest, ManifestKind, Rule, RunAs, schema};
 pub use noise::{Noise, Sound};
 pub use pattern::Pattern;
-pub use resolve::{BackendError, resolve};
-pub use shipped::names as shipped_names;
+pub use resolve::{BackendError, resolve, run_as};
+pub use shipped::{names as shipped_names, pinned_versions, plain_cases};
 pub use version::VersionRange;
 
 use crate::known::Known;

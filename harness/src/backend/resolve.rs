@@ -58,13 +58,8 @@ fn look_up(spec: &str, me: &Path) -> Result<Backend, BackendError> {
         let prefix = vec![REFERENCE.to_owned()];
         return by_verbs(spec, me.to_owned(), prefix, mechanism, Known::default());
     }
-    if spec.ends_with(".yaml") || spec.ends_with(".yml") {
-        return from_file(Path::new(spec));
-    }
-    if let Some(shipped) = shipped::find(spec) {
-        let manifest = Manifest::parse(&shipped.file, shipped.text)?;
-        let known = shipped.known.map(|(file, text)| Known::parse(&file, text, &manifest.name));
-        return from_manifest(manifest, known.transpose()?.unwrap_or_default());
+    if let Some((manifest, known)) = manifest(spec)? {
+        return from_manifest(manifest, known);
     }
     match program::find(spec) {
         Some(program) => {
@@ -75,13 +70,34 @@ fn look_up(spec: &str, me: &Path) -> Result<Backend, BackendError> {
     }
 }
 
+/// Whose runs the backend's are that `spec` means; a program without a manifest is anybody's.
+/// Nothing is started.
+///
+/// # Errors
+/// When there is a manifest that cannot be used.
+pub fn run_as(spec: &str) -> Result<RunAs, BackendError> {
+    Ok(manifest(spec)?.map_or(RunAs::Any, |(manifest, _)| manifest.run_as()))
+}
+
+/// The manifest that `spec` means, with its known failures, if it means one.
+fn manifest(spec: &str) -> Result<Option<(Manifest, Known)>, BackendError> {
+    if spec.ends_with(".yaml") || spec.ends_with(".yml") {
+        return from_file(Path::new(spec)).map(Some);
+    }
+    let Some(shipped) = shipped::find(spec) else { return Ok(None) };
+    let manifest = Manifest::parse(&shipped.file, shipped.text)?;
+    let known = shipped.known.map(|(file, text)| Known::parse(&file, text, &manifest.name));
+    let known = known.transpose()?.unwrap_or_default();
+    Ok(Some((manifest, known)))
+}
+
 fn all_names() -> String {
     let shipped = shipped::names();
     let names: BTreeSet<&str> = shipped.into_iter().chain([REFERENCE]).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn from_file(file: &Path) -> Result<Backend, BackendError> {
+fn from_file(file: &Path) -> Result<(Manifest, Known), BackendError> {
     let read = |file: &Path| {
         std::fs::read_to_string(file)
             .map_err(|error| LoadError::whole(file, format!("cannot be read: {error}")))
@@ -93,7 +109,7 @@ fn from_file(file: &Path) -> Result<Backend, BackendError> {
     } else {
         Known::default()
     };
-    from_manifest(manifest, known)
+    Ok((manifest, known))
 }
 
 fn from_manifest(manifest: Manifest, known: Known) -> Result<Backend, BackendError> {

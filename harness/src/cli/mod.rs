@@ -2,12 +2,14 @@
 
 mod audit;
 mod backend;
+mod check;
 mod doctor;
 mod lint;
 mod list;
 mod report;
 mod run;
 mod show;
+mod user;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use boxproof_cases::Suite;
 use boxproof_reports::ExitCode;
 use boxproof_reports::terminal::{Style, TerminalOptions};
 use clap::{Parser, Subcommand};
+use nix::unistd::{AccessFlags, access};
 
 use crate::backend::{Backend, resolve};
 use crate::collect::shell_word;
@@ -114,9 +117,12 @@ pub fn main() -> i32 {
     })
 }
 
-/// The running program itself: the default backend is its own `reference`.
+/// The running program itself: the default backend is its own `reference`. Where its name is out
+/// of reach for the user we are, the kernel's name for it.
 fn me() -> Result<PathBuf, Failure> {
-    Ok(std::env::current_exe()?)
+    let named = std::env::current_exe()?;
+    let reachable = access(&named, AccessFlags::X_OK).is_ok();
+    Ok(if reachable { named } else { PathBuf::from("/proc/self/exe") })
 }
 
 impl Cases {

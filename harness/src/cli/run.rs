@@ -1,12 +1,14 @@
 //! `boxproof run`: cases against backends, the matrix on stdout, the record in a file.
 
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use boxproof_reports::{ExitOptions, RecordWriter, Run, exit_code, merge, summary_line};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::user::{Who, settle};
 use super::{Cases, Failure, backends, print, terminal_options};
 use crate::session::{Conclusion, Finished, Request, conduct};
 
@@ -40,6 +42,8 @@ pub(super) struct Args {
     /// Run cases even where the backend does not claim what they need.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    who: Who,
     /// List every case, not only those to look at.
     #[arg(long, short)]
     verbose: bool,
@@ -61,6 +65,8 @@ pub(super) enum Format {
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let suite = args.cases.suite()?;
     let selection = args.cases.selection(&suite)?;
+    // Whoever typed may write where whoever runs may not.
+    let report = settle(&args.who, &args.backends, || report_file(args))?.flatten();
     let backends = backends(&args.backends)?;
     let request = Request {
         suite,
@@ -70,7 +76,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         strict: args.strict,
         jobs: args.jobs,
         scratch: args.scratch.clone(),
-        reproduce: args.cases.reproduce(),
+        reproduce: args.cases.reproduce() + &args.who.reproduce(),
     };
     let bar = progress_bar();
     let concluded = conduct(&request, |done, total| {
@@ -79,7 +85,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     })?;
     bar.finish_and_clear();
     match concluded {
-        Conclusion::Finished(finished) => finish(args, *finished),
+        Conclusion::Finished(finished) => finish(args, report, *finished),
         Conclusion::Interrupted(signal) => {
             anstream::eprintln!("boxproof: ended by {signal}; nothing is concluded");
             Ok(128 + signal as i32)
@@ -96,12 +102,31 @@ fn progress_bar() -> ProgressBar {
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn finish(args: &Args, finished: Finished) -> Result<i32, Failure> {
+/// The file for the record, open and as it was.
+fn report_file(args: &Args) -> Result<Option<File>, Failure> {
+    let Some(path) = &args.report else { return Ok(None) };
+    let file = File::options().write(true).create(true).truncate(false).open(path);
+    file.map(Some).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+/// Writes `record` to the file for it, which may be open already.
+fn keep(args: &Args, open: Option<File>, record: &[u8]) -> Result<(), Failure> {
+    let Some(path) = &args.report else { return Ok(()) };
+    let file = open.map_or_else(|| report_file(args), |file| Ok(Some(file)))?;
+    let write = |mut file: File| {
+        // A pipe has no length to set.
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        file.write_all(record)
+    };
+    file.map_or(Ok(()), write)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+fn finish(args: &Args, report: Option<File>, finished: Finished) -> Result<i32, Failure> {
     let (run, record) = record(finished.header, finished.rows)?;
-    if let Some(path) = &args.report {
-        std::fs::write(path, &record)
-            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    }
+    keep(args, report, &record)?;
     let runs = [run];
     let [run] = &runs;
     let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;

@@ -1,5 +1,6 @@
 //! Linux: pidfds, the subreaper, private mounts.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
@@ -8,7 +9,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use nix::unistd::Pid;
+use nix::unistd::{Pid, Uid, User, initgroups, setgid, setuid};
 
 /// A descriptor that becomes readable when `pid` exits; `None` where the kernel has none.
 pub(crate) fn exit_watch(pid: Pid) -> Option<OwnedFd> {
@@ -26,6 +27,43 @@ pub(crate) fn exit_watch(pid: Pid) -> Option<OwnedFd> {
 pub(crate) fn subreaper() -> io::Result<()> {
     Ok(prctl::set_child_subreaper(true)?)
 }
+
+/// Makes this process the user's for good, as a login would: ids, groups, and what of the
+/// environment names a home.
+///
+/// # Errors
+/// The errno of what failed. Must be called while the process has one thread.
+pub(crate) fn become_user(user: &User) -> io::Result<()> {
+    let name = CString::new(user.name.as_str())?;
+    initgroups(&name, user.gid)?;
+    setgid(user.gid)?;
+    setuid(user.uid)?;
+    if setuid(Uid::from_raw(0)).is_ok() {
+        return Err(io::Error::other("root could be had back"));
+    }
+    // The change hides our own /proc files from us, the running program among them.
+    prctl::set_dumpable(true)?;
+    let own = [("HOME", user.dir.as_os_str()), ("USER", user.name.as_ref())];
+    for (variable, value) in own.into_iter().chain([("LOGNAME", user.name.as_ref())]) {
+        // SAFETY: callers have one thread, so nobody reads the environment meanwhile.
+        unsafe { std::env::set_var(variable, value) };
+    }
+    for variable in OF_A_HOME {
+        // SAFETY: as above.
+        unsafe { std::env::remove_var(variable) };
+    }
+    Ok(())
+}
+
+/// Variables that name folders of whoever set them.
+const OF_A_HOME: [&str; 6] = [
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+];
 
 /// Has the kernel send `signal` to this process when its parent dies.
 ///

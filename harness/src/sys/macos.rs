@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use nix::unistd::Pid;
+use nix::unistd::{Pid, User};
 
 /// There is no such descriptor that poll(2) takes; callers fall back to a short poll.
 pub(crate) fn exit_watch(_pid: Pid) -> Option<OwnedFd> {
@@ -46,5 +46,11 @@ pub(crate) fn private_mounts() -> io::Result<()> {
 /// # Errors
 /// Always.
 pub(crate) fn own_tmpfs(_folder: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// # Errors
+/// Always.
+pub(crate) fn become_user(_user: &User) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

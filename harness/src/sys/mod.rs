@@ -10,4 +10,6 @@ mod system;
 pub(crate) use process::{fork, inherit_descriptors, own_terminal, random, waiting_bytes};
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;
-pub(crate) use system::{children_of, exit_watch, own_tmpfs, private_mounts, subreaper};
+pub(crate) use system::{
+    become_user, children_of, exit_watch, own_tmpfs, private_mounts, subreaper,
+};

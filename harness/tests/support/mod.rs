@@ -60,6 +60,11 @@ argv: '{{ command }}'
 claims: all
 ";
 
+/// Arguments that keep root from becoming an ordinary user, which could not write in a [`Place`].
+pub(crate) fn as_we_are() -> &'static [&'static str] {
+    if nix::unistd::geteuid().is_root() { &["--user", "root"] } else { &[] }
+}
+
 /// A folder of one test's own: never where sandboxes put something.
 pub(crate) struct Place {
     dir: TempDir,
@@ -158,6 +163,9 @@ impl Place {
         all.extend(["--cases", &cases]);
         if ["run", "audit"].contains(&verb) {
             all.extend(["--scratch", &scratch]);
+        }
+        if verb == "run" {
+            all.extend(as_we_are());
         }
         self.run(&all)
     }
