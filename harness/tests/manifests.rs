@@ -246,15 +246,22 @@ fn every_shipped_manifest_loads_and_is_named_like_its_file() {
     assert_eq!(
         shipped_names(),
         [
+            "agent-nook",
             "allow-all",
             "bubblewrap",
+            "buddelkiste",
+            "bww",
             "codex",
             "deny-all",
             "firejail",
+            "hakoniwa",
+            "hozo",
             "none",
+            "nono",
+            "sandlock",
             "srt",
             "unshare",
-            "zerobox"
+            "zerobox",
         ]
     );
     for name in shipped_names() {
