@@ -49,6 +49,11 @@ pub(super) fn find(name: &str) -> Option<Shipped> {
     })
 }
 
+/// The text of the shipped manifest called `name`.
+pub fn text(name: &str) -> Option<&'static str> {
+    find(name).map(|shipped| shipped.text)
+}
+
 /// The cases that `backend check` asks about each capability.
 ///
 /// # Errors

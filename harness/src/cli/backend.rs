@@ -7,7 +7,7 @@ use boxproof_cases::protocol::ClaimLevel;
 use clap::Subcommand;
 
 use super::user::{Who, settle};
-use super::{Failure, backends, check, print};
+use super::{Failure, backends, check, install, print};
 use crate::backend::{Backend, shipped_names};
 
 /// Arguments of `backend`.
@@ -26,6 +26,14 @@ enum Verb {
         /// A shipped NAME, a PROGRAM or a manifest FILE.yaml.
         backend: String,
     },
+    /// What backends lack on this system, and how to install it.
+    InstallHint {
+        /// Shipped NAMEs or manifest FILEs; by default every shipped backend.
+        names: Vec<String>,
+        /// Print a shell script that installs it, versions pinned.
+        #[arg(long)]
+        script: bool,
+    },
     /// Ask the plain cases about every claim: a second pair of eyes for a manifest.
     Check {
         /// A shipped NAME, a PROGRAM or a manifest FILE.yaml.
@@ -42,6 +50,7 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     match args.verb {
         Verb::List => list(),
         Verb::Show { backend } => show(&backends(&[backend])?[0]),
+        Verb::InstallHint { names, script } => install::run(&names, script),
         Verb::Check { backend, scratch, who } => {
             let specs = [backend];
             settle(&who, &specs, || Ok(()))?;

@@ -4,6 +4,7 @@ mod audit;
 mod backend;
 mod check;
 mod doctor;
+mod install;
 mod lint;
 mod list;
 mod report;
