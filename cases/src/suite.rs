@@ -11,6 +11,8 @@ use crate::load::{LoadError, parse};
 use crate::requirement::{Registry, Requirement, RequirementId};
 use crate::vars;
 
+mod supervised;
+
 static CORPUS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
 static REQUIREMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements");
 
@@ -185,9 +187,11 @@ fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, Fault
         exclusive: file.exclusive,
         slow: file.slow,
         timeout_ms: file.timeout_ms,
+        waits_ms: file.waits_ms,
         fixture: file.fixture,
         prepare: file.prepare,
         launcher: file.launcher,
+        run: file.run,
         stdin: file.stdin,
         steps,
         repeat: file.repeat,
@@ -235,13 +239,7 @@ fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
     check_variables(&case)?;
     check_oracles(&case)?;
     check_arms(&case)?;
-    if case.launcher.tty && case.stdin.is_some() {
-        return Err(("stdin", "a launcher's terminal is the command's stdin already".to_owned()));
-    }
-    let untyped = |oracle: &Oracle| matches!(oracle, Oracle::Untyped(_));
-    if case.expect.oracle.iter().any(untyped) && !case.launcher.tty {
-        return Err(("expect", "untyped needs a terminal: `launcher: {tty: true}`".to_owned()));
-    }
+    supervised::check(&case)?;
     if case.repeat == 0 || case.parallel == 0 {
         return Err(("repeat", "repeat and parallel count from 1".to_owned()));
     }
@@ -356,8 +354,6 @@ twin: {mode: workspace_write}
     #[case("act: {", "steps: []\nsuffix: {", 5, "unknown field `suffix`")]
     #[case("act: {probe: write, path: f, text: y}", "", 1, "either one act or")]
     #[case("fixture: {f: x}", "fixture: {f: x}\nrepeat: 0", 4, "count from 1")]
-    #[case("fixture: {f: x}", "launcher: {tty: true}\nstdin: x", 4, "stdin already")]
-    #[case("{unchanged: f}", "{untyped: {}}", 5, "needs a terminal")]
     #[case("{denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}", "{allowed: {}}", 6, "no twin")]
     fn faults_are_located(
         #[case] from: &str,

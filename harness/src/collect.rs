@@ -21,6 +21,7 @@ pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> H
     let selection = Selection {
         filters: request.selection.filters(),
         all: request.all,
+        slow: request.selection.includes_slow(),
         strict: request.strict,
         ..Selection::of(ids)
     };
@@ -140,6 +141,7 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         twin: TwinState::NotNeeded,
         duration_ms: 0.0,
         purpose: case.purpose.clone(),
+        asked: Some(crate::asked::of(case)),
         arms: Vec::new(),
         reproduce: None,
     }
@@ -313,6 +315,9 @@ mod tests {
             result: None,
             result_fault: None,
             special: None,
+            shown: None,
+            moments: Vec::new(),
+            watched_ms: 1.0,
         }
     }
 
@@ -342,6 +347,7 @@ mod tests {
         let row = row(Planned::Skip { verdict, reason: "fs.write".to_owned() }, None);
         assert_eq!((row.verdict, row.reason.as_str(), row.arms.len()), (verdict, "fs.write", 0));
         assert_eq!((row.outcome, row.reproduce), (Outcome::Expected, None));
+        assert_eq!(row.asked.unwrap().act, "sh: true");
     }
 
     #[rstest]

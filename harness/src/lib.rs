@@ -1,5 +1,6 @@
 //! The verbs: plan, run, judge and collect, and what they act on.
 
+pub mod asked;
 pub mod backend;
 pub mod cli;
 pub mod collect;

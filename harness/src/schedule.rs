@@ -31,7 +31,7 @@ pub struct Job {
     pub arm: ArmKind,
     /// Whether it mostly waits.
     pub waits: bool,
-    /// How long it may take, in milliseconds: longest first.
+    /// About how long it waits, in milliseconds: longest first.
     pub weight: u64,
     /// Host state it shares.
     pub exclusive: Vec<Exclusive>,
@@ -63,6 +63,15 @@ impl Order {
         }
         Self { cases, backends, jobs }
     }
+
+    /// The same, but no arm is executed beside another one where there is one CPU slot: waiting
+    /// needs a slot, too.
+    pub fn alone(mut self) -> Self {
+        for job in &mut self.jobs {
+            job.waits = false;
+        }
+        self
+    }
 }
 
 /// Whether one control may stand for all backends: not where chance or time play a part.
@@ -77,7 +86,7 @@ impl Job {
             backend,
             arm,
             waits: it.waits(),
-            weight: it.timeout_ms,
+            weight: it.wait_ms(),
             exclusive: it.exclusive.clone(),
             serves: vec![(case, backend)],
         }
@@ -157,6 +166,14 @@ mod tests {
     }
 
     #[test]
+    fn alone_nothing_waits_beside_another() {
+        let line = "during: [{when: ready, signal: TERM}]";
+        let order = order(&format!("{ACT}expect: {{allowed: {{}}}}\n{line}\n"), &[(0, 0)]);
+        assert!(order.jobs.iter().all(|job| job.waits));
+        assert!(order.alone().jobs.iter().all(|job| !job.waits));
+    }
+
+    #[test]
     fn only_what_is_to_run_is_ordered() {
         assert_eq!(order(&format!("{ACT}expect: {{allowed: {{}}}}\n"), &[]).jobs, []);
         let order = order(&format!("{ACT}expect: {{allowed: {{}}}}\n"), &[(1, 1)]);
@@ -166,7 +183,7 @@ mod tests {
     #[test]
     fn every_arm_keeps_what_the_case_shares_and_how_long_it_takes() {
         let text = format!(
-            "{DENIED}twin: {{mode: workspace_write}}\nexclusive: [tmp, mounts]\ntimeout_ms: 7\n\
+            "{DENIED}twin: {{mode: workspace_write}}\nexclusive: [tmp, mounts]\nwaits_ms: 7\n\
              during: [{{when: ready, signal: TERM}}]\n"
         );
         let order = order(&text, &[(0, 0)]);

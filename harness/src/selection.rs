@@ -101,6 +101,11 @@ impl Selection {
         idle.map(|filter| filter.text.as_str()).collect()
     }
 
+    /// Whether slow cases are selected like all others.
+    pub fn includes_slow(&self) -> bool {
+        self.slow == Slow::Included
+    }
+
     /// The filters as written.
     pub fn filters(&self) -> Vec<String> {
         self.filters.iter().map(|filter| filter.text.clone()).collect()

@@ -91,6 +91,11 @@ impl Args {
         parsed("signal", Kind::Signal, kind::signal(value)).map(Some)
     }
 
+    /// The signal `name`.
+    pub(crate) fn signal_named(&self, name: &str) -> Result<Signal, UsageError> {
+        parsed(name, Kind::Signal, kind::signal(self.one(name)?))
+    }
+
     /// Every signal of `--signal`.
     pub(crate) fn signals(&self) -> Result<Vec<Signal>, UsageError> {
         let one = |word| parsed("signal", Kind::Signal, kind::signal(word));

@@ -344,16 +344,22 @@ static CATALOG: &[ProbeSpec] = table! {
     Sys "argv" emit acts::argv, [many(optional(required("item", Kind::Text)))]
         "Prints each --item as its length, a colon, its bytes and a newline.";
     Sys "ready" act acts::ready, [] "Announces ready and nothing else.";
+    Sys "mark" act acts::mark, [NAME] "Announces a moment by a name and nothing else.";
     Sys "hold" act acts::hold, [READY] "Waits for a signal, all with their default action.";
     Sys "trap" act acts::trap, [
-            SIGNAL, required("write", Kind::Path), TEXT, required("exit", Kind::UpTo(255)), READY]
-        "Waits for a signal, then writes a file and exits with a code.";
+            SIGNAL, optional(required("linger-ms", Kind::UpTo(10_000))),
+            required("write", Kind::Path), TEXT, required("exit", Kind::UpTo(255)), READY]
+        "Waits for a signal, lingers if told, then writes a file and exits with a code.";
+    Sys "signals" act acts::signals, [
+            many(SIGNAL), required("last", Kind::Signal), required("exit", Kind::UpTo(255)), READY]
+        "Prints the name of each signal that comes, and exits with a code at the last.";
     Sys "ignore" act acts::ignore, [many(SIGNAL), READY] "Ignores signals and waits.";
     Sys "background" act acts::background, [
             required("how", Kind::OneOf(&["plain", "setsid", "double-fork"])),
             required("stdio", Kind::OneOf(&["hold", "close"])),
+            optional(many(SIGNAL)),
             required("heartbeat", Kind::Path), optional(required("tag", Kind::Text))]
-        "Leaves a child behind that adds to a heartbeat file, and returns at once.";
+        "Leaves a child behind that adds to a heartbeat file, deaf to the signals, and returns at once.";
     Sys "sysctl-same" linux kernel::sysctl_same, [PATH]
         "Reads a setting under /proc/sys and writes the same value back.";
     Sys "rlimits" see limits::rlimits, [] "Reads the resource limits.";
@@ -362,6 +368,8 @@ static CATALOG: &[ProbeSpec] = table! {
     Sys "tty-name" see terminal::tty_name, [optional(FD)] "Asks for the path of a terminal.";
     Sys "ctty" see terminal::ctty, []
         "Opens the controlling terminal and asks for its size and foreground group.";
+    Sys "open-terminal" see terminal::open_terminal, []
+        "Makes a terminal of its own and passes a line through it.";
     Sys "job-control" see terminal::job_control, []
         "Puts a group of its own into the terminal's foreground, and the former one back.";
     Sys "tiocsti" see terminal::tiocsti, [optional(TEXT), optional(required("high", Kind::Switch))]

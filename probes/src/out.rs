@@ -42,7 +42,7 @@ impl Out<'_> {
     }
 
     /// Writes one event.
-    pub(crate) fn event(&self, event: Event) -> Result<(), Stop> {
+    pub(crate) fn event(&self, event: &Event) -> Result<(), Stop> {
         self.line(&encode_event(self.nonce, event))
     }
 

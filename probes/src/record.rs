@@ -53,11 +53,13 @@ pub enum Value {
 }
 
 /// A moment a probe announces while it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// Set up; signals and other stimuli may come now.
     Ready,
+    /// A moment with a name of the case's own.
+    Mark(String),
 }
 
 /// [`Record`] as it is written.

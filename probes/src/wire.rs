@@ -12,10 +12,16 @@ use crate::record::{Event, Record};
 const MARK: u8 = 0x1E;
 
 /// An event as it is written.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EventLine {
     event: Event,
+}
+
+/// [`EventLine`] of an event that somebody else keeps.
+#[derive(Serialize)]
+struct EventToWrite<'a> {
+    event: &'a Event,
 }
 
 /// What a stream holds under one nonce.
@@ -39,8 +45,8 @@ pub fn encode(nonce: &str, record: &Record) -> Vec<u8> {
 
 /// The line of one event, newline included.
 #[must_use]
-pub fn encode_event(nonce: &str, event: Event) -> Vec<u8> {
-    line(nonce, serde_json::to_vec(&EventLine { event }))
+pub fn encode_event(nonce: &str, event: &Event) -> Vec<u8> {
+    line(nonce, serde_json::to_vec(&EventToWrite { event }))
 }
 
 /// The record in `bytes` under `nonce`; lines under other nonces do not exist.

@@ -23,7 +23,7 @@ fn raw(nonce: &str, json: &str) -> Vec<u8> {
 fn the_line_is_exactly_the_documented_one() {
     let expected = raw(NONCE, r#"{"probe":"write","outcome":"succeeded"}"#);
     assert_eq!(encode(NONCE, &record(Outcome::Succeeded)), expected);
-    assert_eq!(encode_event(NONCE, Event::Ready), raw(NONCE, r#"{"event":"ready"}"#));
+    assert_eq!(encode_event(NONCE, &Event::Ready), raw(NONCE, r#"{"event":"ready"}"#));
 }
 
 #[rstest]
@@ -88,6 +88,7 @@ fn every_truncation_is_malformed_or_nothing() {
 #[case::duplicate(r#"{"probe":"w","outcome":"succeeded","outcome":"succeeded"}"#)]
 #[case::two_in_a_line(r#"{"probe":"w","outcome":"succeeded"}{"probe":"w","outcome":"succeeded"}"#)]
 #[case::unknown_event(r#"{"event":"done"}"#)]
+#[case::mark_without_a_name(r#"{"event":"mark"}"#)]
 #[case::event_with_more(r#"{"event":"ready","probe":"w"}"#)]
 fn what_is_not_whole_is_malformed(#[case] json: &str) {
     assert_eq!(find(NONCE, &raw(NONCE, json)), Found::Malformed);
@@ -104,11 +105,19 @@ fn a_prefix_inside_a_line_does_not_hide_it() {
 }
 
 #[test]
+fn a_mark_has_its_name() {
+    let mark = Event::Mark("term".to_owned());
+    let bytes = encode_event(NONCE, &mark);
+    assert_eq!(bytes, raw(NONCE, r#"{"event":{"mark":"term"}}"#));
+    assert_eq!((events(NONCE, &bytes), find(NONCE, &bytes)), (vec![mark], Found::None));
+}
+
+#[test]
 fn events_come_apart_from_the_record() {
-    let mut bytes = encode_event(NONCE, Event::Ready);
+    let mut bytes = encode_event(NONCE, &Event::Ready);
     bytes.extend(encode(NONCE, &refused()));
-    bytes.extend(encode_event("n-2", Event::Ready));
+    bytes.extend(encode_event("n-2", &Event::Ready));
     assert_eq!(events(NONCE, &bytes), [Event::Ready]);
     assert_eq!(find(NONCE, &bytes), Found::One(refused()));
-    assert_eq!(find(NONCE, &encode_event(NONCE, Event::Ready)), Found::None);
+    assert_eq!(find(NONCE, &encode_event(NONCE, &Event::Ready)), Found::None);
 }

@@ -1,7 +1,7 @@
 //! From the request file to the result file: what every system does alike, a refusal included.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -79,14 +79,20 @@ fn check_destination(file: &Path) -> io::Result<()> {
 
 /// Writes `result` so that a reader sees the whole of it or nothing.
 fn write(result: &RunResult, file: &Path) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(result)?;
-    bytes.push(b'\n');
     let mut name = std::ffi::OsString::from(".");
     name.push(file.file_name().unwrap_or_default());
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = folder_of(file).join(name);
-    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, file));
+    let written = put(result, &temporary).and_then(|()| fs::rename(&temporary, file));
     written.inspect_err(|_| drop(fs::remove_file(&temporary)))
+}
+
+/// Never the whole text in memory: captured streams make it many times their size.
+fn put(result: &RunResult, file: &Path) -> io::Result<()> {
+    let mut file = io::BufWriter::new(fs::File::create(file)?);
+    serde_json::to_writer(&mut file, result)?;
+    file.write_all(b"\n")?;
+    file.flush()
 }
 
 fn folder_of(file: &Path) -> PathBuf {

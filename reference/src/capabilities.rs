@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 36] = [
+const CLAIMS: [(&str, By, ClaimLevel); 47] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -44,12 +44,14 @@ const CLAIMS: [(&str, By, ClaimLevel); 36] = [
     ("env.inherit", Any, Enforced),
     ("env.allowlist", Any, Enforced),
     ("env.scrub", Any, Enforced),
+    ("env.remove", Any, Enforced),
     ("env.launcher_hidden", Boxed, Enforced),
     ("proc.isolated", Boxed, Enforced),
     ("proc.fds_closed", Any, Enforced),
     ("proc.sys_readonly", Boxed, Enforced),
     ("kernel.no_new_privs", Boxed, Enforced),
     ("kernel.caps_dropped", Boxed, Enforced),
+    ("kernel.io_uring", Boxed, Enforced),
     ("tty.no_injection", Boxed, Enforced),
     ("exec.exit_code", Any, Enforced),
     ("exec.signal_code", Any, Enforced),
@@ -59,8 +61,17 @@ const CLAIMS: [(&str, By, ClaimLevel); 36] = [
     ("supervise.tree_dead", Any, Enforced),
     ("supervise.term_reaches_command", Any, Enforced),
     ("supervise.launcher_death", Any, Enforced),
+    ("supervise.process_group", Any, Enforced),
     ("supervise.timeout", Any, Enforced),
     ("supervise.grace", Any, Enforced),
+    ("supervise.interrupt", Any, Enforced),
+    ("supervise.annotations", Any, Enforced),
+    ("supervise.job_control", Any, Enforced),
+    ("supervise.result", Any, Enforced),
+    ("supervise.spawn_error", Any, Enforced),
+    ("supervise.capture", Any, Enforced),
+    ("supervise.stdin_error", Any, Enforced),
+    ("supervise.debug", Any, Enforced),
     // Not claimed, and said so where it was asked for.
     ("protect.absent", Boxed, ClaimLevel::None),
     ("fs.read_allowlist", Boxed, ClaimLevel::None),
@@ -76,7 +87,7 @@ const LIMITS: [&str; 9] = [
     "A protected or write-denied path that is a symbolic link in a writable root is refused.",
     "Folders above a denied path inside a writable root are mount points: renames and hard links across them fail (EXDEV, EBUSY).",
     "Paths are looked up before the sandbox is built; a path that another process replaces in between is not noticed.",
-    "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage leaves the command running.",
+    "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage ends the command but leaves running what the command started.",
 ];
 
 /// Further limits of one mechanism.
@@ -132,7 +143,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "net.host" => policy.network == Network::Host {},
         "env.inherit" => policy.env.base == EnvBase::Inherit,
         "env.allowlist" => policy.env.base == EnvBase::Clear,
-        "env.scrub" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
+        "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
         "fs.read_allowlist" => false,
         _ => true,
     }

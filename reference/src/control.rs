@@ -35,6 +35,8 @@ pub(crate) enum Failed {
 pub(crate) enum Report {
     /// The inner stage runs; a descriptor of its process comes with the packet.
     Hello,
+    /// The command is about to be executed; unless [`Report::Failed`] follows, it was.
+    Starting,
     /// The command was executed.
     Started,
     /// The command could not be executed, with the errno.
@@ -43,6 +45,8 @@ pub(crate) enum Report {
     Exited(i32),
     /// The command died of this signal.
     Signalled(i32),
+    /// An order to signal the command reached it before its end was seen.
+    Passed,
 }
 
 /// What the supervisor tells the inner stage.
@@ -76,6 +80,7 @@ impl Report {
     pub(crate) fn encode(self) -> [u8; PACKET] {
         match self {
             Self::Hello => pack(b'H', 0, 0),
+            Self::Starting => pack(b's', 0, 0),
             Self::Started => pack(b'S', 0, 0),
             Self::Failed(Failed::Confine, errno) => pack(b'F', b'l', errno),
             Self::Failed(Failed::Chdir, errno) => pack(b'F', b'c', errno),
@@ -83,6 +88,7 @@ impl Report {
             Self::Failed(Failed::Build(place), errno) => pack_at(place, b'F', b'b', errno),
             Self::Exited(code) => pack(b'X', 0, code),
             Self::Signalled(signal) => pack(b'D', 0, signal),
+            Self::Passed => pack(b'P', 0, 0),
         }
     }
 
@@ -90,6 +96,7 @@ impl Report {
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         Some(match unpack(bytes)? {
             (b'H', 0, 0, 0) => Self::Hello,
+            (b's', 0, 0, 0) => Self::Starting,
             (b'S', 0, 0, 0) => Self::Started,
             (b'F', b'l', errno, 0) => Self::Failed(Failed::Confine, errno),
             (b'F', b'c', errno, 0) => Self::Failed(Failed::Chdir, errno),
@@ -97,6 +104,7 @@ impl Report {
             (b'F', b'b', errno, place) => Self::Failed(Failed::Build(place), errno),
             (b'X', 0, code, 0) => Self::Exited(code),
             (b'D', 0, signal, 0) => Self::Signalled(signal),
+            (b'P', 0, 0, 0) => Self::Passed,
             _ => return None,
         })
     }
@@ -158,15 +166,26 @@ pub(crate) fn hello(socket: impl AsFd, process: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// The next report with the descriptor that came with it; `None` once nobody can send any more.
-pub(crate) fn next_report(socket: impl AsFd) -> io::Result<Option<(Report, Option<OwnedFd>)>> {
+/// What the supervisor's end of the socket gives.
+pub(crate) enum Heard {
+    /// A report, with the descriptor that came with it.
+    Report(Report, Option<OwnedFd>),
+    /// Nothing for now.
+    Nothing,
+    /// Nothing any more: nobody can send.
+    End,
+}
+
+/// The next report, without waiting for it.
+pub(crate) fn next_report(socket: impl AsFd) -> io::Result<Heard> {
     let mut packet = [0; PACKET];
     let mut buffers = [IoSliceMut::new(&mut packet)];
     let mut space = cmsg_space!(RawFd);
-    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+    let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT;
     let received = recvmsg::<()>(socket.as_fd().as_raw_fd(), &mut buffers, Some(&mut space), flags);
     let message = match received {
-        Err(Errno::ECONNRESET) => return Ok(None),
+        // Reset: the peer ended with an order unread; what it sent before is still to be had.
+        Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNRESET) => return Ok(Heard::Nothing),
         other => other?,
     };
     let length = message.bytes;
@@ -176,11 +195,11 @@ pub(crate) fn next_report(socket: impl AsFd) -> io::Result<Option<(Report, Optio
     });
     let sent = sent.map(sys::adopt).transpose()?;
     if length == 0 {
-        return Ok(None);
+        return Ok(Heard::End);
     }
     let report = Report::decode(&packet[..length])
         .ok_or_else(|| io::Error::other("the inner stage sent an unknown report"))?;
-    Ok(Some((report, sent)))
+    Ok(Heard::Report(report, sent))
 }
 
 #[cfg(test)]
@@ -190,6 +209,7 @@ mod tests {
 
     #[rstest]
     #[case(Report::Hello)]
+    #[case(Report::Starting)]
     #[case(Report::Started)]
     #[case(Report::Failed(Failed::Confine, 1))]
     #[case(Report::Failed(Failed::Chdir, 2))]
@@ -197,6 +217,7 @@ mod tests {
     #[case(Report::Failed(Failed::Build(0xfff_ffff), 1))]
     #[case(Report::Exited(255))]
     #[case(Report::Signalled(9))]
+    #[case(Report::Passed)]
     fn reports_round_trip(#[case] report: Report) {
         assert_eq!(Report::decode(&report.encode()), Some(report));
     }

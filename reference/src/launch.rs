@@ -53,7 +53,7 @@ impl Launch {
     pub(crate) fn new(
         hold: Hold,
         cwd: &std::path::Path,
-        argv: &[String],
+        argv: &[impl AsRef<OsStr>],
         env: &[(OsString, OsString)],
     ) -> Result<Self, Refusal> {
         let pairs = env.iter().map(|(name, value)| {

@@ -34,7 +34,7 @@ mod report;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
-mod supervise;
+pub mod supervise;
 #[cfg(target_os = "linux")]
 mod sys;
 

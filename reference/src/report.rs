@@ -12,7 +12,35 @@ use nix::sys::signal::Signal;
 use crate::answer::blank;
 use crate::control::{Failed, Report};
 use crate::error::Refusal;
-use crate::supervise::{Captured, Outcome};
+use crate::supervise::{Captured, INTERRUPTED, Outcome, TIMED_OUT, waiting_failed};
+
+/// How a run ended, in the protocol's terms.
+pub(crate) struct Ending {
+    pub(crate) success: bool,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    /// Why the command's stdin could not be written. A command that was ended for another reason
+    /// need not have read it.
+    pub(crate) stdin_error: Option<String>,
+    is_forced: bool,
+}
+
+impl Ending {
+    /// That of `outcome`.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        let is_forced = outcome.timed_out || outcome.interrupted_by.is_some();
+        let (exit_code, signal) = ending(outcome);
+        let unread = outcome.stdin_error.as_ref().filter(|_| outcome.started && !is_forced);
+        let stdin_error = unread.map(|error| format!("failed to write process stdin: {error}"));
+        let success = outcome.started && exit_code == Some(0) && stdin_error.is_none();
+        Self { success, exit_code, signal, stdin_error, is_forced }
+    }
+
+    /// Whether its time was up, or a signal to us ended it.
+    pub(crate) fn is_forced(&self) -> bool {
+        self.is_forced
+    }
+}
 
 /// The result of a run that was tried, and the process exit code.
 ///
@@ -24,18 +52,16 @@ pub(crate) fn finished(
     request: &Path,
 ) -> (RunResult, i32) {
     let code = exit_code(&outcome);
+    let ending = Ending::of(&outcome);
     let mut result = blank(mechanism, outcome.took);
     result.started = outcome.started;
     result.timed_out = outcome.timed_out;
     result.interrupted_by = outcome.interrupted_by.map(|signal| signal.as_str().to_owned());
-    (result.exit_code, result.signal) = ending(&outcome);
-    result.success = outcome.started && result.exit_code == Some(0);
+    (result.exit_code, result.signal) = (ending.exit_code, ending.signal);
+    result.success = ending.success && refusal.is_none();
     result.annotations = annotation(&outcome).into_iter().collect();
-    result.error = refusal.map(|refusal| refusal.to_wire(request));
-    if let (Some(error), None) = (&outcome.stdin_error, &result.error) {
-        let message = format!("failed to write process stdin: {error}");
-        result.error = Some(Refusal::new(ErrorKind::Stdin, message).to_wire(request));
-    }
+    let unread = ending.stdin_error.map(|message| Refusal::new(ErrorKind::Stdin, message));
+    result.error = refusal.or(unread.as_ref()).map(|refusal| refusal.to_wire(request));
     if let Some(captured) = outcome.captured {
         attach(&mut result, captured);
     }
@@ -59,7 +85,7 @@ pub(crate) fn why_not(
     explain: impl Fn(Trouble<'_>) -> Refusal,
 ) -> Option<Refusal> {
     if let Some(error) = &outcome.broken {
-        return Some(Refusal::new(ErrorKind::Wait, format!("supervising failed: {error}")));
+        return Some(Refusal::new(ErrorKind::Wait, waiting_failed(error)));
     }
     if outcome.ended.is_some() {
         return None;
@@ -67,9 +93,7 @@ pub(crate) fn why_not(
     if let Some((what, errno)) = outcome.failed.filter(|_| !outcome.started) {
         let error = io::Error::from_raw_os_error(errno);
         return Some(match what {
-            Failed::Exec => {
-                Refusal::new(ErrorKind::Spawn, format!("failed to spawn `{program}`: {error}"))
-            }
+            Failed::Exec => Refusal::new(ErrorKind::Spawn, unspawnable(program, &error)),
             Failed::Chdir => Refusal::setup(format!(
                 "cannot enter {} inside the sandbox: {error}; choose a cwd in the workspace",
                 cwd.display()
@@ -82,22 +106,49 @@ pub(crate) fn why_not(
         (true, _) => None,
         (false, true) => Some(Refusal::new(
             ErrorKind::Wait,
-            format!("the sandbox ended before the command's end was seen ({})", outcome.helper),
+            format!("the sandbox ended before the command's end was seen ({})", status(outcome)),
         )),
         (false, false) if outcome.said.trim().is_empty() => Some(Refusal::setup(format!(
             "the sandbox ended before it was set up ({})",
-            outcome.helper
+            status(outcome)
         ))),
         (false, false) => Some(explain(Trouble::Said(&outcome.said))),
     }
 }
 
+fn status(outcome: &Outcome) -> String {
+    outcome.helper.map_or_else(|| "status unknown".to_owned(), |status| status.to_string())
+}
+
+/// What is said of a command that could not be executed.
+pub(crate) fn unspawnable(program: &str, error: &dyn std::fmt::Display) -> String {
+    format!("failed to spawn `{program}`: {error}")
+}
+
+/// Why a command without a sandbox was not executed. Whatever was in its way, the program is named.
+pub(crate) fn not_spawned(outcome: &Outcome, program: &str) -> Option<String> {
+    let (what, errno) = outcome.failed.filter(|_| !outcome.started)?;
+    let error = io::Error::from_raw_os_error(errno);
+    Some(match what {
+        Failed::Chdir => unspawnable(program, &format!("its working directory: {error}")),
+        _ => unspawnable(program, &error),
+    })
+}
+
 /// The line that is added to the command's stderr, if its end was not its own.
 pub(crate) fn annotation(outcome: &Outcome) -> Option<String> {
     match outcome.interrupted_by {
-        Some(signal) => Some(format!("process interrupted by signal {}", signal.as_str())),
-        None => outcome.timed_out.then(|| "process timed out".to_owned()),
+        Some(signal) => Some(format!("{INTERRUPTED}{}", signal.as_str())),
+        None => outcome.timed_out.then(|| TIMED_OUT.to_owned()),
     }
+}
+
+/// Adds `line` to a captured stderr, on a line of its own.
+pub(crate) fn annotate(stderr: &mut Vec<u8>, line: &str) {
+    if !stderr.is_empty() {
+        stderr.push(b'\n');
+    }
+    stderr.extend(line.as_bytes());
 }
 
 fn interrupted_code(signal: Signal) -> i32 {
@@ -137,15 +188,10 @@ fn exit_code(outcome: &Outcome) -> i32 {
 /// Puts captured streams into `result`, with its annotations where a caller of the command would
 /// have seen them.
 fn attach(result: &mut RunResult, mut captured: Captured) {
-    for line in &result.annotations {
-        if !captured.stderr.is_empty() {
-            captured.stderr.push(b'\n');
-        }
-        captured.stderr.extend(line.as_bytes());
-    }
+    result.annotations.iter().for_each(|line| annotate(&mut captured.stderr, line));
     result.stdout = Some(String::from_utf8_lossy(&captured.stdout).into_owned());
     result.stderr = Some(String::from_utf8_lossy(&captured.stderr).into_owned());
     result.stdout_b64 = Some(STANDARD.encode(&captured.stdout));
     result.stderr_b64 = Some(STANDARD.encode(&captured.stderr));
-    result.truncated = Some(captured.truncated);
+    result.truncated = Some(captured.truncated.contains(&true));
 }

@@ -1,23 +1,29 @@
 //! The verb `run`: request → host → plan → mechanism → supervise → result, in that order.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use nix::sys::signal::Signal;
+
 use boxproof_cases::protocol::{
-    ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunRequest, RunResult,
+    ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunRequest, RunResult, Stdin,
 };
 
 use crate::answer::{self, declined};
 use crate::capabilities::{self, claims};
 use crate::error::Refusal;
-use crate::host::Host;
+use crate::host::{Host, launcher_environment};
 use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
-use crate::mechanism::{Handles, Running, bubblewrap, namespaces, unconfined};
+use crate::mechanism::{Handles, bubblewrap, namespaces, unconfined};
 use crate::plan::{self, Plan, View};
 use crate::report::Trouble;
 use crate::request::Mechanism;
-use crate::supervise::{self, Outcome};
+use crate::supervise::{self, Input, Ours, Outcome, Output, Secrets};
 use crate::{control, report, sys};
 
 /// Times a run is set up at most, because host sockets came or went meanwhile.
@@ -32,7 +38,18 @@ pub(crate) struct Tried {
 
 /// Runs the request in `request_file`, writes the result; returns the exit code.
 pub(crate) fn run(prefix: &[&str], request_file: &Path, result_file: &Path) -> i32 {
-    answer::answer(request_file, result_file, |request| carry(prefix, request, request_file))
+    answer::answer(request_file, result_file, |request| match be_the_only_one() {
+        Ok(()) => carry(prefix, request, request_file),
+        Err(refusal) => declined(&refusal, request_file),
+    })
+}
+
+/// This process is there for one run: its children are its own to reap, and what signals it while
+/// the result is written came too late.
+fn be_the_only_one() -> Result<(), Refusal> {
+    let reaped = sys::default_action(Signal::SIGCHLD);
+    reaped.map_err(|error| Refusal::os("SIGCHLD", error))?;
+    supervise::hold_signals().map_err(Refusal::setup)
 }
 
 /// Runs `request`; without a sandbox only if the policy says so and nothing has run yet.
@@ -205,15 +222,20 @@ fn carry_out(
     let launch = Launch::new(hold, &plan.cwd, &run.command.to_argv(), &plan.env)?;
     let os = |error| Refusal::os("preparing the command", error);
     let (ours, theirs) = control::pair().map_err(os)?;
-    let (streams, kept) = supervise::plumb(&run.stdin, run.capture).map_err(os)?;
+    let (streams, kept) = plumb(request, plan).map_err(os)?;
     let start = || match &plan.view {
         Some(view) if mechanism == Mechanism::Namespaces => {
             namespaces::start(view, Inner::new(&launch, theirs, streams).map_err(os)?)
         }
-        view => {
+        Some(view) => {
             let launch = sys::memory_file(&launch.encode()).map_err(os)?;
             let handles = Handles { launch, control: theirs, streams };
-            start_program(prefix, request, view.as_ref(), handles)
+            let program = bubblewrap::helper(prefix, handles, view, &untrusted(request))?;
+            program.start().map_err(|error| Refusal::os("starting the sandbox", error))
+        }
+        None => {
+            let inner = Inner::new(&launch, theirs, streams);
+            inner.and_then(unconfined::start).map_err(os)
         }
     };
     let timeout = run.timeout_ms.map(Duration::from_millis);
@@ -224,18 +246,24 @@ fn carry_out(
     Ok(Tried { outcome, mechanism, refusal })
 }
 
-/// Starts the mechanisms that are programs.
-fn start_program(
-    prefix: &[&str],
-    request: &RunRequest,
-    view: Option<&View>,
-    handles: Handles,
-) -> Result<Running, Refusal> {
-    let program = match view {
-        None => unconfined::helper(prefix, handles),
-        Some(view) => bubblewrap::helper(prefix, handles, view, &untrusted(request))?,
+/// The command's streams, and our ends of them.
+fn plumb(request: &RunRequest, plan: &Plan) -> io::Result<([OwnedFd; 3], Ours)> {
+    let run = &request.run;
+    let input = match &run.stdin {
+        Stdin::Inherit => Input::Inherit,
+        Stdin::Null => Input::Null,
+        Stdin::BytesB64(text) => Input::Bytes(STANDARD.decode(text).map_err(io::Error::other)?),
     };
-    program.start().map_err(|error| Refusal::os("starting the sandbox", error))
+    let output = match (run.capture, run.debug) {
+        // Streams that are not captured are shown as they are.
+        (false, _) => Output::Inherit,
+        (true, false) => Output::Capture,
+        (true, true) => {
+            let known = launcher_environment();
+            Output::CaptureAndShow(Secrets::of(known.iter().chain(&plan.env)))
+        }
+    };
+    supervise::plumb(input, output)
 }
 
 fn explain(trouble: Trouble<'_>, view: Option<&View>) -> Refusal {

@@ -1,23 +1,13 @@
-//! Claims set against results ([`Claims`]): what a backend says of itself, and what was seen.
+//! Claims set against results ([`table`]): what each backend says of itself, and what was seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::conformance::Share;
+use crate::matrix::Matrix;
 use crate::record::CaseRow;
 
-/// The claims of one backend that its rows do not bear out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Claims<'a> {
-    /// Claimed, and a case about it failed.
-    pub over: Vec<Claim<'a>>,
-    /// Not claimed, and every case about it passed.
-    pub under: Vec<Claim<'a>>,
-    /// Claimed, and no case about it was judged.
-    pub unshown: Vec<Claim<'a>>,
-}
-
-/// One capability, as claimed and as seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One capability of one backend, as claimed and as seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim<'a> {
     /// The capability.
     pub capability: &'a str,
@@ -25,37 +15,83 @@ pub struct Claim<'a> {
     pub level: &'a str,
     /// The rows of cases about it.
     pub share: Share,
+    /// The cases about it that failed, in the order of the rows.
+    pub failed: Vec<&'a str>,
 }
 
-/// How a claim stands against the results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a claim stands against the results. The order is the order of reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    /// Claimed, and every judged case about it passed.
-    Shown,
     /// Claimed, and a case about it failed.
     Over,
-    /// Not claimed, and every case about it passed.
+    /// Claimed in part, and every case about it was judged and passed.
     Under,
+    /// Not claimed, and every judged case about it passed.
+    Works,
     /// Claimed, and no case about it was judged.
-    Unshown,
+    Unmeasured,
+    /// Claimed, and every judged case about it passed.
+    Confirmed,
     /// Not claimed, and the cases about it do not show it.
     Absent,
 }
 
+impl Standing {
+    /// Every standing, in order.
+    pub const ALL: [Self; 6] =
+        [Self::Over, Self::Under, Self::Works, Self::Unmeasured, Self::Confirmed, Self::Absent];
+
+    /// The words for it in every report; none where there is nothing to say.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Over => "over-claimed",
+            Self::Under => "under-claimed",
+            Self::Works => "works, not claimed",
+            Self::Unmeasured => "not measured",
+            Self::Confirmed => "confirmed",
+            Self::Absent => "",
+        }
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Over => "claimed, and a case about it failed",
+            Self::Under => "claimed in part, and every case about it passed",
+            Self::Works => "not claimed, and every judged case about it passed",
+            Self::Unmeasured => "claimed, and no case about it was judged",
+            Self::Confirmed => "claimed, and every judged case about it passed",
+            Self::Absent => "not claimed, and not shown",
+        }
+    }
+
+    /// Whether claim and results do not agree, or cannot be compared.
+    #[must_use]
+    pub fn is_telling(self) -> bool {
+        self <= Self::Unmeasured
+    }
+}
+
 /// The level of a capability that is not claimed.
 const NOT_CLAIMED: &str = "none";
+/// The level of a capability that is claimed for some policies and not for others.
+const IN_PART: &str = "partial";
 
 impl Claim<'_> {
     /// How the claim stands against the results.
     #[must_use]
     pub fn standing(&self) -> Standing {
-        let Share { passed, judged, .. } = self.share;
-        match self.level != NOT_CLAIMED {
-            true if passed < judged => Standing::Over,
-            true if judged == 0 => Standing::Unshown,
-            true => Standing::Shown,
-            false if passed > 0 && passed == judged => Standing::Under,
-            false => Standing::Absent,
+        let Share { passed, judged, unjudged } = self.share;
+        let all_passed = judged > 0 && passed == judged;
+        match self.level {
+            NOT_CLAIMED if all_passed => Standing::Works,
+            NOT_CLAIMED => Standing::Absent,
+            _ if passed < judged => Standing::Over,
+            _ if judged == 0 => Standing::Unmeasured,
+            IN_PART if unjudged == 0 => Standing::Under,
+            _ => Standing::Confirmed,
         }
     }
 }
@@ -67,7 +103,7 @@ pub fn all<'a>(
     claims: &'a BTreeMap<String, String>,
     rows: impl Iterator<Item = &'a CaseRow>,
 ) -> Vec<Claim<'a>> {
-    let mut needing: BTreeMap<&str, Vec<&CaseRow>> = BTreeMap::new();
+    let mut needing: BTreeMap<&str, Vec<&'a CaseRow>> = BTreeMap::new();
     for name in claims.keys() {
         needing.entry(name).or_default();
     }
@@ -76,27 +112,56 @@ pub fn all<'a>(
             needing.entry(subject).or_default().push(row);
         }
     }
-    let claim = |(capability, rows): (&'a str, Vec<&CaseRow>)| {
+    let claim = |(capability, rows): (&'a str, Vec<&'a CaseRow>)| {
         let level = claims.get(capability).map_or(NOT_CLAIMED, String::as_str);
-        Claim { capability, level, share: rows.into_iter().collect() }
+        let failed = rows.iter().filter(|row| row.verdict.is_failure());
+        let failed = failed.map(|row| row.id.as_str()).collect();
+        Claim { capability, level, share: rows.into_iter().collect(), failed }
     };
     needing.into_iter().map(claim).collect()
 }
 
-/// The claims in `claims` that `rows` do not bear out.
-#[must_use]
-pub fn compare<'a>(
-    claims: &'a BTreeMap<String, String>,
-    rows: impl Iterator<Item = &'a CaseRow>,
-) -> Claims<'a> {
-    let mut found = Claims::default();
-    for claim in all(claims, rows) {
-        match claim.standing() {
-            Standing::Over => found.over.push(claim),
-            Standing::Under => found.under.push(claim),
-            Standing::Unshown => found.unshown.push(claim),
-            Standing::Shown | Standing::Absent => {}
-        }
+/// One capability across all columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimRow<'a> {
+    /// The capability.
+    pub capability: &'a str,
+    /// A cell a column; `None` where it is neither claimed nor asked about.
+    pub cells: Vec<Option<(Claim<'a>, Standing)>>,
+}
+
+impl ClaimRow<'_> {
+    /// Whether claim and results do not agree somewhere.
+    #[must_use]
+    pub fn is_telling(&self) -> bool {
+        self.cells.iter().flatten().any(|(_, standing)| standing.is_telling())
     }
-    found
+}
+
+/// Claims against results: a row a capability, by name. What a filter left out of a run is no
+/// gap of its claims.
+#[must_use]
+pub fn table<'a>(matrix: &Matrix<'a>) -> Vec<ClaimRow<'a>> {
+    let columns: Vec<BTreeMap<&str, (Claim<'a>, Standing)>> =
+        (0..matrix.columns.len()).map(|column| of_column(matrix, column)).collect();
+    let names: BTreeSet<&str> = columns.iter().flat_map(|column| column.keys().copied()).collect();
+    let row = |capability| ClaimRow {
+        capability,
+        cells: columns.iter().map(|column| column.get(capability).cloned()).collect(),
+    };
+    names.into_iter().map(row).collect()
+}
+
+fn of_column<'a>(matrix: &Matrix<'a>, column: usize) -> BTreeMap<&'a str, (Claim<'a>, Standing)> {
+    let head = &matrix.columns[column];
+    let whole = head.header.selection.filters.is_empty();
+    let claims = all(&head.backend.claims, matrix.rows_of(column));
+    let with_standing = |claim: Claim<'a>| {
+        let standing = match claim.standing() {
+            Standing::Unmeasured if !whole => Standing::Absent,
+            standing => standing,
+        };
+        (claim.capability, (claim, standing))
+    };
+    claims.into_iter().map(with_standing).collect()
 }

@@ -36,10 +36,11 @@ pub(crate) fn selection_words(header: &Header) -> String {
         none if none.is_empty() => "no filter".to_owned(),
         some => format!("filter {some}"),
     };
-    let slow = if selection.all { "slow cases included" } else { "slow cases left out" };
+    let slow = if selection.slow { "slow cases included" } else { "slow cases left out" };
+    let all = if selection.all { "; what is not claimed is asked, too" } else { "" };
     let strict = if selection.strict { "; every level counts" } else { "" };
     let (harness, ids) = (&header.harness, selection.ids);
-    clean(&format!("boxproof {harness}; {ids} cases selected; {filters}; {slow}{strict}"))
+    clean(&format!("boxproof {harness}; {ids} cases selected; {filters}; {slow}{all}{strict}"))
 }
 
 /// Which program.

@@ -4,7 +4,9 @@
 //! rendering of one or more [`Run`]s. Nothing in this crate judges, and nothing opens files.
 
 pub mod claims;
+pub mod compare;
 pub mod conformance;
+pub mod diff;
 pub mod exit;
 pub mod findings;
 pub mod html;
@@ -19,13 +21,14 @@ pub mod terminal;
 mod text;
 pub mod verdict;
 
+pub use diff::{Diff, diff};
 pub use exit::{ExitCode, ExitOptions, exit_code};
 pub use matrix::Matrix;
 pub use merge::{MergeError, merge};
 pub use record::{
-    ArmName, ArmRow, BackendInfo, CaseRow, CorpusInfo, ExitRow, Footer, Header, Known, Level,
-    OracleRow, RecordError, RecordWriter, Run, Selection, Shard, StreamText, TwinState, User,
-    UserKind, WriteError,
+    ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, ExitRow, Footer, Header, Known,
+    Level, OracleRow, RecordError, RecordWriter, Run, Selection, Shard, StreamText, TwinState,
+    User, UserKind, WriteError,
 };
 pub use summary::{Tally, summary_line};
 pub use verdict::{Outcome, Verdict};

@@ -1,39 +1,50 @@
 //! What it comes to, in sentences that every format for people shares.
 
-use crate::claims::{Claim, compare};
-use crate::conformance::Share;
+use crate::claims::{Claim, ClaimRow, Standing};
 use crate::findings::gaps;
-use crate::matrix::Matrix;
+use crate::matrix::{Column, Matrix};
 use crate::record::{CaseRow, Level};
 use crate::verdict::Outcome;
 
-type Word<'a> = fn(&Claim<'a>) -> String;
+/// The most cases that an over-claim names.
+const NAMED: usize = 3;
 
-/// Claims that the results do not bear out, a line a column and kind.
-pub(crate) fn claim_lines(matrix: &Matrix<'_>) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (index, column) in matrix.columns.iter().enumerate() {
-        let mut found = compare(&column.backend.claims, matrix.rows_of(index));
-        if !column.header.selection.filters.is_empty() {
-            // What a filter left out is no gap.
-            found.unshown.clear();
-        }
-        let kinds: [(&str, &[Claim<'_>], Word<'_>); 3] = [
-            ("over-claims", &found.over, over_claim),
-            ("under-claims", &found.under, |claim| claim.capability.to_owned()),
-            ("claims, not judged here", &found.unshown, |claim| claim.capability.to_owned()),
-        ];
-        for (what, claims, word) in kinds.into_iter().filter(|(_, claims, _)| !claims.is_empty()) {
-            let list: Vec<String> = claims.iter().map(word).collect();
-            lines.push(format!("{} {what}: {}", column.label, list.join(", ")));
-        }
-    }
-    lines
+/// Claims that a case contradicts, a line a column and capability.
+pub(crate) fn over_claim_lines(matrix: &Matrix<'_>, table: &[ClaimRow<'_>]) -> Vec<String> {
+    let columns = matrix.columns.iter().enumerate();
+    let of_column = |(index, column): (usize, &Column<'_>)| {
+        let cells = table.iter().filter_map(|row| row.cells[index].as_ref());
+        let over = cells.filter(|(_, standing)| *standing == Standing::Over);
+        over.map(|(claim, _)| over_claim(&column.label, claim)).collect::<Vec<_>>()
+    };
+    columns.flat_map(of_column).collect()
 }
 
-fn over_claim(claim: &Claim<'_>) -> String {
-    let Share { passed, judged, .. } = claim.share;
-    format!("{} ({}; {} of {judged} fail)", claim.capability, claim.level, judged - passed)
+fn over_claim(label: &str, claim: &Claim<'_>) -> String {
+    let Claim { capability, level, share, failed } = claim;
+    let more = match failed.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = failed[..failed.len().min(NAMED)].join(", ");
+    format!(
+        "{label} claims {capability} ({level}); {} of {} fail: {named}{more}",
+        failed.len(),
+        share.judged
+    )
+}
+
+/// How many claims of a column stand how; nothing where it claims nothing.
+pub(crate) fn claim_counts(table: &[ClaimRow<'_>], column: usize) -> String {
+    let count = |standing: Standing| {
+        table
+            .iter()
+            .filter(|row| matches!(&row.cells[column], Some((_, s)) if *s == standing))
+            .count()
+    };
+    let told = Standing::ALL.into_iter().filter(|standing| !standing.words().is_empty());
+    let parts = told.map(|standing| (count(standing), standing.words())).filter(|(n, _)| *n > 0);
+    parts.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 
 /// What was selected and not run, a line a column.

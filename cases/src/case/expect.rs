@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::Oracle;
+use super::{Bound, Oracle, ResultExpect};
 
 /// What must happen when the act is confined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,8 +20,14 @@ pub struct Expect {
     pub stdout: Option<StreamExpect>,
     /// What stderr must and must not hold.
     pub stderr: Option<StreamExpect>,
+    /// What a capturing backend shows on its own stderr.
+    pub shown: Option<StreamExpect>,
     /// The rule of the structured explanation, where explanations are claimed.
     pub rule: Option<String>,
+    /// What a native result says.
+    pub result: Option<ResultExpect>,
+    /// How much time lies between moments of the run.
+    pub times: Vec<Bound>,
     /// Facts seen from outside.
     pub oracle: Vec<Oracle>,
     /// What an allowed act must share with its control.
@@ -100,9 +106,18 @@ struct Written {
     /// What stderr must and must not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stderr: Option<StreamExpect>,
+    /// What a backend that captures shows on its own stderr meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shown: Option<StreamExpect>,
     /// The rule of the structured explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rule: Option<String>,
+    /// What a native result says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    result: Option<ResultExpect>,
+    /// How much time lies between moments of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    times: Vec<Bound>,
     /// Facts seen from outside. A denial or containment has at least one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     oracle: Vec<Oracle>,
@@ -131,7 +146,10 @@ impl TryFrom<Written> for Expect {
             exit: written.exit,
             stdout: written.stdout,
             stderr: written.stderr,
+            shown: written.shown,
             rule: written.rule,
+            result: written.result,
+            times: written.times,
             oracle: written.oracle,
             compare: written.compare.unwrap_or_else(|| Compare::ALL.to_vec()),
         })
@@ -151,7 +169,7 @@ fn check(decision: &Decision, oracles: &[Oracle], compares: bool) -> Result<(), 
     if oracles.iter().all(Oracle::is_positive) {
         return Err(format!(
             "{word} has no host oracle: name what must be seen from outside (unchanged, absent, \
-             undisclosed, unreached, untouched, no_survivors)"
+             undisclosed, unreached, untouched, undisplayed, no_survivors)"
         ));
     }
     Ok(())
@@ -163,7 +181,10 @@ impl From<Expect> for Written {
             exit: expect.exit,
             stdout: expect.stdout,
             stderr: expect.stderr,
+            shown: expect.shown,
             rule: expect.rule,
+            result: expect.result,
+            times: expect.times,
             oracle: expect.oracle,
             ..Self::default()
         };
@@ -190,6 +211,21 @@ pub struct StreamExpect {
     /// Texts that must not appear.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
+    /// The whole of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equals: Option<String>,
+}
+
+impl StreamExpect {
+    /// The texts that are looked for in it.
+    pub fn parts(&self) -> impl Iterator<Item = &String> {
+        self.contains.iter().chain(&self.lacks)
+    }
+
+    /// The strings a variable may stand in.
+    pub fn strings(&self) -> impl Iterator<Item = &str> {
+        self.parts().chain(&self.equals).map(String::as_str)
+    }
 }
 
 /// What an allowed act must share with its control.

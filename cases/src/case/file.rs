@@ -6,7 +6,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Act, Entry, Exclusive, Expect, HostFact, Level, Platform, PolicySpec, Row};
+use super::{
+    Act, During, Entry, Exclusive, Expect, HostFact, Launcher, Level, Platform, PolicySpec, Row,
+    RunSpec,
+};
 use crate::capability::Capability;
 use crate::requirement::RequirementId;
 
@@ -49,6 +52,10 @@ pub struct CaseFile {
     /// Time after which an arm is given up, in milliseconds.
     #[serde(default = "timeout_ms")]
     pub timeout_ms: u64,
+    /// About how long an arm waits, in milliseconds: it needs no CPU meanwhile. By default what
+    /// `run`, `during` and `expect.times` show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_ms: Option<u64>,
     /// What is laid out, path → entry; relative paths lie below the workspace.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fixture: BTreeMap<String, Entry>,
@@ -59,11 +66,19 @@ pub struct CaseFile {
     #[serde(default, skip_serializing_if = "Launcher::is_plain")]
     pub launcher: Launcher,
     /// What the command reads from descriptor 0; by default nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "super::stdin::written"
+    )]
+    #[schemars(with = "Option<super::stdin::StdinText>")]
     pub stdin: Option<String>,
     /// The policy under test.
     #[serde(default)]
     pub policy: PolicySpec,
+    /// How a native backend is asked to run the command.
+    #[serde(default, skip_serializing_if = "RunSpec::is_plain")]
+    pub run: RunSpec,
     /// What tries the thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub act: Option<Act>,
@@ -76,7 +91,7 @@ pub struct CaseFile {
     /// How many of the (last) act are done at once.
     #[serde(default = "once")]
     pub parallel: u32,
-    /// What happens to the backend meanwhile.
+    /// What happens to the backend meanwhile, each event once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub during: Vec<During>,
     /// What must happen.
@@ -148,80 +163,6 @@ pub struct Step {
     pub policy: PolicySpec,
     /// Whether it may fail without making the case inconclusive.
     pub may_fail: bool,
-}
-
-/// What the launcher (the process that starts the backend) brings along.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Launcher {
-    /// Variables of the backend's own environment, besides PATH, HOME, TMPDIR and the locale.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    /// Open descriptors the backend inherits, number → file.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub inherit: BTreeMap<u32, Inherit>,
-    /// Whether the backend has a controlling terminal of its own, which is its stdin, too.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub tty: bool,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-impl Launcher {
-    fn is_plain(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// The strings a variable may stand in.
-    pub fn strings(&self) -> Vec<&str> {
-        let paths = self.inherit.values().map(|inherit| inherit.path.as_str());
-        self.env.values().map(String::as_str).chain(paths).collect()
-    }
-}
-
-/// An open descriptor the backend inherits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Inherit {
-    /// The file it is open on.
-    pub path: String,
-    /// Whether it is open for writing too.
-    #[serde(default)]
-    pub write: bool,
-}
-
-/// Something that happens to the backend while the command runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct During {
-    /// When.
-    pub when: DuringEvent,
-    /// The signal to send, without SIG.
-    pub signal: String,
-    /// To whom.
-    #[serde(default)]
-    pub to: StopTarget,
-}
-
-/// When something happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DuringEvent {
-    /// As soon as the probe has said that it is ready.
-    Ready,
-}
-
-/// Who gets a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StopTarget {
-    /// The backend's process alone.
-    #[default]
-    Backend,
-    /// The backend's process group.
-    Group,
 }
 
 /// How the act is shown to be possible without the sandbox.

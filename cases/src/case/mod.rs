@@ -1,12 +1,18 @@
 //! The case model: one act, its fixture, its policy, what must happen.
 
 mod act;
+mod during;
 mod expect;
 mod file;
 mod fixture;
+mod launcher;
+mod moment;
 mod oracle;
 mod policy;
+mod result;
 mod rows;
+mod stdin;
+mod wait;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,11 +22,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use act::Act;
+pub use during::{During, OutStream, Stimulus, StopTarget, Target};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
-pub use file::{CaseFile, Control, During, DuringEvent, Inherit, Launcher, Step, StopTarget, Twin};
+pub use file::{CaseFile, Control, Step, Twin};
 pub use fixture::{Entry, EntryKind};
-pub use oracle::{Content, Nothing, Oracle};
+pub use launcher::{Inherit, Launcher, RunSpec, Size, StdinFrom, Tty, TtyStream};
+pub use moment::{Bound, Moment};
+pub use oracle::{Content, Nothing, Oracle, Survivors};
 pub use policy::PolicySpec;
+pub use result::{DurationExpect, ErrorExpect, ResultExpect};
 pub use rows::Row;
 
 use crate::capability::Capability;
@@ -53,12 +63,16 @@ pub struct Case {
     pub slow: bool,
     /// Time after which an arm is given up, in milliseconds.
     pub timeout_ms: u64,
+    /// About how long an arm waits, in milliseconds, if the case says so.
+    pub waits_ms: Option<u64>,
     /// What is laid out, path → entry.
     pub fixture: BTreeMap<String, Entry>,
     /// A shell line that finishes the fixture, unconfined, in the workspace.
     pub prepare: Option<String>,
-    /// The launcher's side: environment and descriptors.
+    /// The launcher's side: environment, descriptors, terminal.
     pub launcher: Launcher,
+    /// How a native backend is asked to run the command.
+    pub run: RunSpec,
     /// What the command reads from descriptor 0; by default nothing.
     pub stdin: Option<String>,
     /// What is done, in order; the last one is judged.
@@ -94,14 +108,17 @@ impl Case {
         self.id.area()
     }
 
-    /// Whether most of its time is waiting, so that it needs no CPU slot.
-    pub fn waits(&self) -> bool {
-        !self.during.is_empty()
-    }
-
     /// Whether what outlives the run is what the case is about.
     pub fn asks_for_survivors(&self) -> bool {
         self.expect.oracle.iter().any(|oracle| matches!(oracle, Oracle::NoSurvivors(_)))
+    }
+
+    /// The file by which survivors show that nobody sees, if the case has one.
+    pub fn heartbeat(&self) -> Option<&str> {
+        self.expect.oracle.iter().find_map(|oracle| match oracle {
+            Oracle::NoSurvivors(survivors) => survivors.heartbeat.as_deref(),
+            _ => None,
+        })
     }
 
     /// Every string a variable may stand in, shell lines apart.
@@ -122,11 +139,22 @@ impl Case {
         }
         all.extend(self.launcher.strings());
         all.extend(self.expect.oracle.iter().flat_map(Oracle::strings));
-        for stream in [&self.expect.stdout, &self.expect.stderr].into_iter().flatten() {
-            all.extend(stream.contains.iter().chain(&stream.lacks).map(String::as_str));
+        let expect = &self.expect;
+        for stream in [&expect.stdout, &expect.stderr, &expect.shown].into_iter().flatten() {
+            all.extend(stream.strings());
+        }
+        all.extend(self.moments().filter_map(Moment::path));
+        for event in &self.during {
+            all.extend(event.typed());
         }
         all.extend(self.stdin.as_deref());
         all
+    }
+
+    /// Every moment that an event or a bound speaks of.
+    pub fn moments(&self) -> impl Iterator<Item = &Moment> {
+        let bounds = self.expect.times.iter().flat_map(|bound| [&bound.from, &bound.to]);
+        self.during.iter().map(|event| &event.when).chain(bounds)
     }
 
     /// Every shell line.

@@ -26,11 +26,26 @@ pub enum Oracle {
     /// This victim got no signal, was not traced, and still runs.
     Untouched(String),
     /// Nothing the act started outlives the run.
-    NoSurvivors(Nothing),
+    NoSurvivors(Survivors),
     /// Nothing was typed into the launcher's terminal.
     Untyped(Nothing),
     /// The mounts the harness sees are what they were.
     MountsUnchanged(Nothing),
+    /// The launcher's terminal showed this text.
+    Displayed(String),
+    /// The launcher's terminal did not show this text.
+    Undisplayed(String),
+    /// The launcher's terminal has the settings it had.
+    TerminalRestored(Nothing),
+}
+
+/// How survivors are looked for, besides by every trace a process has.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Survivors {
+    /// A file that the act's processes add to: who is out of sight shows by its growing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<String>,
 }
 
 /// A file and its text.
@@ -51,21 +66,26 @@ pub struct Nothing {}
 impl Oracle {
     /// Whether it asks that something happened; a denial needs one that asks the opposite.
     pub fn is_positive(&self) -> bool {
-        matches!(self, Self::Exists(_) | Self::Content(_) | Self::Reached(_))
+        matches!(self, Self::Exists(_) | Self::Content(_) | Self::Reached(_) | Self::Displayed(_))
     }
 
     /// The strings a variable may stand in.
     pub fn strings(&self) -> Vec<&str> {
         match self {
             Self::Content(content) => vec![&content.path, &content.equals],
-            Self::NoSurvivors(_) | Self::Untyped(_) | Self::MountsUnchanged(_) => Vec::new(),
+            Self::NoSurvivors(survivors) => {
+                survivors.heartbeat.iter().map(String::as_str).collect()
+            }
+            Self::Untyped(_) | Self::MountsUnchanged(_) | Self::TerminalRestored(_) => Vec::new(),
             Self::Unchanged(text)
             | Self::Absent(text)
             | Self::Exists(text)
             | Self::Undisclosed(text)
             | Self::Unreached(text)
             | Self::Reached(text)
-            | Self::Untouched(text) => vec![text],
+            | Self::Untouched(text)
+            | Self::Displayed(text)
+            | Self::Undisplayed(text) => vec![text],
         }
     }
 }
@@ -84,6 +104,9 @@ impl fmt::Display for Oracle {
             Self::NoSurvivors(_) => f.write_str("no survivors"),
             Self::Untyped(_) => f.write_str("untyped"),
             Self::MountsUnchanged(_) => f.write_str("mounts unchanged"),
+            Self::Displayed(text) => write!(f, "displayed {text}"),
+            Self::Undisplayed(text) => write!(f, "undisplayed {text}"),
+            Self::TerminalRestored(_) => f.write_str("terminal restored"),
         }
     }
 }

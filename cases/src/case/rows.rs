@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::file::one_or_many;
-use super::{Act, CaseFile, Entry, Expect, HostFact, Launcher, Level, PolicySpec, Twin};
+use super::{
+    Act, CaseFile, Control, During, Entry, Expect, HostFact, Launcher, Level, PolicySpec, RunSpec,
+    Twin,
+};
 use crate::capability::Capability;
 use crate::requirement::RequirementId;
 
@@ -46,17 +49,34 @@ pub struct Row {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launcher: Option<Launcher>,
     /// Replaces stdin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "super::stdin::written"
+    )]
+    #[schemars(with = "Option<super::stdin::StdinText>")]
     pub stdin: Option<String>,
     /// Replaces policy keys, key by key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicySpec>,
+    /// Replaces how a native backend is asked to run the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunSpec>,
     /// Replaces the act.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub act: Option<Act>,
+    /// Replaces what happens meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub during: Option<Vec<During>>,
+    /// Replaces the time an arm waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_ms: Option<u64>,
     /// Replaces the expectation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expect>,
+    /// Replaces the control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
     /// Replaces the twin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin: Option<Twin>,

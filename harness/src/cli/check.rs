@@ -11,7 +11,7 @@ use boxproof_reports::{CaseRow, Outcome, Verdict};
 use super::{Failure, print};
 use crate::backend::{Backend, Kind, plain_cases};
 use crate::selection::{Selection, Slow};
-use crate::session::{Conclusion, Request, conduct};
+use crate::session::{Conclusion, Request, conduct, tools_for};
 
 /// The plain cases by capability.
 type Plain = BTreeMap<Capability, Vec<String>>;
@@ -95,7 +95,8 @@ fn rows(
         scratch,
         reproduce: String::new(),
     };
-    Ok(match conduct(&request, |_, _| {})? {
+    let tools = tools_for(&request.suite, &request.selection);
+    Ok(match conduct(&request, tools, |_, _| {})? {
         Conclusion::Finished(finished) => Ok(finished.rows),
         Conclusion::Interrupted(signal) => Err(128 + signal as i32),
     })

@@ -3,10 +3,13 @@
 mod audit;
 mod backend;
 mod check;
+mod compare;
+mod diff;
 mod doctor;
 mod install;
 mod lint;
 mod list;
+mod records;
 mod report;
 mod run;
 mod show;
@@ -55,6 +58,10 @@ enum Verb {
     Show(show::Args),
     /// Render run records: terminal, Markdown, HTML.
     Report(report::Args),
+    /// Set run records against the table of outcomes that was made by hand.
+    Compare(compare::Args),
+    /// Compare two runs: what opened, what closed, what was fixed, what else changed.
+    Diff(diff::Args),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
     Lint(lint::Args),
     /// Show that every case can fail: each denial on a backend that allows all, each allowance on
@@ -107,6 +114,8 @@ pub fn main() -> i32 {
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Compare(args) => compare::run(&args),
+        Verb::Diff(args) => diff::run(&args),
         Verb::Lint(args) => lint::run(&args),
         Verb::Audit(args) => audit::run(args),
         Verb::Doctor(args) => doctor::run(&args),

@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use boxproof_reports::merge;
-use boxproof_reports::record::read;
 
 use super::run::{Format, GITHUB_LIMIT};
-use super::{Failure, open, print, terminal_options};
+use super::{Failure, print, records, terminal_options};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Run records (NDJSON); several become one matrix.
+    /// Run records (NDJSON), or folders of them; several become one matrix.
     #[arg(value_name = "FILE", required = true)]
     records: Vec<PathBuf>,
     /// What to print.
@@ -23,12 +22,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    let mut runs = Vec::new();
-    for path in &args.records {
-        let run = read(open(path)?)
-            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        runs.push(run);
-    }
+    let runs = records::read_all(&args.records)?;
     let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
     match args.format {
         Format::Terminal => {

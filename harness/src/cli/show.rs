@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use boxproof_cases::case::{Act, Control, Twin};
 use boxproof_cases::{Case, Suite};
 
 use super::{Cases, Failure, print};
+use crate::asked;
 
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
@@ -24,12 +24,12 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let selection = cases.selection(&suite)?;
     let shown: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
     for case in &shown {
-        print(&describe(case, &suite)?);
+        print(&describe(case, &suite));
     }
     Ok(if shown.is_empty() { 4 } else { 0 })
 }
 
-fn describe(case: &Case, suite: &Suite) -> Result<String, Failure> {
+fn describe(case: &Case, suite: &Suite) -> String {
     let mut lines = vec![format!("{}  ({})", case.id, case.level.word())];
     let mut line = |name: &str, value: String| {
         if !value.is_empty() {
@@ -44,40 +44,9 @@ fn describe(case: &Case, suite: &Suite) -> Result<String, Failure> {
     line("sources", case.sources.join(", "));
     line("needs", case.needs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
     line("host", case.host.iter().map(|fact| fact.word()).collect::<Vec<_>>().join(", "));
-    line("policy", json(case.policy())?);
-    line("act", act(case.act()));
-    line("expect", json(&case.expect)?);
-    line(
-        "control",
-        match &case.control {
-            Control::Host => "on the host".to_owned(),
-            Control::PrivateNs => "in a throw-away namespace".to_owned(),
-            Control::None(reason) => format!("none: {reason}"),
-        },
-    );
-    line(
-        "twin",
-        match &case.twin {
-            Some(Twin::Overlay(over)) => json(over)?,
-            Some(Twin::None(reason)) => format!("none: {reason}"),
-            None => String::new(),
-        },
-    );
-    line("file", case.file.display().to_string());
-    Ok(lines.join("\n") + "\n")
-}
-
-fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| Failure::usage(error.to_string()))
-}
-
-fn act(act: &Act) -> String {
-    match act {
-        Act::Probe { probe, args } => {
-            let args = args.iter().flat_map(|(k, vs)| vs.iter().map(move |v| format!("--{k}={v}")));
-            format!("probe {probe} {}", args.collect::<Vec<_>>().join(" "))
-        }
-        Act::Sh(line) => format!("sh: {}", line.trim().replace('\n', "\n              ")),
-        Act::Argv(argv) => format!("argv: {argv:?}"),
+    for (name, text) in asked::of(case).parts() {
+        line(name, text.replace('\n', "\n              "));
     }
+    line("file", case.file.display().to_string());
+    lines.join("\n") + "\n"
 }

@@ -1,13 +1,13 @@
 //! The decision itself: did the confined arm do what the case expects of it.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Compare, Control, Decision, Denial, ExitExpect, Nothing, Oracle};
+use boxproof_cases::case::{Compare, Control, Decision, Denial, ExitExpect, Oracle, Survivors};
 use boxproof_probes::Outcome;
 use boxproof_reports::Verdict;
 
 use super::ending::{self, Seen};
 use super::reason::{Finding, Reason, gravest};
-use super::{effect, left, promise, same};
+use super::{effect, left, promise, same, timing};
 use crate::execution::{Exit, Report, RunReport};
 
 /// Errnos that mean a refusal whatever was asked.
@@ -19,7 +19,7 @@ pub(super) fn nothing_happened(case: &Case, confined: &Report) -> Result<(), Fin
         return Ok(());
     }
     // Whom the harness ends by force cannot clean up after itself any more.
-    let survivors = Oracle::NoSurvivors(Nothing {}).to_string();
+    let survivors = Oracle::NoSurvivors(Survivors::default()).to_string();
     let forced = left::timed_out(confined);
     let mut happened = confined
         .oracles
@@ -50,8 +50,18 @@ pub(super) fn decide(
     gravest(runs.chain([complete(case, confined)]))?;
     match case.expect.decision {
         Decision::Allowed => end_state(case, control, confined),
-        _ => Ok(()),
+        Decision::Refused => Ok(()),
+        Decision::Denied(_) | Decision::Contained(_) => trace(confined),
     }
+}
+
+/// Who left no trace where the case asks for one may have done nothing that could be held.
+fn trace(confined: &Report) -> Result<(), Finding> {
+    let gone = confined.oracles.iter().find(|reading| reading.positive && !reading.holds);
+    gone.map_or(Ok(()), |reading| {
+        let message = format!("`{}` does not hold: {}", reading.oracle, reading.saw);
+        Err(Finding::inconclusive(Reason::NoTrace, message))
+    })
 }
 
 /// A run or a reading that is missing is no reason to be content.
@@ -66,6 +76,7 @@ fn complete(case: &Case, confined: &Report) -> Result<(), Finding> {
 }
 
 fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
+    timing::overdue(case, run)?;
     started(run, &case.expect.decision)?;
     match &case.expect.decision {
         Decision::Allowed => allowed(case, control, run)?,

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -114,4 +114,12 @@ pub(crate) fn own_tmpfs(folder: &Path) -> io::Result<()> {
     // Set-user-id bits count in it as they do elsewhere: controls must show what they do.
     let flags = MsFlags::MS_NODEV;
     Ok(mount(Some("boxproof"), folder, Some("tmpfs"), flags, Some("mode=0755"))?)
+}
+
+/// Takes the mount at `point` out of the mount table, busy or not.
+///
+/// # Errors
+/// The errno of umount2(2), as for everybody but root.
+pub(crate) fn detach(point: &Path) -> io::Result<()> {
+    Ok(umount2(point, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW)?)
 }

@@ -49,6 +49,14 @@ pub(crate) fn own_tmpfs(_folder: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Nobody mounts anything for us here.
+///
+/// # Errors
+/// Always.
+pub(crate) fn detach(_point: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// # Errors
 /// Always.
 pub(crate) fn become_user(_user: &User) -> io::Result<()> {

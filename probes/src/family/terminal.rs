@@ -4,11 +4,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
 use nix::fcntl::{AT_FDCWD, OFlag, openat};
+use nix::pty::openpty;
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, getpid, isatty as is_terminal, setpgid, tcgetpgrp, tcsetpgrp, ttyname};
 
 use crate::args::Args;
+use crate::out::{read_up_to, write_all};
 use crate::record::Value;
 use crate::seen::{At, Seen, Stop, done, seen, text};
 use crate::sys;
@@ -60,6 +62,18 @@ pub(crate) fn ctty(_: &Args) -> Seen {
         ("columns", Value::Number(columns.into())),
         ("pgrp", Value::Number(u64::from(pgrp.as_raw().unsigned_abs()))),
     ])
+}
+
+/// Needs a multiplexer and a folder of terminals that belong together.
+pub(crate) fn open_terminal(_: &Args) -> Seen {
+    let pair = openpty(None, None).at("openpty")?;
+    write_all(&pair.master, b"line\n").at("write")?;
+    let line = read_up_to(&pair.slave, 5).at("read")?;
+    let name = ttyname(&pair.slave).at("ttyname_r")?;
+    if line != b"line\n" {
+        return Err(Stop::Fault("another line came out of the terminal".to_owned()));
+    }
+    seen([("data", text(name.as_os_str().as_bytes()))])
 }
 
 /// Puts a group of its own into the foreground, and the former one back.

@@ -28,7 +28,7 @@ pub(crate) fn give_up_on_alarm() -> nix::Result<()> {
     set(Signal::SIGALRM, SigHandler::Handler(give_up))
 }
 
-/// Each `signal` writes one byte into `pipe`.
+/// Each `signal` writes its number as one byte into `pipe`.
 pub(crate) fn notify(signal: Signal, pipe: &OwnedFd) -> nix::Result<()> {
     NOTES.store(pipe.as_raw_fd(), Ordering::SeqCst);
     set(signal, SigHandler::Handler(note))?;
@@ -69,8 +69,9 @@ extern "C" fn give_up(_: libc::c_int) {
     }
 }
 
-extern "C" fn note(_: libc::c_int) {
-    // SAFETY: write(2) is async-signal-safe; the byte outlives the call. The pipe is
-    // read at the first byte, so it can't fill up, and errno is not used after it.
-    unsafe { libc::write(NOTES.load(Ordering::SeqCst), b"!".as_ptr().cast(), 1) };
+extern "C" fn note(number: libc::c_int) {
+    let byte = number as u8;
+    // SAFETY: write(2) is async-signal-safe; the byte outlives the call, and errno is not used
+    // after it. A full pipe would take more signals than anyone sends.
+    unsafe { libc::write(NOTES.load(Ordering::SeqCst), (&raw const byte).cast(), 1) };
 }

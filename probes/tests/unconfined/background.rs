@@ -48,6 +48,22 @@ fn leaves_a_child_that_beats(
 }
 
 #[test]
+fn a_deaf_child_beats_on() {
+    let dir = tempfile::tempdir().expect("a temp folder");
+    let heartbeat = dir.path().join("beats");
+    let call = probe("background").arg("how", "plain").arg("stdio", "close");
+    let ran = call.arg("signal", "TERM,HUP").arg("heartbeat", &heartbeat).run();
+    let survivor = Survivor(left_behind(&ran.nonce, &ran.stdout));
+    for signal in [Signal::SIGHUP, Signal::SIGTERM] {
+        kill(survivor.0, signal).expect("it is alive");
+    }
+    // What kills it is taken after what does not.
+    grows(&heartbeat);
+    kill(survivor.0, Signal::SIGPROF).expect("it is alive");
+    is_gone(survivor.0);
+}
+
+#[test]
 fn a_heartbeat_that_cannot_be_written_is_a_refusal() {
     let dir = tempfile::tempdir().expect("a temp folder");
     let call = probe("background").arg("how", "double-fork").arg("stdio", "close");

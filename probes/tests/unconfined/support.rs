@@ -121,14 +121,8 @@ impl Call {
     /// Starts it and waits for its ready event.
     pub(crate) fn until_ready(self) -> Running {
         let mut running = self.switch("ready").spawn();
-        let stdout = running.child.stdout.as_mut().expect("stdout is a pipe");
-        let mut seen = Vec::new();
-        let mut byte = [0];
-        while !seen.ends_with(b"\n") {
-            stdout.read_exact(&mut byte).expect("ready comes before the end");
-            seen.push(byte[0]);
-        }
-        assert_eq!(events(&running.nonce, &seen), [Event::Ready]);
+        let seen = running.line() + "\n";
+        assert_eq!(events(&running.nonce, seen.as_bytes()), [Event::Ready]);
         running
     }
 
@@ -184,6 +178,20 @@ impl Running {
 
     pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
         nix::sys::signal::kill(self.pid(), signal).expect("our own child");
+    }
+
+    /// The next line of its stdout, without its end.
+    pub(crate) fn line(&mut self) -> String {
+        let stdout = self.child.stdout.as_mut().expect("stdout is a pipe");
+        let mut seen = Vec::new();
+        let mut byte = [0];
+        loop {
+            stdout.read_exact(&mut byte).expect("a line comes before the end");
+            match byte[0] {
+                b'\n' => return String::from_utf8(seen).expect("text"),
+                other => seen.push(other),
+            }
+        }
     }
 
     /// The rest of its stdout, and how it ended.

@@ -70,6 +70,15 @@ fn ctty_shows_size_and_foreground() {
 }
 
 #[test]
+fn a_new_terminal_takes_a_line() {
+    let detail = probe("open-terminal").run().succeeded();
+    assert!(text(&detail, "data").starts_with("/dev/"), "{detail:?}");
+    // Refused where the multiplexer is, too.
+    let no_request = Rule { call: libc::SYS_ioctl, only: None, action: fail(Errno::EXFULL) };
+    filtered(probe("open-terminal"), no_request).run().refused("EXFULL", "openpty");
+}
+
+#[test]
 fn job_control_takes_and_gives_back_the_foreground() {
     let pty = pty();
     on_terminal(probe("job-control"), Some(&pty.slave)).run().succeeded();

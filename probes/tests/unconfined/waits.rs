@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use boxproof_probes::{Event, Found, Outcome, events, find};
 use nix::sys::signal::Signal;
@@ -15,6 +16,13 @@ fn ready_is_an_event_and_no_record() {
     assert_eq!(events(&ran.nonce, &ran.stdout), [Event::Ready]);
     assert_eq!(find(&ran.nonce, &ran.stdout), Found::None);
     assert_eq!(ran.status.code(), Some(0));
+}
+
+#[test]
+fn a_mark_is_an_event_by_its_name() {
+    let ran = probe("mark").arg("name", "got-term").run();
+    assert_eq!(events(&ran.nonce, &ran.stdout), [Event::Mark("got-term".to_owned())]);
+    assert_eq!((find(&ran.nonce, &ran.stdout), ran.status.code()), (Found::None, Some(0)));
 }
 
 #[rstest]
@@ -40,6 +48,41 @@ fn trap_runs_its_handler_to_the_end() {
     let (stdout, status) = running.end();
     assert_eq!(status.code(), Some(42));
     assert_eq!(fs::read_to_string(&file).expect("written"), "cleaned up");
+    assert!(matches!(find(&nonce, &stdout), Found::One(r) if r.outcome == Outcome::Succeeded));
+}
+
+#[test]
+fn trap_lingers_however_often_it_is_signalled() {
+    let dir = tempfile::tempdir().expect("a temp folder");
+    let file = dir.path().join("note");
+    let call = probe("trap").arg("signal", "TERM").arg("linger-ms", "300").arg("write", &file);
+    let mut running = call.arg("text", "late").arg("exit", "42").until_ready();
+    let sent = Instant::now();
+    let status = loop {
+        running.signal(Signal::SIGTERM);
+        if let Some(status) = running.child.try_wait().expect("our own child") {
+            break status;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(status.code(), Some(42));
+    assert!(sent.elapsed() >= Duration::from_millis(300));
+    assert_eq!(fs::read_to_string(&file).expect("written"), "late");
+}
+
+#[test]
+fn signals_are_named_as_they_come() {
+    let call = probe("signals").arg("signal", "TERM,INT").arg("signal", "CONT");
+    let mut running = call.arg("last", "USR1").arg("exit", "42").until_ready();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGCONT, Signal::SIGINT] {
+        running.signal(signal);
+        assert_eq!(running.line(), signal.as_str());
+    }
+    let nonce = running.nonce.clone();
+    running.signal(Signal::SIGUSR1);
+    let (stdout, status) = running.end();
+    assert_eq!(status.code(), Some(42));
+    assert!(stdout.starts_with(b"SIGUSR1\n"), "{}", String::from_utf8_lossy(&stdout));
     assert!(matches!(find(&nonce, &stdout), Found::One(r) if r.outcome == Outcome::Succeeded));
 }
 
@@ -77,6 +120,8 @@ fn ignore_outlives_what_it_ignores() {
 #[test]
 fn what_cannot_be_ignored_is_a_refusal() {
     probe("ignore").arg("signal", "KILL").run().refused("EINVAL", "sigaction");
+    let signals = probe("signals").arg("signal", "STOP").arg("last", "TERM").arg("exit", "0");
+    signals.run().refused("EINVAL", "sigaction");
 }
 
 #[test]
@@ -86,6 +131,8 @@ fn nothing_waits_longer_than_its_limit() {
     limited("ignore").arg("signal", "ALRM").run().silent(75);
     let trap = limited("trap").arg("signal", "ALRM").arg("write", "/").arg("text", "");
     trap.arg("exit", "0").run().silent(75);
+    let signals = limited("signals").arg("signal", "INT").arg("last", "TERM");
+    signals.arg("exit", "0").run().silent(75);
 }
 
 #[test]

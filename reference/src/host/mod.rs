@@ -61,7 +61,7 @@ impl Host {
         };
         let mut finder = paths::Finder::default();
         let mut host = Self {
-            env: std::env::vars_os().collect(),
+            env: launcher_environment(),
             paths: named(policy, run).filter_map(|path| finder.entry(path)).collect(),
             tmp: existing(&TMP),
             services: SERVICES.iter().map(PathBuf::from).filter(|path| is_folder(path)).collect(),
@@ -107,4 +107,9 @@ fn named<'a>(policy: &'a Policy, run: &'a Run) -> impl Iterator<Item = &'a Path>
 
 fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// The variables of this process.
+pub(crate) fn launcher_environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
 }

@@ -31,9 +31,12 @@ pub(super) fn run(inner: &Inner<'_>, failure: &OwnedFd) -> i32 {
 fn become_command(inner: &Inner<'_>) -> Result<std::convert::Infallible, (Failed, Errno)> {
     let launch = inner.launch;
     take_over(&inner.streams).map_err(|errno| (Failed::Confine, errno))?;
-    if let Some(lockdown) = &inner.lockdown {
-        confine(lockdown).map_err(|errno| (Failed::Confine, errno))?;
+    match &inner.lockdown {
+        Some(lockdown) => confine(lockdown),
+        // Without a namespace nothing else would end it with the inner stage.
+        None => sys::die_with_parent(),
     }
+    .map_err(|errno| (Failed::Confine, errno))?;
     unistd::chdir(launch.cwd.as_c_str()).map_err(|errno| (Failed::Chdir, errno))?;
     Err((Failed::Exec, execute(&launch.argv, &launch.env)))
 }

@@ -5,21 +5,21 @@
 
 mod command;
 mod filter;
+mod group;
 mod survivors;
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use crate::control::{self, Order, Report};
+use group::Group;
+
+use crate::control::{self, Report};
 use crate::launch::{Hold, Launch};
 use crate::sys;
 
@@ -110,10 +110,7 @@ pub(crate) fn serve(inner: Inner<'_>) -> io::Result<()> {
     let children = prepare(launch.hold)?;
     let (command, control) = start(inner)?;
     let Some(command) = command else { return Ok(()) };
-    let ended = watch(command, &children, &control)?;
-    if let Some(report) = ended {
-        control::post(&control, report.encode())?;
-    }
+    Group::led_by(command).follow(&children, &control)?;
     match launch.hold {
         Hold::Namespace { .. } => Ok(()),
         Hold::Subreaper => survivors::end(),
@@ -144,6 +141,7 @@ fn prepare(hold: Hold) -> io::Result<SignalFd> {
 /// control socket.
 fn start(inner: Inner<'_>) -> io::Result<(Option<Pid>, OwnedFd)> {
     let (status, failure) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    control::post(&inner.control, Report::Starting.encode())?;
     let command = sys::spawn_child(|| command::run(&inner, &failure))?;
     // Only the command may hold its streams: a reader of them waits for the last holder.
     let Inner { control, streams, .. } = inner;
@@ -158,58 +156,4 @@ fn start(inner: Inner<'_>) -> io::Result<(Option<Pid>, OwnedFd)> {
         .ok_or_else(|| io::Error::other("the command's set-up was cut short"))?;
     control::post(&control, report.encode())?;
     Ok((None, control))
-}
-
-/// Follows orders until the command ended (its report) or everything is to end (`None`).
-fn watch(command: Pid, children: &SignalFd, control: &OwnedFd) -> io::Result<Option<Report>> {
-    loop {
-        let mut polled = [
-            PollFd::new(children.as_fd(), PollFlags::POLLIN),
-            PollFd::new(control.as_fd(), PollFlags::POLLIN),
-        ];
-        match poll(&mut polled, PollTimeout::NONE) {
-            Err(Errno::EINTR) => continue,
-            other => other?,
-        };
-        let [ended, ordered] = polled.map(|fd| fd.any().unwrap_or(true));
-        if ended {
-            while children.read_signal()?.is_some() {}
-            if let Some(report) = reap(command)? {
-                return Ok(Some(report));
-            }
-        }
-        if ordered && !obey(command, control::next_order(control)?) {
-            return Ok(None);
-        }
-    }
-}
-
-/// Whether to go on after `order`. The command is not reaped yet, so its group is still its own.
-fn obey(command: Pid, order: Option<Order>) -> bool {
-    let Some(Order::Signal(number)) = order else { return false };
-    if let Ok(signal) = Signal::try_from(number) {
-        // A group that has just ended is no failure: its report follows.
-        let _gone = killpg(command, signal);
-    }
-    true
-}
-
-/// Reaps everything that ended; the report if the command is among it.
-fn reap(command: Pid) -> io::Result<Option<Report>> {
-    loop {
-        let status = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
-            Err(Errno::EINTR) => continue,
-            other => other?,
-        };
-        match status {
-            WaitStatus::Exited(pid, code) if pid == command => {
-                return Ok(Some(Report::Exited(code)));
-            }
-            WaitStatus::Signaled(pid, signal, _) if pid == command => {
-                return Ok(Some(Report::Signalled(signal as i32)));
-            }
-            _ => {}
-        }
-    }
 }

@@ -60,8 +60,6 @@ pub(crate) struct Program {
 /// A process that holds a command, or is about to.
 pub(crate) struct Running {
     /// The process, a child of ours.
-    pub(crate) pid: Pid,
-    /// A descriptor of it.
     pub(crate) process: OwnedFd,
     /// Where it writes what it has to say itself.
     pub(crate) said: Option<File>,
@@ -80,6 +78,6 @@ impl Program {
         sys::spawn_sealed(&mut command, kept);
         let pid = Pid::from_raw(command.spawn()?.id() as i32);
         drop(owners);
-        Ok(Running { pid, process: sys::pidfd_open(pid)?, said: Some(said), namespaced })
+        Ok(Running { process: sys::pidfd_open(pid)?, said: Some(said), namespaced })
     }
 }

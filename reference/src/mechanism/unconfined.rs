@@ -1,13 +1,22 @@
-//! No confinement: the inner stage as an ordinary process, for mode unconfined.
+//! No confinement: the inner stage as a forked process, for mode unconfined and for embedders.
 
-use std::process::Command;
+use std::io;
 
-use super::{Handles, Program, inner_words};
+use super::Running;
+use crate::inner::{self, Inner};
+use crate::sys;
 
-/// The helper: this very executable.
-pub(crate) fn helper(prefix: &[&str], handles: Handles) -> Program {
-    let mut command = Command::new("/proc/self/exe");
-    command.args(inner_words(prefix, &handles));
-    let kept = handles.numbers().to_vec();
-    Program { command, kept, owners: (handles, Vec::new()), namespaced: false }
+/// Forks the inner stage, which serves the command from a session of its own.
+pub(crate) fn start(inner: Inner<'_>) -> io::Result<Running> {
+    let mut kept = inner.descriptors();
+    let child = sys::fork(move || serve(inner, &mut kept))?;
+    // It has not been waited for, so the number is its own.
+    Ok(Running { process: sys::pidfd_open(child)?, said: None, namespaced: false })
+}
+
+/// The exit code only matters where the supervisor heard nothing.
+fn serve(inner: Inner<'_>, kept: &mut [i32]) -> i32 {
+    let ready = sys::close_all_but(kept).and_then(|()| nix::unistd::setsid());
+    let served = ready.map_err(io::Error::from).and_then(|_| inner::serve(inner));
+    i32::from(served.is_err())
 }

@@ -50,8 +50,8 @@ fn check(request: &RunRequest) -> Result<(), Refusal> {
     check_env(&request.policy.env)?;
     check_stdin(&request.run.stdin)?;
     check_mechanism(&request.run.mechanism)?;
-    if request.run.debug {
-        return Err(Refusal::unsupported("run.debug: cannot be done yet; use false"));
+    if request.run.timeout_ms == Some(0) {
+        return Err(Refusal::invalid("run.timeout_ms: 0 leaves no time; use null for no timeout"));
     }
     let unknown = request.policy.grants.iter().find(|grant| !GRANTS.contains(&&***grant));
     unknown.map_or(Ok(()), |grant| {

@@ -23,6 +23,7 @@ fn verdict(text: &str) -> Result<RunRequest, Refusal> {
 #[case::mechanism("", r#","mechanism":"bubblewrap""#)]
 #[case::namespaces("", r#","mechanism":"namespaces""#)]
 #[case::stdin("", r#","stdin":{"bytes_b64":"aGk="}"#)]
+#[case::debug("", r#","capture":true,"debug":true"#)]
 fn good_requests_pass(#[case] policy: &str, #[case] run: &str) {
     assert_eq!(verdict(&text(policy, run)).map(|request| request.protocol), Ok(1));
 }
@@ -42,6 +43,7 @@ fn good_requests_pass(#[case] policy: &str, #[case] run: &str) {
 )]
 #[case::stdin("", r#","stdin":{"bytes_b64":"*"}"#, "run.stdin: not base64")]
 #[case::stdin_word("", r#","stdin":"tty""#, "unknown variant `tty`")]
+#[case::no_time("", r#","timeout_ms":0"#, "run.timeout_ms: 0 leaves no time")]
 fn bad_requests_are_named(#[case] policy: &str, #[case] run: &str, #[case] message: &str) {
     let refusal = verdict(&text(policy, run)).unwrap_err();
     assert_eq!(refusal.kind, ErrorKind::InvalidRequest);
@@ -50,7 +52,6 @@ fn bad_requests_are_named(#[case] policy: &str, #[case] run: &str, #[case] messa
 
 #[rstest]
 #[case::grant(r#","grants":["everything"]"#, "", "policy.grants: \"everything\" is unknown")]
-#[case::debug("", r#","debug":true"#, "run.debug")]
 fn what_cannot_be_done_is_unsupported(
     #[case] policy: &str,
     #[case] run: &str,

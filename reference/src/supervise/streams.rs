@@ -1,19 +1,37 @@
 //! The command's standard streams: passed on untouched, fed from bytes, or captured up to a cap.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use boxproof_cases::protocol::Stdin;
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::poll::{PollFd, PollFlags};
 
-/// Bytes kept of each captured stream.
-pub(crate) const CAPTURE_CAP: usize = 1 << 20;
-/// Bytes moved at once.
-const CHUNK: usize = 1 << 16;
+use super::capture::{CAPTURE_CAP, CHUNK, Capture, Pulled};
+use super::feed::Feed;
+use super::redact::Secrets;
+use super::sources::{Sources, Watch};
+use super::tee::Tee;
+
+/// What the command reads from descriptor 0.
+pub(crate) enum Input {
+    /// Whatever we have there.
+    Inherit,
+    /// `/dev/null`.
+    Null,
+    /// These bytes, then end of file.
+    Bytes(Vec<u8>),
+}
+
+/// What becomes of descriptors 1 and 2.
+pub(crate) enum Output {
+    /// They are ours.
+    Inherit,
+    /// They are captured.
+    Capture,
+    /// They are captured, and shown on our stderr but for these.
+    CaptureAndShow(Secrets),
+}
 
 /// What was captured of stdout and stderr.
 #[derive(Debug, Default)]
@@ -22,57 +40,50 @@ pub(crate) struct Captured {
     pub(crate) stdout: Vec<u8>,
     /// The first bytes of stderr.
     pub(crate) stderr: Vec<u8>,
-    /// Whether more than that was written.
-    pub(crate) truncated: bool,
+    /// Whether more than that was written to stdout, to stderr.
+    pub(crate) truncated: [bool; 2],
 }
 
+/// The captured streams in order, and their sources.
+const OUTPUTS: [Sources; 2] = [Sources::STDOUT, Sources::STDERR];
+/// What they are called where one cannot be read.
+const NAMES: [&str; 2] = ["stdout", "stderr"];
+
 /// Our ends of the command's streams.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Ours {
     feed: Option<Feed>,
     stdin_error: Option<io::Error>,
+    /// Stdout and stderr, if they are captured.
     captures: Vec<Capture>,
-}
-
-#[derive(Debug)]
-struct Feed {
-    pipe: File,
-    rest: Vec<u8>,
-}
-
-#[derive(Debug)]
-struct Capture {
-    pipe: Option<File>,
-    kept: Vec<u8>,
-    truncated: bool,
+    /// Which of them are at their end.
+    ended: [bool; 2],
+    tee: Option<Tee>,
+    buffer: Vec<u8>,
 }
 
 /// Makes the command's stdin, stdout and stderr, and our ends of them.
-pub(crate) fn plumb(stdin: &Stdin, capture: bool) -> io::Result<([OwnedFd; 3], Ours)> {
+pub(crate) fn plumb(input: Input, output: Output) -> io::Result<([OwnedFd; 3], Ours)> {
     let mut ours = Ours::default();
-    let input = match stdin {
-        Stdin::Inherit => duplicate(io::stdin().as_fd())?,
-        Stdin::Null => File::open("/dev/null")?.into(),
-        Stdin::BytesB64(text) => {
+    let stdin = match input {
+        Input::Inherit => duplicate(io::stdin())?,
+        Input::Null => File::open("/dev/null")?.into(),
+        Input::Bytes(bytes) => {
             let (read, write) = pipe()?;
-            let rest = STANDARD.decode(text).map_err(io::Error::other)?;
-            ours.feed = Some(Feed { pipe: nonblocking(write)?, rest });
+            ours.feed = Some(Feed::new(nonblocking(write)?, bytes));
             read
         }
     };
-    let mut output = |inherited: OwnedFd| -> io::Result<OwnedFd> {
-        if !capture {
-            return Ok(inherited);
+    drop(ours.push());
+    let streams = match output {
+        Output::Inherit => [stdin, duplicate(io::stdout())?, duplicate(io::stderr())?],
+        Output::Capture => [stdin, ours.capture()?, ours.capture()?],
+        Output::CaptureAndShow(secrets) => {
+            ours.tee = Some(Tee::new(duplicate(io::stderr())?, secrets));
+            [stdin, ours.capture()?, ours.capture()?]
         }
-        let (read, write) = pipe()?;
-        let pipe = Some(nonblocking(read)?);
-        ours.captures.push(Capture { pipe, kept: Vec::new(), truncated: false });
-        Ok(write)
     };
-    let stdout = output(duplicate(io::stdout().as_fd())?)?;
-    let stderr = output(duplicate(io::stderr().as_fd())?)?;
-    ours.serve()?;
-    Ok(([input, stdout, stderr], ours))
+    Ok((streams, ours))
 }
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -90,82 +101,137 @@ fn nonblocking(fd: OwnedFd) -> io::Result<File> {
 }
 
 impl Ours {
-    /// What the loop has to watch for us.
-    pub(super) fn polled(&self) -> impl Iterator<Item = PollFd<'_>> {
-        let feed = self.feed.iter().map(|feed| PollFd::new(feed.pipe.as_fd(), PollFlags::POLLOUT));
-        let pipes = self.captures.iter().filter_map(|capture| capture.pipe.as_ref());
-        feed.chain(pipes.map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)))
+    fn capture(&mut self) -> io::Result<OwnedFd> {
+        let (read, write) = pipe()?;
+        self.captures.push(Capture::new(nonblocking(read)?));
+        self.buffer.resize(CHUNK, 0);
+        Ok(write)
+    }
+
+    /// Has the loop watch what is ours.
+    pub(super) fn watch(&self, watch: &Watch) -> io::Result<()> {
+        let outputs = self.captures.iter().zip(OUTPUTS);
+        outputs.into_iter().try_for_each(|(capture, source)| watch.readable(capture, source))?;
+        self.feed.iter().try_for_each(|feed| watch.writable(feed, Sources::STDIN))
     }
 
     /// Moves what can be moved without waiting.
-    pub(super) fn serve(&mut self) -> io::Result<()> {
-        if let Some(feed) = &mut self.feed {
-            match feed.push() {
-                Ok(false) => {}
-                Ok(true) => self.feed = None,
-                Err(error) => {
-                    self.feed = None;
-                    self.stdin_error = Some(error);
-                }
-            }
+    pub(super) fn serve(&mut self, watch: &Watch, ready: Sources) -> io::Result<()> {
+        if ready.has(Sources::STDIN) {
+            self.feed(watch)?;
         }
-        self.captures.iter_mut().try_for_each(Capture::pull)
-    }
-
-    /// Takes in what is left in the pipes; nobody writes any more.
-    pub(super) fn finish(mut self) -> io::Result<(Option<Captured>, Option<io::Error>)> {
-        self.feed = None;
-        self.serve()?;
-        let mut captures = self.captures.into_iter();
-        let captured = captures.next().zip(captures.next()).map(|(stdout, stderr)| Captured {
-            truncated: stdout.truncated || stderr.truncated,
-            stdout: stdout.kept,
-            stderr: stderr.kept,
-        });
-        Ok((captured, self.stdin_error))
-    }
-}
-
-impl Feed {
-    /// Writes on; true when all is written, or nobody reads it any more.
-    fn push(&mut self) -> io::Result<bool> {
-        while !self.rest.is_empty() {
-            match self.pipe.write(&self.rest) {
-                Ok(written) => drop(self.rest.drain(..written)),
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock => return Ok(false),
-                    io::ErrorKind::Interrupted => {}
-                    // A command need not read all of its input.
-                    io::ErrorKind::BrokenPipe => return Ok(true),
-                    _ => return Err(error),
-                },
-            }
+        if ready.has(Sources::TEE) {
+            self.catch_up(watch)?;
         }
-        Ok(true)
-    }
-}
-
-impl Capture {
-    /// Reads on until the pipe is empty or closed; keeps up to the cap.
-    fn pull(&mut self) -> io::Result<()> {
-        let mut chunk = [0; CHUNK];
-        while let Some(pipe) = &mut self.pipe {
-            match pipe.read(&mut chunk) {
-                Ok(0) => self.pipe = None,
-                Ok(length) => self.keep(&chunk[..length]),
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock => return Ok(()),
-                    io::ErrorKind::Interrupted => {}
-                    _ => return Err(error),
-                },
+        for (stream, source) in OUTPUTS.into_iter().enumerate().take(self.captures.len()) {
+            if ready.has(source) && !self.is_behind() {
+                self.pull(stream)?;
+                self.look_after(watch, stream)?;
             }
         }
         Ok(())
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
-        let room = (CAPTURE_CAP - self.kept.len()).min(bytes.len());
-        self.kept.extend(&bytes[..room]);
-        self.truncated |= room < bytes.len();
+    fn is_behind(&self) -> bool {
+        self.tee.as_ref().is_some_and(Tee::is_behind)
     }
+
+    fn feed(&mut self, watch: &Watch) -> io::Result<()> {
+        let over = self.push();
+        over.map_or(Ok(()), |feed| watch.forget(&feed))
+    }
+
+    /// Feeds on; gives back the feed once it is over. A command that does not take its input ends
+    /// the feed, not the run.
+    fn push(&mut self) -> Option<Feed> {
+        match self.feed.as_mut()?.push() {
+            Ok(false) => return None,
+            Ok(true) => {}
+            Err(error) => self.stdin_error = Some(error),
+        }
+        self.feed.take()
+    }
+
+    /// Takes in what one stream has; how many bytes.
+    fn pull(&mut self, stream: usize) -> io::Result<usize> {
+        let pulled = self.captures[stream].pull(&mut self.buffer, self.tee.is_some());
+        match pulled.map_err(|error| unreadable(stream, &error))? {
+            Pulled::Nothing => Ok(0),
+            Pulled::End => {
+                self.ended[stream] = true;
+                Ok(0)
+            }
+            Pulled::Bytes(length, in_buffer) => {
+                if let Some(tee) = &mut self.tee {
+                    tee.push(stream, &self.buffer[..in_buffer])?;
+                }
+                Ok(length)
+            }
+        }
+    }
+
+    /// No longer watches a stream at its end; nor any while its reader on our stderr is behind.
+    fn look_after(&self, watch: &Watch, stream: usize) -> io::Result<()> {
+        if self.ended[stream] {
+            watch.forget(&self.captures[stream])?;
+        }
+        match &self.tee {
+            Some(tee) if tee.is_behind() => {
+                self.open().try_for_each(|(capture, _)| watch.forget(capture))?;
+                watch.writable(tee, Sources::TEE)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn catch_up(&mut self, watch: &Watch) -> io::Result<()> {
+        let Some(tee) = &mut self.tee else { return Ok(()) };
+        tee.write()?;
+        if tee.is_behind() {
+            return Ok(());
+        }
+        watch.forget(&*tee)?;
+        self.open().try_for_each(|(capture, source)| watch.readable(capture, source))
+    }
+
+    /// Captures that are not at their end.
+    fn open(&self) -> impl Iterator<Item = (&Capture, Sources)> {
+        let all = self.captures.iter().zip(OUTPUTS).zip(self.ended);
+        all.filter(|(_, ended)| !ended).map(|(open, _)| open)
+    }
+
+    /// Takes in what is left in the pipes; nothing of the command writes any more. The second is
+    /// why its stdin could not be written.
+    pub(super) fn finish(mut self) -> io::Result<(Option<Captured>, Option<io::Error>)> {
+        drop(self.push());
+        if self.feed.take().is_some() {
+            // Somebody outside the run keeps the pipe open and does not read it either.
+            self.stdin_error = Some(Errno::EPIPE.into());
+        }
+        (0..self.captures.len()).try_for_each(|stream| self.drain(stream))?;
+        self.tee.take().map_or(Ok(()), Tee::finish)?;
+        let mut kept = self.captures.into_iter().map(Capture::into_kept);
+        let captured = kept.next().zip(kept.next()).map(|(stdout, stderr)| Captured {
+            truncated: [stdout.1, stderr.1],
+            stdout: stdout.0,
+            stderr: stderr.0,
+        });
+        Ok((captured, self.stdin_error))
+    }
+
+    /// At most what a pipe holds: a writer outside the run may go on for ever.
+    fn drain(&mut self, stream: usize) -> io::Result<()> {
+        let mut left = CAPTURE_CAP;
+        while left > 0 && !self.ended[stream] {
+            match self.pull(stream)? {
+                0 => break,
+                length => left = left.saturating_sub(length),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unreadable(stream: usize, error: &io::Error) -> io::Error {
+    io::Error::other(format!("failed to read process {}: {error}", NAMES[stream]))
 }

@@ -3,9 +3,11 @@
 use std::ffi::{c_int, c_long, c_ulong};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nix::errno::Errno;
 use nix::sched::CloneFlags;
+use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
 
 /// Forks into the namespaces of `flags`; the child runs `body` and never returns. The caller must
@@ -16,18 +18,46 @@ pub(crate) fn fork_into(
 ) -> nix::Result<(Pid, OwnedFd)> {
     let mut process: RawFd = -1;
     let flags = (flags.bits() | libc::CLONE_PIDFD | libc::SIGCHLD) as c_ulong;
+    let mask = block_signals()?;
     // SAFETY: without CLONE_VM the child has a copy of our memory and, with a null stack, goes on
     // here as after fork; `process` outlives the call; we are single-threaded.
-    let pid =
-        Errno::result(unsafe { libc::syscall(libc::SYS_clone, flags, 0, &raw mut process, 0, 0) })?;
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, &raw mut process, 0, 0) };
+    let pid = parent_or(body, pid as i32, &mask)?;
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok((pid, unsafe { OwnedFd::from_raw_fd(process) }))
+}
+
+/// Forks; the child runs `body` and never returns. Other threads may run: the C library keeps its
+/// allocator usable in the child, and `body` must take no other lock that such a thread may hold.
+pub(crate) fn fork(body: impl FnOnce() -> i32) -> nix::Result<Pid> {
+    let mask = block_signals()?;
+    // SAFETY: the child allocates and makes system calls only, and ends in `parent_or`.
+    let pid = unsafe { libc::fork() };
+    parent_or(body, pid, &mask)
+}
+
+/// No handler of ours may run in a child before it has given them up.
+fn block_signals() -> nix::Result<SigSet> {
+    SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)
+}
+
+/// In the child, where `pid` is 0: runs `body` with every signal blocked and no handler for those
+/// of supervised calls, and exits. In the parent: the child, with `mask` in force again.
+fn parent_or(body: impl FnOnce() -> i32, pid: i32, mask: &SigSet) -> nix::Result<Pid> {
     if pid == 0 {
-        let code = body();
+        super::signals::forget_calls();
+        // A panic must not unwind into what the parent goes on with.
+        let code = catch_unwind(AssertUnwindSafe(body)).unwrap_or(PANICKED);
         // SAFETY: _exit ends this process at once; no destructor of the parent runs twice.
         unsafe { libc::_exit(code) }
     }
-    // SAFETY: the kernel just made this descriptor for us.
-    Ok((Pid::from_raw(pid as i32), unsafe { OwnedFd::from_raw_fd(process) }))
+    let pid = Errno::result(pid);
+    mask.thread_set_mask()?;
+    pid.map(Pid::from_raw)
 }
+
+/// Exit code of a forked child that panicked.
+const PANICKED: i32 = 101;
 
 /// Closes every descriptor but the standard streams and `kept`.
 ///

@@ -149,15 +149,6 @@ pub(crate) fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
         .map(drop)
 }
 
-/// Gives `signal` its default action in this process.
-pub(crate) fn default_action(signal: nix::sys::signal::Signal) -> io::Result<()> {
-    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, sigaction};
-    let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    // SAFETY: the default action runs no code of ours.
-    unsafe { sigaction(signal, &action) }?;
-    Ok(())
-}
-
 /// `_LINUX_CAPABILITY_VERSION_3`: two words a set.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 

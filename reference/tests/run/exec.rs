@@ -29,6 +29,7 @@ fn exit_codes_are_the_commands_own(
 #[case("KILL", 9)]
 #[case("TERM", 15)]
 #[case("SEGV", 11)]
+#[case::without_a_name("40", 40)]
 fn signals_are_told_from_codes(
     #[case] name: &str,
     #[case] signal: i32,
@@ -41,6 +42,19 @@ fn signals_are_told_from_codes(
     assert_eq!(done.result["exit_code"], Value::Null);
     assert_eq!(done.result["started"], true);
     assert_eq!(done.err, "");
+}
+
+#[rstest]
+#[case::an_orphan(
+    "(sh -c 'touch begun; kill -40 $$' &); until [ -e begun ]; do :; done; sleep 0.2; exit 3"
+)]
+#[case::a_job_left_behind("(exec sh -c 'kill -40 $$') & exec sh -c 'exit 3'")]
+fn others_may_die_of_a_signal_without_a_name(
+    #[case] line: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    bed.sh(&json!({}), line).expect(3);
 }
 
 #[rstest]
@@ -124,15 +138,42 @@ fn stdin_bytes_are_fed(
 }
 
 #[rstest]
-fn unread_stdin_neither_blocks_nor_fails(
+#[case::some_is_read("head -c 3; exec <&-; echo; exit 0", 0, "xxx\n")]
+#[case::none_is_read("exit 0", 0, "")]
+#[case::it_runs_on("exec <&-; sleep 0.2; echo on; exit 4", 4, "on\n")]
+fn unread_stdin_is_an_error_next_to_the_command_s_own_end(
+    #[case] line: &str,
+    #[case] code: i32,
+    #[case] out: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
-    let run = json!({"stdin": {"bytes_b64": STANDARD.encode(vec![b'x'; 1 << 20])}});
-    let done =
-        bed.go(&json!({}), json!({"shell": "head -c 3; exec <&-; echo; sleep 0.2; exit 4"}), &run);
-    assert_eq!(done.expect(4).out, "xxx\n");
-    assert_eq!(done.result["error"], Value::Null);
+    let bytes = STANDARD.encode(vec![b'x'; 1 << 20]);
+    let run = json!({"stdin": {"bytes_b64": bytes}, "capture": true});
+    let done = bed.go(&json!({}), json!({"shell": line}), &run);
+    assert_eq!((done.code, &done.result["exit_code"]), (Some(code), &json!(code)));
+    assert_eq!(done.result["stdout"], out);
+    assert_eq!(done.result["success"], false);
+    assert_eq!(done.result["error"]["kind"], "stdin");
+    let why = "failed to write process stdin: Broken pipe (os error 32)";
+    assert_eq!(done.result["error"]["message"], why);
+}
+
+#[rstest]
+#[case::fits_the_pipe(1, "exit 0", json!({}), 0)]
+#[case::timed_out(1 << 20, "exec sleep 600", json!({"timeout_ms": 300}), 124)]
+fn unread_stdin_can_be_beside_the_point(
+    #[case] size: usize,
+    #[case] line: &str,
+    #[case] run: Value,
+    #[case] code: i32,
+    #[values(NAMESPACES, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let mut run = run;
+    run["stdin"] = json!({"bytes_b64": STANDARD.encode(vec![b'x'; size])});
+    let done = bed.go(&json!({}), json!({"shell": line}), &run);
+    assert_eq!((done.code, &done.result["error"]), (Some(code), &Value::Null));
 }
 
 #[rstest]

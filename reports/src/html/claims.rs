@@ -1,49 +1,57 @@
 //! Claims set against results: a row a capability.
 
-use std::collections::BTreeSet;
-
 use super::escape::text;
 use super::tables::Table;
-use crate::claims::{Claim, Standing, all};
+use crate::claims::{Claim, Standing, table};
 use crate::matrix::Matrix;
+use crate::sentences::over_claim_lines;
 
 /// Every capability that some backend claims or some case is about.
 pub(super) fn section(matrix: &Matrix<'_>) -> String {
-    let claims: Vec<Vec<Claim<'_>>> = matrix
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| all(&column.backend.claims, matrix.rows_of(index)))
-        .collect();
-    let names: BTreeSet<&str> = claims.iter().flatten().map(|claim| claim.capability).collect();
+    let rows = table(matrix);
     let mut table = Table::new(matrix, "claims against results", "capability");
-    for name in names {
-        let cells = matrix.columns.iter().zip(&claims).map(|(column, claims)| {
-            let whole = column.header.selection.filters.is_empty();
-            cell(claims.iter().find(|claim| claim.capability == name), whole)
-        });
-        table.row(&text(name), cells);
+    for row in &rows {
+        table.row(&text(row.capability), row.cells.iter().map(|claim| cell(claim.as_ref())));
     }
+    let over: String = over_claim_lines(matrix, &rows)
+        .iter()
+        .map(|line| format!("<li>{}</li>\n", text(line)))
+        .collect();
+    let over = match over.is_empty() {
+        true => over,
+        false => format!("<h3>Over-claimed</h3>\n<ul>\n{over}</ul>\n"),
+    };
     format!(
         "<section id=\"claims\">\n<h2>Claims against results</h2>\n<p class=\"soft\">What each \
-         backend claims, and passed of judged cases about it. Over-claimed: claimed, and a case \
-         about it failed. Under-claimed: not claimed, and every case about it passed.</p>\n{}\
-         </section>\n",
+         backend claims, and passed of judged cases about it.{}</p>\n{}{over}</section>\n",
+        legend(),
         table.end()
     )
 }
 
-/// `whole`: nothing was filtered out of the run, so that what was not judged is a gap.
-fn cell(claim: Option<&Claim<'_>>, whole: bool) -> String {
-    let Some(claim) = claim else {
+/// What the standings mean.
+fn legend() -> String {
+    let told = Standing::ALL.into_iter().filter(|standing| standing.is_telling());
+    let words = told.map(|s| format!(" {}: {}.", capitalized(s.words()), s.meaning()));
+    words.collect()
+}
+
+fn capitalized(words: &str) -> String {
+    let (first, rest) = words.split_at(1);
+    first.to_uppercase() + rest
+}
+
+fn cell(cell: Option<&(Claim<'_>, Standing)>) -> String {
+    let Some((claim, standing)) = cell else {
         return "<td class=\"nil\">-</td>".to_owned();
     };
-    let (class, standing) = match claim.standing() {
-        Standing::Shown => ("full", ""),
-        Standing::Over => ("part", "<b>✗ over-claimed</b>"),
-        Standing::Under => ("less", "<b>+ under-claimed</b>"),
-        Standing::Unshown if whole => ("nil", "<b>? not judged here</b>"),
-        Standing::Unshown | Standing::Absent => ("nil", ""),
+    let (class, mark) = match standing {
+        Standing::Confirmed => ("full", None),
+        Standing::Over => ("part", Some('✗')),
+        Standing::Under | Standing::Works => ("less", Some('+')),
+        Standing::Unmeasured => ("nil", Some('?')),
+        Standing::Absent => ("nil", None),
     };
-    format!("<td class=\"{class}\">{} {} {standing}</td>", text(claim.level), claim.share)
+    let words = mark.map(|mark| format!("<b>{mark} {}</b>", standing.words())).unwrap_or_default();
+    format!("<td class=\"{class}\">{} {} {words}</td>", text(claim.level), claim.share)
 }

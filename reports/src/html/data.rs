@@ -8,7 +8,7 @@ use super::intern::Interner;
 use super::words;
 use crate::label::host_label;
 use crate::matrix::{Column, Matrix, MatrixRow};
-use crate::record::{ArmRow, CaseRow, Level, TwinState};
+use crate::record::{ArmRow, Asked, CaseRow, Level, TwinState};
 use crate::text::{clean, end_words};
 use crate::verdict::{Outcome, Verdict};
 
@@ -85,6 +85,7 @@ impl Tables {
             "purpose": any.map(|any| clean(&any.purpose)),
             "requirements": any.map(|any| words(&any.requirements)),
             "needs": any.map(|any| words(&any.needs)),
+            "asked": asked(row),
             "cells": cells,
         })
     }
@@ -121,6 +122,13 @@ impl Tables {
         let name = arm.arm.word();
         self.arms.number(Arm(name, end, stdout, cut_out, stderr, cut_err, seen, oracles))
     }
+}
+
+/// What the case asks, as (name, text); nothing in records of format 1.
+fn asked(row: &MatrixRow<'_>) -> Vec<(&'static str, String)> {
+    let parts = row.cells.iter().flatten().find_map(|row| row.asked.as_ref());
+    let parts = parts.into_iter().flat_map(Asked::parts);
+    parts.map(|(name, text)| (name, lines(text))).collect()
 }
 
 /// The reproduce line with marks for id and backend: then nearly all cells share one text.

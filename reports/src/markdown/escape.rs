@@ -6,7 +6,7 @@ use crate::text::clean;
 const SPECIAL: &[char] = &['\\', '`', '*', '_', '[', ']', '|', '~', '!', '#', '@', '$'];
 
 /// `text` on one line, every character standing for itself.
-pub(super) fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
         match c {
@@ -21,7 +21,7 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// `text` as code. A code span cannot hold every character, an HTML element with entities can.
-pub(super) fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _-./:=+,".contains(c);
     let cleaned = clean(text);
     if !cleaned.is_empty() && cleaned.trim() == cleaned && cleaned.chars().all(plain) {

@@ -2,7 +2,8 @@
 //! ([`render`]). Fits a size budget: what does not fit is left out and said to be.
 
 mod budget;
-mod escape;
+mod claims;
+pub(crate) mod escape;
 mod findings;
 mod tables;
 
@@ -11,7 +12,7 @@ use escape::text;
 
 use crate::label::{backend_words, corpus_words, missing_words, place_words, selection_words};
 use crate::matrix::Matrix;
-use crate::sentences::{claim_lines, gap_lines, outcome_line};
+use crate::sentences::{gap_lines, outcome_line};
 use crate::summary::summary_line;
 
 /// The most bytes GitHub takes for a comment, and a safe size for a step summary.
@@ -25,7 +26,7 @@ pub fn render(matrix: &Matrix<'_>, budget: usize) -> String {
     blocks.extend(findings::tables(matrix));
     blocks.extend(findings::details(matrix));
     blocks.extend(tables::conformance(matrix));
-    blocks.push(list("Claims against results", &claim_lines(matrix)));
+    blocks.push(claims::block(matrix));
     blocks.push(list("Not covered by this run", &gap_lines(matrix)));
     blocks.extend(tables::areas(matrix));
     blocks.push(provenance(matrix));

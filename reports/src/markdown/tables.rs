@@ -84,12 +84,13 @@ fn has_level(section: &Section<'_>, level: Level) -> bool {
 }
 
 /// The head of a table with a column a backend.
-fn head(matrix: &Matrix<'_>, first: &str) -> String {
+pub(super) fn head(matrix: &Matrix<'_>, first: &str) -> String {
     let labels = matrix.columns.iter().map(|column| text(&column.label));
     cells(first, labels) + &cells("---", matrix.columns.iter().map(|_| "---".to_owned()))
 }
 
-fn cells(first: &str, rest: impl Iterator<Item = String>) -> String {
+/// One line of a table.
+pub(super) fn cells(first: &str, rest: impl Iterator<Item = String>) -> String {
     let rest: String = rest.map(|cell| format!(" {cell} |")).collect();
     format!("| {first} |{rest}\n")
 }

@@ -101,8 +101,11 @@ pub struct BackendInfo {
 pub struct Selection {
     /// The filters given; all must match.
     pub filters: Vec<String>,
-    /// Whether slow cases were asked for too.
+    /// Whether cases were run even where the backend does not claim what they need.
     pub all: bool,
+    /// Whether slow cases were asked for too; absent in format 1.
+    #[serde(default)]
+    pub slow: bool,
     /// Whether failures below level `must` count.
     pub strict: bool,
     /// How many ids the whole selection has.
@@ -122,6 +125,7 @@ impl Selection {
         Self {
             filters: Vec::new(),
             all: false,
+            slow: false,
             strict: false,
             ids: ids.len() as u64,
             ids_sha256: ids_sha256(&ids),

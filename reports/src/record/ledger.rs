@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use thiserror::Error;
 
-use super::{BackendInfo, CaseRow, FORMAT, Footer, Header};
+use super::{BackendInfo, CaseRow, FORMAT, Footer, Header, OLDEST};
 use crate::verdict::{Outcome, Verdict};
 
 /// How a line contradicts the lines before it.
@@ -69,7 +69,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub(super) fn open(header: &Header) -> Result<Self, Fault> {
-        if header.format != FORMAT {
+        if !(OLDEST..=FORMAT).contains(&header.format) {
             return Err(Fault::Format(header.format));
         }
         let mut backends = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! The run record: NDJSON, one object a line, field `type`: one `header`, then a `case` a row,
 //! then one `footer`. Main type: [`Run`].
 
+mod asked;
 mod error;
 mod footer;
 mod header;
@@ -11,6 +12,7 @@ mod row;
 mod schema;
 mod writer;
 
+pub use asked::Asked;
 pub use error::{RecordError, WriteError};
 pub use footer::Footer;
 pub use header::{BackendInfo, CorpusInfo, Header, Selection, Shard, User, UserKind};
@@ -24,7 +26,10 @@ pub use schema::schema;
 pub use writer::RecordWriter;
 
 /// The record format this crate writes, and the newest it reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+
+/// The oldest record format this crate reads.
+pub const OLDEST: u32 = 1;
 
 /// One finished run.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Asked;
 use crate::verdict::{Outcome, Verdict};
 
 /// The most bytes of a stream a record keeps.
@@ -41,6 +42,9 @@ pub struct CaseRow {
     pub duration_ms: f64,
     /// What the case shows, one sentence.
     pub purpose: String,
+    /// What the case asks; absent in format 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// Every execution of the act, in the order they ran; empty when nothing ran.
     pub arms: Vec<ArmRow>,
     /// The command that runs this one case again.

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::ledger::Ledger;
 use super::line::RecordLine;
-use super::{CaseRow, Footer, Header, WriteError};
+use super::{CaseRow, FORMAT, Fault, Footer, Header, WriteError};
 
 /// A record being written. Dropped without [`finish`](Self::finish) it has no footer, and so
 /// reads as what it is: cut short.
@@ -21,8 +21,11 @@ impl<W: Write> RecordWriter<W> {
     /// Starts a record with its header.
     ///
     /// # Errors
-    /// When the output fails or the header is inconsistent.
+    /// When the output fails, or the header is inconsistent or of another format than this one's.
     pub fn new(out: W, header: &Header) -> Result<Self, WriteError> {
+        if header.format != FORMAT {
+            return Err(Fault::Format(header.format).into());
+        }
         let ledger = Ledger::open(header)?;
         let mut writer = Self { out, hash: Sha256::new(), ledger };
         writer.line(&RecordLine::Header(header))?;

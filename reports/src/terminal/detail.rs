@@ -3,13 +3,15 @@
 use super::Page;
 use super::paint::mark;
 use crate::findings::{Finding, Kind, findings};
-use crate::record::{ArmRow, CaseRow};
+use crate::record::{ArmRow, Asked, CaseRow};
 use crate::text::{clean, exit_words, shorten, telling_lines, wrap};
 
 /// Where the text of a finding starts.
 const INDENT: usize = 4;
 /// Where the text of an arm starts.
 const ARM_INDENT: usize = 14;
+/// What a case asks, as far as a failure is read with it.
+const TOLD: [&str; 2] = ["act", "policy"];
 /// How many lines of a stream are shown.
 const STREAM_LINES: usize = 3;
 
@@ -44,6 +46,9 @@ impl Page<'_> {
             lines.extend(self.indented(&row.message));
             lines.extend(known.iter().flat_map(|known| self.indented(known)));
             lines.extend(self.indented(&format!("case: {}", row.purpose)));
+            let asked =
+                row.asked.iter().flat_map(Asked::parts).filter(|(name, _)| TOLD.contains(name));
+            lines.extend(asked.flat_map(|(name, text)| self.indented(&format!("{name}: {text}"))));
             lines.extend(self.indented(&terms(row)));
             lines.extend(row.arms.iter().flat_map(|arm| self.arm(arm)));
             lines.extend(row.reproduce.iter().map(|line| format!("    again: {}", clean(line))));

@@ -39,10 +39,15 @@ pub(super) struct Grid<'a> {
 impl<'a> Grid<'a> {
     /// One or more grids that together show every column, for labels of at most `longest`.
     pub(super) fn blocks(page: &'a Page<'a>, longest: usize) -> Vec<Self> {
+        Self::blocks_of(page, longest, CELL_MIN)
+    }
+
+    /// The same for cells of at most `cell`.
+    pub(super) fn blocks_of(page: &'a Page<'a>, longest: usize, cell: usize) -> Vec<Self> {
         let count = page.matrix.columns.len();
         let heads: Vec<String> = (0..count).map(|column| page.column_head(column)).collect();
         let widest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
-        let cell = widest.max(CELL_MIN);
+        let cell = widest.max(cell);
         let fit = ((page.width - INDENT - LABEL_MIN) / (cell + GAP)).max(1);
         (0..count)
             .step_by(fit)

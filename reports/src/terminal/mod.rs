@@ -2,6 +2,7 @@
 //! conformance, claims, gaps, and the summary line last ([`render`]).
 
 mod areas;
+mod claims;
 mod detail;
 mod grid;
 mod head;

@@ -1,10 +1,10 @@
-//! What it comes to: conformance, claims, gaps, totals.
+//! What it comes to: conformance, gaps, totals.
 
 use super::Page;
 use super::grid::{Cell, Grid};
 use crate::conformance::Share;
 use crate::record::{CaseRow, Level};
-use crate::sentences::{claim_lines, gap_lines, outcome_line};
+use crate::sentences::{gap_lines, outcome_line};
 use crate::summary::summary_line;
 use crate::text::{clean, wrap};
 
@@ -35,13 +35,6 @@ impl Page<'_> {
             }
         }
         out
-    }
-
-    /// What a backend claims and did not show, or shows and does not claim.
-    pub(super) fn claims(&self) -> String {
-        let lines: Vec<String> =
-            claim_lines(self.matrix).iter().flat_map(|line| self.hanging(line)).collect();
-        self.titled("claims against results", &lines)
     }
 
     /// What this run does not cover.
@@ -75,7 +68,7 @@ impl Page<'_> {
         lines.iter().enumerate().map(|(i, l)| format!("{:1$}{l}", "", indent(i))).collect()
     }
 
-    fn titled(&self, title: &str, lines: &[String]) -> String {
+    pub(super) fn titled(&self, title: &str, lines: &[String]) -> String {
         if lines.is_empty() {
             return String::new();
         }

@@ -1,78 +1,141 @@
 //! Claims against results.
 
-use boxproof_reports::claims::{Claims, Standing, all, compare};
-use boxproof_reports::{CaseRow, Verdict};
+use std::collections::BTreeMap;
+
+use boxproof_reports::claims::{Claim, Standing, all, table};
+use boxproof_reports::terminal::{self, TerminalOptions};
+use boxproof_reports::{CaseRow, Matrix, Run, Verdict, html, markdown, merge};
 use rstest::rstest;
 
-use crate::sample::bad;
+use crate::sample::{backend, bad, header, run};
 
 fn needing(verdict: Verdict) -> CaseRow {
     CaseRow { needs: vec!["cap".to_owned()], ..bad("fs/a", "box", verdict, "") }
 }
 
-/// `over`, `under`, `unshown` or nothing.
-fn word(claims: &Claims<'_>) -> String {
-    let of = |name: &str, count: usize| name.repeat(count);
-    of("over", claims.over.len())
-        + &of("under", claims.under.len())
-        + &of("unshown", claims.unshown.len())
+fn claims(levels: &[(&str, &str)]) -> BTreeMap<String, String> {
+    levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect()
 }
 
 #[rstest]
-#[case("enforced", &[Verdict::Pass], "")]
-#[case("enforced", &[Verdict::Pass, Verdict::UnderBlock], "over")]
-#[case("partial", &[Verdict::Leak], "over")]
-#[case("enforced", &[Verdict::Inconclusive], "unshown")]
-#[case("enforced", &[Verdict::NotApplicable], "unshown")]
-#[case("enforced", &[], "unshown")]
-#[case("none", &[Verdict::Unsupported], "")]
-#[case("none", &[Verdict::Pass], "under")]
-#[case("none", &[Verdict::UnderBlock], "")]
-fn one_capability(#[case] level: &str, #[case] verdicts: &[Verdict], #[case] found: &str) {
-    let claims = [("cap".to_owned(), level.to_owned())].into();
+#[case("enforced", &[Verdict::Pass], Standing::Confirmed)]
+#[case("enforced", &[Verdict::Pass, Verdict::UnderBlock], Standing::Over)]
+#[case("enforced", &[Verdict::Pass, Verdict::Unsupported], Standing::Confirmed)]
+#[case("partial", &[Verdict::Leak], Standing::Over)]
+#[case("partial", &[Verdict::Pass, Verdict::Contract], Standing::Over)]
+#[case("partial", &[Verdict::Pass], Standing::Under)]
+#[case("partial", &[Verdict::Pass, Verdict::Unsupported], Standing::Confirmed)]
+#[case("enforced", &[Verdict::Inconclusive], Standing::Unmeasured)]
+#[case("enforced", &[Verdict::NotApplicable], Standing::Unmeasured)]
+#[case("partial", &[], Standing::Unmeasured)]
+#[case("none", &[Verdict::Unsupported], Standing::Absent)]
+#[case("none", &[Verdict::Pass], Standing::Works)]
+#[case("none", &[Verdict::UnderBlock], Standing::Absent)]
+#[case("none", &[Verdict::Pass, Verdict::UnderBlock], Standing::Absent)]
+fn one_capability(#[case] level: &str, #[case] verdicts: &[Verdict], #[case] standing: Standing) {
+    let claims = claims(&[("cap", level)]);
     let rows: Vec<CaseRow> = verdicts.iter().map(|verdict| needing(*verdict)).collect();
-    assert_eq!(word(&compare(&claims, rows.iter())), found);
+    let found = all(&claims, rows.iter());
+    assert_eq!(found.iter().map(Claim::standing).collect::<Vec<_>>(), [standing]);
+    let failed = verdicts.iter().filter(|verdict| verdict.is_failure()).count();
+    assert_eq!(found[0].failed, vec!["fs/a"; failed]);
 }
 
 #[test]
 fn what_is_not_listed_is_not_claimed() {
-    let claims = [].into();
-    let row = needing(Verdict::Pass);
-    let found = compare(&claims, [&row].into_iter());
-    assert_eq!((word(&found).as_str(), found.under[0].level), ("under", "none"));
+    let (claims, row) = (claims(&[]), needing(Verdict::Pass));
+    let found = all(&claims, [&row].into_iter());
+    assert_eq!((found[0].level, found[0].standing()), ("none", Standing::Works));
 }
 
 #[test]
 fn a_case_speaks_for_the_last_capability_it_needs() {
-    let claims = [("pre".to_owned(), "enforced".to_owned())].into();
-    let row = CaseRow {
-        needs: vec!["pre".to_owned(), "cap".to_owned()],
-        ..bad("fs/a", "box", Verdict::Pass, "")
+    let claims = claims(&[("pre", "enforced")]);
+    let needs = vec!["pre".to_owned(), "cap".to_owned()];
+    let row = CaseRow { needs, ..bad("fs/a", "box", Verdict::Pass, "") };
+    let found: Vec<_> =
+        all(&claims, [&row].into_iter()).iter().map(|c| (c.capability, c.standing())).collect();
+    assert_eq!(found, [("cap", Standing::Works), ("pre", Standing::Unmeasured)]);
+}
+
+/// Two backends: what one keeps, the other claims in vain.
+fn two() -> Run {
+    let mut infos = [backend("box"), backend("jail")];
+    infos[0].claims = claims(&[("cap", "enforced"), ("idle", "enforced"), ("half", "partial")]);
+    infos[1].claims = claims(&[("cap", "enforced")]);
+    let row = |id: &str, need: &str, name: &str, verdict| CaseRow {
+        needs: vec![need.to_owned()],
+        ..bad(id, name, verdict, "")
     };
-    let found = compare(&claims, [&row].into_iter());
-    assert_eq!(word(&found), "underunshown");
-    assert_eq!((found.under[0].capability, found.unshown[0].capability), ("cap", "pre"));
-}
-
-#[test]
-fn one_pass_among_failures_is_no_unclaimed_virtue() {
-    let claims = [].into();
-    let rows = [needing(Verdict::Pass), needing(Verdict::UnderBlock)];
-    assert_eq!(word(&compare(&claims, rows.iter())), "");
-}
-
-#[test]
-fn every_capability_is_listed_with_its_standing() {
-    let claim = |name: &str, level: &str| (name.to_owned(), level.to_owned());
-    let claims = [claim("a.kept", "enforced"), claim("b.idle", "none")].into();
-    let row = |need: &str, verdict| CaseRow { needs: vec![need.to_owned()], ..needing(verdict) };
-    let rows = [row("a.kept", Verdict::Pass), row("c.unlisted", Verdict::Pass)];
-    let listed: Vec<_> =
-        all(&claims, rows.iter()).iter().map(|c| (c.capability, c.level, c.standing())).collect();
-    let wanted = [
-        ("a.kept", "enforced", Standing::Shown),
-        ("b.idle", "none", Standing::Absent),
-        ("c.unlisted", "none", Standing::Under),
+    let mut rows = vec![
+        row("fs/a", "cap", "box", Verdict::Pass),
+        row("fs/half", "half", "box", Verdict::Pass),
+        row("fs/half", "half", "jail", Verdict::Pass),
     ];
-    assert_eq!(listed, wanted);
+    for id in ["fs/a", "fs/b", "fs/c", "fs/d"] {
+        rows.push(row(id, "cap", "jail", Verdict::UnderBlock));
+        if id != "fs/a" {
+            rows.push(row(id, "cap", "box", Verdict::Unsupported));
+        }
+    }
+    run(&header(&infos, &rows), &rows)
+}
+
+fn standings(matrix: &Matrix<'_>) -> Vec<(String, Vec<Option<Standing>>)> {
+    let cells = |row: &boxproof_reports::claims::ClaimRow<'_>| {
+        row.cells.iter().map(|cell| cell.as_ref().map(|(_, standing)| *standing)).collect()
+    };
+    table(matrix).iter().map(|row| (row.capability.to_owned(), cells(row))).collect()
+}
+
+#[test]
+fn the_table_has_every_capability_and_column() {
+    let runs = [two()];
+    let wanted = [
+        ("cap".to_owned(), vec![Some(Standing::Confirmed), Some(Standing::Over)]),
+        ("half".to_owned(), vec![Some(Standing::Under), Some(Standing::Works)]),
+        ("idle".to_owned(), vec![Some(Standing::Unmeasured), None]),
+    ];
+    assert_eq!(standings(&merge(&runs).unwrap()), wanted);
+    let mut filtered = runs;
+    filtered[0].header.selection.filters = vec!["fs".to_owned()];
+    let idle = standings(&merge(&filtered).unwrap()).remove(2);
+    assert_eq!(idle.1, [Some(Standing::Absent), None], "what a filter left out is no gap");
+}
+
+#[test]
+fn every_format_tells_the_same() {
+    let runs = [two()];
+    let matrix = merge(&runs).unwrap();
+    let over = "jail claims cap (enforced); 4 of 4 fail: fs/a, fs/b, fs/c and 1 more";
+    let (text, page, mark) = (
+        terminal::render(&matrix, TerminalOptions::default()),
+        html::render(&matrix),
+        markdown::render(&matrix, markdown::GITHUB_BUDGET),
+    );
+    for format in [&text, &page, &mark] {
+        assert!(format.contains(over), "{format}");
+    }
+    for line in [
+        "  cap                             1/1 +3 ok  0/4 OVER",
+        "  half                            1/1 under  1/1 works",
+        "  idle                            - ?        -",
+        "  box: 1 under-claimed, 1 not measured, 1 confirmed",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line:?} in\n{text}");
+    }
+    for cell in [
+        "<td class=\"full\">enforced 1/1 +3 </td><td class=\"part\">enforced 0/4 <b>✗ over-claimed</b>",
+        "<td class=\"less\">partial 1/1 <b>+ under-claimed</b></td><td class=\"less\">none 1/1 <b>+ works, not claimed</b>",
+        "<td class=\"nil\">enforced - <b>? not measured</b></td><td class=\"nil\">-</td>",
+    ] {
+        assert!(page.contains(cell), "{cell}");
+    }
+    for line in [
+        "| `cap` | enforced 1/1 +3 | enforced 0/4 **over-claimed** |",
+        "| `half` | partial 1/1 under-claimed | none 1/1 works, not claimed |",
+        "| `idle` | enforced - not measured | - |",
+    ] {
+        assert!(mark.lines().any(|found| found == line), "{line:?} in\n{mark}");
+    }
 }

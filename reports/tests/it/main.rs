@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod claims;
+mod compare;
+mod diff;
 mod exit;
 mod findings;
 mod golden;

@@ -52,6 +52,16 @@ fn a_record_reads_back_as_written() {
     assert_eq!(run.footer.counts["leak"], 0);
 }
 
+/// Written before a row kept what its case asks.
+#[test]
+fn an_older_format_is_read_and_never_written() {
+    let old = read(include_bytes!("../../golden/format-1.ndjson").as_slice()).unwrap();
+    assert_eq!((old.header.format, old.header.selection.slow), (1, false));
+    assert!(old.rows.len() > 5 && old.rows.iter().all(|row| row.asked.is_none()));
+    let refused = RecordWriter::new(Vec::new(), &old.header).unwrap_err();
+    assert!(matches!(refused, WriteError::Inconsistent(Fault::Format(1))), "{refused}");
+}
+
 #[test]
 fn each_line_starts_with_its_type() {
     let starts: Vec<String> = good().iter().map(|line| line[..12].to_owned()).collect();
@@ -165,12 +175,12 @@ const MUTATIONS: &[(&str, Mutation, &str)] = &[
     ("text_altered", |l| edit(l, 1, "leaves no trace", "leaves a trace"), "ChecksumMismatch"),
     (
         "format_newer",
-        |l| edit(l, 0, r#""format":1"#, r#""format":2,"new":1"#),
-        "NewerFormat { found: 2 }",
+        |l| edit(l, 0, r#""format":2"#, r#""format":3,"new":1"#),
+        "NewerFormat { found: 3 }",
     ),
     (
         "format_zero",
-        |l| edit(l, 0, r#""format":1"#, r#""format":0"#),
+        |l| edit(l, 0, r#""format":2"#, r#""format":0"#),
         "Inconsistent { line: 1, fault: Format(0)",
     ),
     (

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use boxproof_reports::record::FORMAT;
 use boxproof_reports::{
-    ArmName, ArmRow, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level, OracleRow,
-    Outcome, RecordWriter, Run, Selection, Shard, StreamText, TwinState, User, UserKind, Verdict,
+    ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level,
+    OracleRow, Outcome, RecordWriter, Run, Selection, Shard, StreamText, TwinState, User, UserKind,
+    Verdict,
 };
 use serde_json::json;
 
@@ -49,6 +50,7 @@ pub(crate) fn row(id: &str, backend: &str) -> CaseRow {
         twin: TwinState::Shown,
         duration_ms: 12.5,
         purpose: format!("The act of {id} is refused and leaves no trace."),
+        asked: None,
         arms: Vec::new(),
         reproduce: None,
     }
@@ -212,6 +214,15 @@ fn under_block() -> CaseRow {
         ],
         reproduce: Some("boxproof run --backend leaky protect/git_config/write".to_owned()),
         requirements: vec!["R-protect-git-write".to_owned()],
+        asked: Some(Asked {
+            act: "probe write --path=.git/config --text=evil".to_owned(),
+            policy: r#"{"mode":"workspace_write","protect":"metadata"}"#.to_owned(),
+            expect: r#"{"denied":{"errno":["EROFS"]},"oracle":[{"unchanged":".git/config"}]}"#
+                .to_owned(),
+            fixture: r#"{".git/config":{"file":"[core]\n"}}"#.to_owned(),
+            control: "on the host".to_owned(),
+            twin: r#"{"grants":["git_metadata_write"]}"#.to_owned(),
+        }),
         ..bad(
             "protect/git_config/write",
             "leaky",

@@ -66,6 +66,9 @@ fn detach(args: &Args, seconds: u32) -> Result<(), Stop> {
     if how == "double-fork" && matches!(fork()?, Forked::Parent(_)) {
         sys::exit_now(0);
     }
+    for signal in args.signals()? {
+        sys::ignore(signal).at("sigaction")?;
+    }
     // Alarms are not inherited over a fork.
     limit::arm(seconds).map_err(|errno| fault("the time limit can't be set", errno))
 }

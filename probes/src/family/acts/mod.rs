@@ -2,10 +2,12 @@
 
 mod background;
 mod ends;
+mod signals;
 mod streams;
 mod waits;
 
 pub(crate) use background::background;
 pub(crate) use ends::{die, exit};
+pub(crate) use signals::signals;
 pub(crate) use streams::{argv, echo_stdin, flood, streams};
-pub(crate) use waits::{hold, ignore, ready, trap};
+pub(crate) use waits::{hold, ignore, mark, ready, trap};

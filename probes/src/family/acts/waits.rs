@@ -1,4 +1,4 @@
-//! Waiting for a signal: `ready`, `hold`, `trap`, `ignore`.
+//! Moments and waiting for a signal: `ready`, `mark`, `hold`, `trap`, `ignore`.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use nix::sys::stat::Mode;
 
 use crate::args::Args;
 use crate::limit;
-use crate::out::{Out, write_all};
+use crate::out::{Out, read_up_to, write_all};
 use crate::program::exit;
 use crate::record::Event;
 use crate::seen::{At, Stop, done};
@@ -19,7 +19,14 @@ use crate::sys;
 use crate::usage::UsageError;
 
 pub(crate) fn ready(_: &Args, out: &Out<'_>) -> Result<i32, Stop> {
-    out.event(Event::Ready)?;
+    out.event(&Event::Ready)?;
+    Ok(exit::SUCCEEDED)
+}
+
+/// For shell lines, which have moments of their own.
+pub(crate) fn mark(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+    let name = args.one("name")?.to_string_lossy().into_owned();
+    out.event(&Event::Mark(name))?;
     Ok(exit::SUCCEEDED)
 }
 
@@ -48,28 +55,41 @@ pub(crate) fn trap(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     let (read, write) = nix::unistd::pipe().at("pipe")?;
     sys::notify(signal, &write).at("sigaction")?;
     announce(args, out)?;
-    wait_for_note(&read, out.limit)?;
+    next_note(&read, deadline(out.limit))?;
+    linger(Duration::from_millis(args.number_or("linger-ms", 0)?));
     note_down(args)?;
     out.report(done())?;
     Ok(i32::try_from(args.number_or("exit", 0)?).unwrap_or(i32::MAX))
+}
+
+/// Further signals do not cut it short.
+fn linger(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        limit::pause(left);
+    }
 }
 
 fn changeable(signal: Signal) -> bool {
     signal != Signal::SIGKILL && signal != Signal::SIGSTOP
 }
 
-fn announce(args: &Args, out: &Out<'_>) -> Result<(), Stop> {
-    if args.has("ready") { out.event(Event::Ready) } else { Ok(()) }
+pub(super) fn announce(args: &Args, out: &Out<'_>) -> Result<(), Stop> {
+    if args.has("ready") { out.event(&Event::Ready) } else { Ok(()) }
 }
 
-/// Until the handler has written, or the time is up.
-fn wait_for_note(read: &OwnedFd, seconds: u32) -> Result<(), Stop> {
-    let end = Instant::now() + Duration::from_secs(seconds.into());
+/// When a probe that may live `seconds` from now has to give up.
+pub(super) fn deadline(seconds: u32) -> Instant {
+    Instant::now() + Duration::from_secs(seconds.into())
+}
+
+/// The number of the next signal that a handler has noted, before `end`.
+pub(super) fn next_note(read: &OwnedFd, end: Instant) -> Result<u8, Stop> {
     while let Some(left) = end.checked_duration_since(Instant::now()) {
         let mut fds = [PollFd::new(read.as_fd(), PollFlags::POLLIN)];
         match poll(&mut fds, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)) {
             Ok(0) | Err(Errno::EINTR) => {}
-            Ok(_) => return Ok(()),
+            Ok(_) => return read_up_to(read, 1).at("read").map(|bytes| bytes[0]),
             Err(errno) => return Err(errno).at("poll"),
         }
     }

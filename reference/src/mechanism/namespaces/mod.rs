@@ -40,9 +40,9 @@ pub(crate) fn start(view: &View, inner: Inner<'_>) -> Result<Running, Refusal> {
     flags.set(CloneFlags::CLONE_NEWNET, !view.host_network);
     let entry = Entry { layout, ids, private_network: !view.host_network, inner };
     let forked = sys::fork_into(flags, || enter::run(entry));
-    let (pid, process) =
+    let (_, process) =
         forked.map_err(|errno| refusal(Place { work: None, call: Call::Clone }, errno, view))?;
-    Ok(Running { pid, process, said: None, namespaced: true })
+    Ok(Running { process, said: None, namespaced: true })
 }
 
 /// What a failure at the place `code` means.

@@ -56,16 +56,17 @@ function backendNav() {
 }
 
 function askedList(cell) {
-  const { purpose, level, area, requirements, needs } = data.cases[current.row];
+  const { purpose, level, area, requirements, needs, asked } = data.cases[current.row];
   const { claims, label, version, user, host } = data.columns[current.column];
   const claimed = needs.map((need) => `${need} (claimed: ${claims[need] ?? "none"})`);
   const facts = [
-    ["expected", purpose],
-    ["asked", `${level} · area ${area}`],
+    ["case", purpose],
+    ...asked.map(([name, text]) => [name, make("code", { class: "asked" }, text)]),
+    ["level", `${level} · area ${area}`],
     ["requirement", requirements.join(", ") || "none"],
     ["needs", claimed.join(", ") || "nothing"],
     ["backend", [label, label.includes(version) ? "" : version, user, host].filter(Boolean).join(" · ")],
-    ["twin", cell.arms.length > 0 ? cell.twin : ""],
+    ["twin showed", cell.arms.length > 0 ? cell.twin : ""],
     ["took", cell.arms.length > 0 ? `${duration(cell.ms)} in all arms` : ""],
   ];
   const shownFacts = facts.filter(([, value]) => value !== "");

@@ -3,8 +3,8 @@
 
 use boxproof_reports::record::FORMAT;
 use boxproof_reports::{
-    ArmName, ArmRow, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level, OracleRow,
-    Outcome, Run, Selection, StreamText, TwinState, Verdict, html, merge,
+    ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level,
+    OracleRow, Outcome, Run, Selection, StreamText, TwinState, Verdict, html, merge,
 };
 use rstest::rstest;
 use serde_json::json;
@@ -63,6 +63,14 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
         twin: TwinState::Shown,
         duration_ms: 1.0,
         purpose: text.to_owned(),
+        asked: Some(Asked {
+            act: text.to_owned(),
+            policy: text.to_owned(),
+            expect: text.to_owned(),
+            fixture: text.to_owned(),
+            control: text.to_owned(),
+            twin: text.to_owned(),
+        }),
         arms: vec![ArmRow {
             arm: ArmName::Confined,
             exit: Some(ExitRow::Code(0)),

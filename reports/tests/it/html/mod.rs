@@ -42,6 +42,9 @@ fn every_case_and_cell_is_in_table_and_data() {
             rows.iter().zip(data["cases"].as_array().unwrap()).zip(table_rows)
         {
             assert_eq!(case["id"], row.id);
+            let asked = row.cells.iter().flatten().find_map(|row| row.asked.as_ref());
+            let asked: Vec<_> = asked.iter().flat_map(|asked| asked.parts()).collect();
+            assert_eq!(case["asked"], serde_json::json!(asked), "{name}: {id}", id = row.id);
             let id = row.id.replace('/', "/<wbr>");
             assert!(markup.contains(&format!("<summary>{id}")), "{name}: {id} in {markup}");
             let markup = markup.split_once("</tr>").unwrap().0;
@@ -96,7 +99,7 @@ fn what_a_filter_left_out_is_no_gap_of_a_claim() {
     let mut filtered = runs.clone();
     let claims = [("tty.none".to_owned(), "enforced".to_owned())];
     filtered[0].header.backends[0].claims.extend(claims.clone());
-    let unjudged = |runs: &[Run]| page(runs).matches("? not judged here").count();
+    let unjudged = |runs: &[Run]| page(runs).matches("? not measured").count();
     assert_eq!(unjudged(&filtered), unjudged(&runs) + 1);
     filtered[0].header.selection.filters = vec!["fs".to_owned()];
     assert_eq!(unjudged(&filtered), 0);

@@ -1,0 +1,221 @@
+//! What happens to the backend while the command runs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Moment, Nothing, Size};
+
+/// Something that happens to the backend while the command runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Written", into = "Written")]
+#[schemars(with = "Written")]
+pub struct During {
+    /// When.
+    pub when: Moment,
+    /// How much later, in milliseconds.
+    pub after_ms: u64,
+    /// What.
+    pub what: Stimulus,
+}
+
+impl During {
+    /// What is typed, where a variable may stand.
+    pub fn typed(&self) -> Option<&str> {
+        match &self.what {
+            Stimulus::Type(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// What can happen to a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stimulus {
+    /// A signal (its name without SIG) to somebody.
+    Signal(String, Target),
+    /// The reading end of one of its streams is closed.
+    Close(OutStream),
+    /// Its terminal is hung up.
+    HangUp,
+    /// Somebody types this into its terminal.
+    Type(String),
+    /// Its terminal gets another size.
+    Resize(Size),
+}
+
+impl Stimulus {
+    /// Whether it needs the launcher's terminal.
+    pub fn needs_terminal(&self) -> bool {
+        matches!(self, Self::HangUp | Self::Type(_) | Self::Resize(_))
+    }
+}
+
+/// Who gets a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// The backend's process alone.
+    #[default]
+    Backend,
+    /// The backend's process group.
+    Group,
+    /// The process that started the backend (`launcher.apart`).
+    Launcher,
+}
+
+/// Who gets the signal that ends a backend, by its manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopTarget {
+    /// The backend's process alone.
+    #[default]
+    Backend,
+    /// The backend's process group.
+    Group,
+}
+
+/// A stream that the backend writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutStream {
+    /// Its stdout.
+    Stdout,
+    /// Its stderr.
+    Stderr,
+}
+
+/// The event as a case writes it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    /// When: `ready`, `start`, `{mark: WORD}`, `{file: PATH}` or `{during: NUMBER}`.
+    when: Moment,
+    /// How much later, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    after_ms: u64,
+    /// This signal is sent, its name without SIG.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+    /// To whom; by default to the backend alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to: Option<Target>,
+    /// The reading end of this stream is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    close: Option<OutStream>,
+    /// The terminal is hung up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hang_up: Option<Nothing>,
+    /// This is typed into the terminal; "\x03" is Ctrl-C.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    typed: Option<String>,
+    /// The terminal gets this size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resize: Option<Size>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Signals that a case may send.
+const SIGNALS: [&str; 14] = [
+    "HUP", "INT", "QUIT", "ABRT", "KILL", "USR1", "USR2", "PIPE", "ALRM", "TERM", "STOP", "TSTP",
+    "CONT", "WINCH",
+];
+
+impl TryFrom<Written> for During {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let to = written.to;
+        if to.is_some() && written.signal.is_none() {
+            return Err("`to` says who gets a `signal`".to_owned());
+        }
+        if let Some(name) = written.signal.as_ref().filter(|n| !SIGNALS.contains(&n.as_str())) {
+            return Err(format!("no signal {name}: use one of {}", SIGNALS.join(" ")));
+        }
+        let found = [
+            written.signal.map(|name| Stimulus::Signal(name, to.unwrap_or_default())),
+            written.close.map(Stimulus::Close),
+            written.hang_up.map(|_| Stimulus::HangUp),
+            written.typed.map(Stimulus::Type),
+            written.resize.map(Stimulus::Resize),
+        ];
+        let mut found = found.into_iter().flatten();
+        let (Some(what), None) = (found.next(), found.next()) else {
+            return Err("an event is one of signal, close, hang_up, type and resize".to_owned());
+        };
+        if written.when == Moment::Exit {
+            return Err("after the exit there is nobody left to act on".to_owned());
+        }
+        Ok(Self { when: written.when, after_ms: written.after_ms, what })
+    }
+}
+
+impl From<During> for Written {
+    fn from(during: During) -> Self {
+        let mut written = Self {
+            when: during.when,
+            after_ms: during.after_ms,
+            signal: None,
+            to: None,
+            close: None,
+            hang_up: None,
+            typed: None,
+            resize: None,
+        };
+        match during.what {
+            Stimulus::Signal(name, to) => {
+                written.signal = Some(name);
+                written.to = Some(to);
+            }
+            Stimulus::Close(stream) => written.close = Some(stream),
+            Stimulus::HangUp => written.hang_up = Some(Nothing {}),
+            Stimulus::Type(text) => written.typed = Some(text),
+            Stimulus::Resize(size) => written.resize = Some(size),
+        }
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("{when: ready, signal: TERM}")]
+    #[case("{when: ready, signal: KILL, to: launcher}")]
+    #[case("{when: {mark: trapped}, after_ms: 20, signal: INT, to: group}")]
+    #[case("{when: {during: 1}, signal: CONT}")]
+    #[case("{when: {file: beat}, close: stdout}")]
+    #[case("{when: start, after_ms: 100, hang_up: {}}")]
+    #[case("{when: ready, type: \"\\x03\"}")]
+    #[case("{when: ready, resize: {rows: 30, columns: 100}}")]
+    fn survives_a_round_trip(#[case] yaml: &str) {
+        let during: During = crate::load::fragment(yaml).unwrap();
+        let json = serde_json::to_value(&during).unwrap();
+        assert_eq!(serde_json::from_value::<During>(json).unwrap(), during);
+    }
+
+    #[test]
+    fn what_is_typed_is_the_byte_itself() {
+        let during: During = crate::load::fragment("{when: ready, type: \"\\x03\"}").unwrap();
+        assert_eq!(during.what, Stimulus::Type("\u{3}".to_owned()));
+    }
+
+    #[rstest]
+    #[case("{when: ready}", "one of signal")]
+    #[case("{when: ready, signal: TERM, hang_up: {}}", "one of signal")]
+    #[case("{when: ready, close: stdin}", "unknown variant `stdin`")]
+    #[case("{when: ready, close: stdout, to: group}", "who gets a `signal`")]
+    #[case("{when: ready, signal: SIGTERM}", "no signal SIGTERM")]
+    #[case("{when: exit, signal: TERM}", "nobody left")]
+    #[case("{when: {mark: a, file: b}, signal: TERM}", "expected")]
+    #[case("{when: soon, signal: TERM}", "unknown variant `soon`")]
+    #[case("{when: ready, sginal: TERM}", "unknown field `sginal`")]
+    fn refuses(#[case] yaml: &str, #[case] message: &str) {
+        let error = crate::load::fragment::<During>(yaml).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

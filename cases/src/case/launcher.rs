@@ -1,0 +1,221 @@
+//! The launcher's side: what the process that starts the backend brings along, and how a native
+//! backend is asked to run the command.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What the launcher (the process that starts the backend) brings along.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Launcher {
+    /// Variables of the backend's own environment, besides PATH, HOME, TMPDIR and the locale.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Open descriptors the backend inherits, number → file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inherit: BTreeMap<u32, Inherit>,
+    /// The backend's terminal, if it has one; `true` is one with every key at its default.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "tty")]
+    #[schemars(schema_with = "tty_schema")]
+    pub tty: Option<Tty>,
+    /// Whether a process of its own starts the backend, instead of the harness itself: what ends
+    /// as the backend does, and can be killed apart from it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub apart: bool,
+    /// Whether the backend's stdin stays open after all of `stdin` has been written.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hold_stdin: bool,
+}
+
+pub(super) fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Launcher {
+    pub(super) fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The strings a variable may stand in.
+    pub fn strings(&self) -> Vec<&str> {
+        let paths = self.inherit.values().map(|inherit| inherit.path.as_str());
+        self.env.values().map(String::as_str).chain(paths).collect()
+    }
+
+    /// Whether this stream of the backend is its terminal.
+    pub fn on_terminal(&self, stream: TtyStream) -> bool {
+        self.tty.as_ref().is_some_and(|tty| tty.streams.contains(&stream))
+    }
+}
+
+/// An open descriptor the backend inherits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Inherit {
+    /// The file it is open on.
+    pub path: String,
+    /// Whether it is open for writing too.
+    #[serde(default)]
+    pub write: bool,
+}
+
+/// A terminal of the backend's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tty {
+    /// The backend's streams that are this terminal; by default stdin.
+    #[serde(default = "stdin_alone")]
+    pub streams: Vec<TtyStream>,
+    /// Whether it is the controlling terminal of a session that the backend leads.
+    #[serde(default = "yes")]
+    pub controlling: bool,
+    /// Whether it works on lines, echoes, and makes signals of Ctrl-C and the like; by default it
+    /// is raw.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cooked: bool,
+    /// Its size.
+    #[serde(default)]
+    pub size: Size,
+}
+
+fn stdin_alone() -> Vec<TtyStream> {
+    vec![TtyStream::Stdin]
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for Tty {
+    fn default() -> Self {
+        Self { streams: stdin_alone(), controlling: true, cooked: false, size: Size::default() }
+    }
+}
+
+/// A standard stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TtyStream {
+    /// Descriptor 0.
+    Stdin,
+    /// Descriptor 1.
+    Stdout,
+    /// Descriptor 2.
+    Stderr,
+}
+
+/// A terminal's size in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Size {
+    /// Lines.
+    pub rows: u16,
+    /// Characters a line.
+    pub columns: u16,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { rows: 24, columns: 80 }
+    }
+}
+
+fn tty_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let told = generator.subschema_for::<Tty>();
+    schemars::json_schema!({
+        "description": "The backend's terminal; `true` is one with every key at its default.",
+        "anyOf": [{ "type": "boolean" }, told],
+    })
+}
+
+fn tty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tty>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    match value {
+        serde_json::Value::Bool(there) => Ok(there.then(Tty::default)),
+        told => serde_json::from_value(told).map(Some).map_err(serde::de::Error::custom),
+    }
+}
+
+/// How a native backend is asked to run the command: members of the request's `run`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// Time after which the backend is to end the command, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// Whether the backend is to put the streams into its result instead of passing them on.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub capture: bool,
+    /// Whether captured streams are also to be shown.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub debug: bool,
+    /// Where the command's stdin is to come from; by default from the launcher, where the case has
+    /// a stdin or the launcher a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<StdinFrom>,
+}
+
+impl RunSpec {
+    pub(super) fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Where the command's stdin comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StdinFrom {
+    /// From the launcher, whatever that has.
+    Launcher,
+    /// From nowhere, whatever the launcher has.
+    Nowhere,
+    /// From the request: the case's `stdin` travels in it, and the launcher has none.
+    Request,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("{tty: true}", Some(Tty::default()))]
+    #[case("{tty: false}", None)]
+    #[case("{tty: {}}", Some(Tty::default()))]
+    #[case(
+        "{tty: {cooked: true, controlling: false, streams: [stdout]}}",
+        Some(Tty {
+            streams: vec![TtyStream::Stdout],
+            controlling: false,
+            cooked: true,
+            size: Size { rows: 24, columns: 80 },
+        })
+    )]
+    fn a_terminal_is_told_or_not(#[case] yaml: &str, #[case] tty: Option<Tty>) {
+        let launcher: Launcher = crate::load::fragment(yaml).unwrap();
+        assert_eq!(launcher.tty, tty);
+        let json = serde_json::to_value(&launcher).unwrap();
+        assert_eq!(serde_json::from_value::<Launcher>(json).unwrap(), launcher);
+    }
+
+    #[rstest]
+    #[case("{tty: 1}", "invalid type")]
+    #[case("{tty: {raw: true}}", "unknown field `raw`")]
+    #[case("{tty: {streams: [stdlog]}}", "unknown variant `stdlog`")]
+    #[case("{tty: {size: {rows: 5}}}", "missing field `columns`")]
+    fn refuses(#[case] yaml: &str, #[case] message: &str) {
+        let error = crate::load::fragment::<Launcher>(yaml).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+
+    #[test]
+    fn a_run_is_told_by_closed_words() {
+        let spec: RunSpec =
+            crate::load::fragment("{timeout_ms: 300, capture: true, stdin: request}").unwrap();
+        assert_eq!((spec.timeout_ms, spec.stdin), (Some(300), Some(StdinFrom::Request)));
+        assert!(crate::load::fragment::<RunSpec>("{timeout: 300}").is_err());
+        assert!(crate::load::fragment::<RunSpec>("{stdin: here}").is_err());
+    }
+}

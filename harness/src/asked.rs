@@ -1,0 +1,118 @@
+//! What a case asks, in its own words ([`of`]): for records, and for whoever reads a case here.
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Act, Control, Step, Twin};
+use boxproof_reports::Asked;
+use boxproof_reports::record::STREAM_LIMIT;
+
+/// What `case` asks.
+pub fn of(case: &Case) -> Asked {
+    let texts = [
+        acts(case),
+        json(case.policy()),
+        json(&case.expect),
+        if case.fixture.is_empty() { String::new() } else { json(&case.fixture) },
+        control(&case.control),
+        twin(case.twin.as_ref()),
+    ];
+    let [act, policy, expect, fixture, control, twin] = texts.map(bounded);
+    Asked { act, policy, expect, fixture, control, twin }
+}
+
+/// Every step on a line of its own, with its policy where that is not the judged one's.
+fn acts(case: &Case) -> String {
+    let several = case.steps.len() > 1;
+    let line = |(at, step): (usize, &Step)| {
+        let number = if several { format!("{}. ", at + 1) } else { String::new() };
+        let policy = match step.policy == *case.policy() {
+            true => String::new(),
+            false => format!(" under {}", json(&step.policy)),
+        };
+        format!("{number}{}{policy}", act(&step.act))
+    };
+    case.steps.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// One act as a line, or several for a script.
+pub fn act(act: &Act) -> String {
+    match act {
+        Act::Probe { probe, args } => {
+            let args =
+                args.iter().flat_map(|(k, vs)| vs.iter().map(move |v| format!(" --{k}={v}")));
+            format!("probe {probe}{}", args.collect::<String>())
+        }
+        Act::Sh(line) => format!("sh: {}", line.trim()),
+        Act::Argv(argv) => format!("argv: {argv:?}"),
+    }
+}
+
+fn control(control: &Control) -> String {
+    match control {
+        Control::Host => "on the host".to_owned(),
+        Control::PrivateNs => "in a throw-away namespace".to_owned(),
+        Control::None(reason) => format!("none: {reason}"),
+    }
+}
+
+fn twin(twin: Option<&Twin>) -> String {
+    match twin {
+        Some(Twin::Overlay(over)) => json(over),
+        Some(Twin::None(reason)) => format!("none: {reason}"),
+        None => String::new(),
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // What was read from YAML can be written as JSON.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// A record is no archive: what is longer ends in a mark.
+fn bounded(text: String) -> String {
+    const MARK: &str = "…";
+    if text.len() <= STREAM_LIMIT {
+        return text;
+    }
+    let ends = (0..=STREAM_LIMIT - MARK.len()).rev();
+    let end = ends.into_iter().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}{MARK}", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::case;
+
+    #[test]
+    fn every_text_says_what_the_case_says() {
+        let asked = of(&case(
+            "needs: [fs.write]\nfixture: {f: kept}\npolicy: {mode: read_only}
+act: {probe: write, path: f, text: evil}
+expect: {denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}\ntwin: {mode: workspace_write}\n",
+        ));
+        assert_eq!(asked.act, "probe write --path=f --text=evil");
+        assert_eq!(asked.policy, r#"{"mode":"read_only"}"#);
+        assert_eq!(asked.expect, r#"{"denied":{"errno":["EROFS"]},"oracle":[{"unchanged":"f"}]}"#);
+        assert_eq!(asked.fixture, r#"{"f":{"file":"kept"}}"#);
+        assert_eq!(asked.control, "on the host");
+        assert_eq!(asked.twin, r#"{"mode":"workspace_write"}"#);
+    }
+
+    #[test]
+    fn steps_have_numbers_and_policies_of_their_own() {
+        let asked = of(&case(
+            "steps: [{act: {sh: 'true'}, policy: {mode: read_only}}, {act: {argv: [echo, x]}}]
+expect: {allowed: {}}\n",
+        ));
+        let wanted = "1. sh: true under {\"mode\":\"read_only\"}\n2. argv: [\"echo\", \"x\"]";
+        assert_eq!(asked.act, wanted);
+        assert_eq!((asked.fixture.as_str(), asked.twin.as_str()), ("", ""));
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters_and_say_so() {
+        let text = bounded("é".repeat(STREAM_LIMIT));
+        assert!(text.len() <= STREAM_LIMIT && text.ends_with("é…"), "{}", text.len());
+        assert_eq!(bounded("short".to_owned()), "short");
+    }
+}

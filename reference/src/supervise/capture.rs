@@ -1,0 +1,112 @@
+//! One captured stream: its first bytes are kept, the rest is counted out.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, SpliceFFlags, fcntl, splice};
+
+/// Bytes kept of each captured stream.
+pub const CAPTURE_CAP: usize = 1 << 20;
+/// Bytes read at once: what an ordinary pipe holds.
+pub(super) const CHUNK: usize = 1 << 16;
+/// Bytes that the pipe of a busy stream is made to hold.
+const BULK: usize = 1 << 20;
+
+/// A stream, and what it has brought so far.
+#[derive(Debug)]
+pub(super) struct Capture {
+    pipe: File,
+    kept: Vec<u8>,
+    truncated: bool,
+    is_bulky: bool,
+    /// Where bytes past the cap go without being copied; `None` where that cannot be done.
+    abyss: Option<File>,
+}
+
+/// What one look at the pipe gave.
+pub(super) enum Pulled {
+    /// Nothing for now.
+    Nothing,
+    /// So many bytes, of which the first so many lie in the caller's buffer.
+    Bytes(usize, usize),
+    /// Nothing any more.
+    End,
+}
+
+impl Capture {
+    /// A capture of what comes out of `pipe`, which never blocks.
+    pub(super) fn new(pipe: File) -> Self {
+        Self { pipe, kept: Vec::new(), truncated: false, is_bulky: false, abyss: None }
+    }
+
+    /// Takes in what one call gives, so that a writer without end holds nobody up. `shown`: the
+    /// bytes are wanted in `buffer`, the kept ones and all others.
+    pub(super) fn pull(&mut self, buffer: &mut [u8], shown: bool) -> io::Result<Pulled> {
+        let full = self.kept.len() == CAPTURE_CAP && !shown;
+        let pulled = match full.then(|| self.discard()).flatten() {
+            Some(discarded) => discarded?,
+            None => self.read(buffer)?,
+        };
+        if let Pulled::Bytes(length, in_buffer) = pulled {
+            self.keep(&buffer[..in_buffer]);
+            self.truncated |= in_buffer < length;
+            self.grow(length);
+        }
+        Ok(pulled)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Pulled> {
+        match self.pipe.read(buffer) {
+            Ok(0) => Ok(Pulled::End),
+            Ok(length) => Ok(Pulled::Bytes(length, length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Pulled::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Pulled::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Throws away what is in the pipe; `None` where the kernel cannot.
+    fn discard(&mut self) -> Option<io::Result<Pulled>> {
+        if self.abyss.is_none() {
+            self.abyss = File::options().write(true).open("/dev/null").ok();
+        }
+        let abyss = self.abyss.as_ref()?;
+        let flags = SpliceFFlags::SPLICE_F_NONBLOCK | SpliceFFlags::SPLICE_F_MOVE;
+        match splice(&self.pipe, None, abyss, None, BULK, flags) {
+            Ok(0) => Some(Ok(Pulled::End)),
+            Ok(length) => Some(Ok(Pulled::Bytes(length, 0))),
+            Err(Errno::EAGAIN | Errno::EINTR) => Some(Ok(Pulled::Nothing)),
+            Err(Errno::EINVAL | Errno::ENOSYS) => None,
+            Err(errno) => Some(Err(errno.into())),
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = (CAPTURE_CAP - self.kept.len()).min(bytes.len());
+        self.kept.extend(&bytes[..room]);
+        self.truncated |= room < bytes.len();
+    }
+
+    /// A writer that fills the pipe gets a larger one: fewer turns for both. An ordinary user has
+    /// few pages for pipes, so nobody else does.
+    fn grow(&mut self, pulled: usize) {
+        if pulled >= CHUNK && !self.is_bulky {
+            self.is_bulky = true;
+            // Refused past the user's share of pages; then it is merely slower.
+            let _smaller = fcntl(&self.pipe, FcntlArg::F_SETPIPE_SZ(BULK as i32));
+        }
+    }
+
+    /// The bytes kept, and whether there were more.
+    pub(super) fn into_kept(self) -> (Vec<u8>, bool) {
+        (self.kept, self.truncated)
+    }
+}
+
+impl AsFd for Capture {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}

@@ -1,0 +1,171 @@
+//! Follows one run: a loop that waits in one place for reports, signals, time and streams.
+
+use std::io;
+
+use nix::sys::signal::Signal;
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use std::time::Duration;
+
+use super::signals::Signals;
+use super::sources::{Sources, Watch};
+use super::streams::Ours;
+use super::tree::Tree;
+use super::{GRACE, Seen};
+use crate::control::{Failed, Order, Report};
+use crate::sys::signals as noted;
+
+/// What a run is followed with; all of it is there before anything is started.
+pub(super) struct Instruments {
+    watch: Watch,
+    clock: TimerFd,
+    signals: Signals,
+}
+
+impl Instruments {
+    /// For a run that hears orders through `control`.
+    pub(super) fn new(signals: Signals) -> io::Result<Self> {
+        let clock = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
+        let watch = Watch::new()?;
+        watch.readable(&signals, Sources::SIGNALS)?;
+        watch.readable(&clock, Sources::CLOCK)?;
+        Ok(Self { watch, clock, signals })
+    }
+
+    fn arm(&self, after: Duration) -> io::Result<()> {
+        // Zero would disarm the timer.
+        let after = TimeSpec::from_duration(after.max(Duration::from_nanos(1)));
+        Ok(self.clock.set(Expiration::OneShot(after), TimerSetTimeFlags::empty())?)
+    }
+}
+
+/// One run, followed.
+pub(super) struct Supervisor<'a> {
+    pub(super) instruments: Instruments,
+    pub(super) tree: &'a mut Tree,
+    pub(super) streams: &'a mut Ours,
+    pub(super) timeout: Option<Duration>,
+    pub(super) seen: Seen,
+}
+
+impl Supervisor<'_> {
+    /// Follows the run until nothing of it is left.
+    pub(super) fn follow(&mut self) -> io::Result<()> {
+        self.tree.watch(&self.instruments.watch)?;
+        self.streams.watch(&self.instruments.watch)?;
+        self.set_deadline()?;
+        while !self.tree.is_gone() {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn set_deadline(&self) -> io::Result<()> {
+        self.timeout.map_or(Ok(()), |timeout| self.instruments.arm(timeout))
+    }
+
+    /// Waits for something to happen and deals with it. An end that is seen at the same time as a
+    /// signal or the deadline came first.
+    fn step(&mut self) -> io::Result<()> {
+        let ready = self.instruments.watch.wait()?;
+        for report in self.tree.look(&self.instruments.watch, ready)? {
+            self.hear(report)?;
+        }
+        if ready.has(Sources::SIGNALS) {
+            self.heed_signals()?;
+        }
+        if ready.has(Sources::CLOCK) {
+            self.time_is_up()?;
+        }
+        self.streams.serve(&self.instruments.watch, ready)
+    }
+
+    fn hear(&mut self, report: Report) -> io::Result<()> {
+        match report {
+            Report::Hello => {}
+            // Should nothing more be heard, a command that ran must not be called not started.
+            Report::Starting => self.seen.started = true,
+            Report::Started => {
+                // The command's time begins now, not with the making of its box.
+                if !self.is_ending() {
+                    self.set_deadline()?;
+                }
+            }
+            Report::Failed(what, errno) => {
+                // A stage that breaks later on says nothing about the command.
+                self.seen.started &= matches!(what, Failed::Build(_));
+                self.seen.failed = Some((what, errno));
+            }
+            Report::Passed => self.seen.passed = true,
+            Report::Exited(_) | Report::Signalled(_) => {
+                self.seen.ended = Some(report);
+                if !self.seen.passed {
+                    self.take_back();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The command had ended before what we sent could reach it, so that is not how it ended.
+    fn take_back(&mut self) {
+        self.seen.timed_out = false;
+        if let Some(signal) = self.seen.interrupted_by.take() {
+            noted::owe(signal);
+        }
+    }
+
+    fn is_ending(&self) -> bool {
+        self.seen.timed_out || self.seen.interrupted_by.is_some()
+    }
+
+    /// Whether the command has ended by itself, and only what it left is still being killed.
+    fn is_over(&self) -> bool {
+        self.seen.ended.is_some() && !self.is_ending()
+    }
+
+    fn heed_signals(&mut self) -> io::Result<()> {
+        for (signal, times) in self.instruments.signals.take() {
+            match signal {
+                Signal::SIGTSTP => self.instruments.signals.stop_all()?,
+                Signal::SIGCONT => self.pass_on(signal)?,
+                _ if self.is_over() => {}
+                _ => self.interrupted(signal, times)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The first signal begins the grace, any further one but a hang-up ends it at once: terminals
+    /// and service managers send a hang-up right after another signal.
+    fn interrupted(&mut self, signal: Signal, times: u32) -> io::Result<()> {
+        noted::settle(signal);
+        let again = self.is_ending() || times > 1;
+        if !self.is_ending() {
+            self.seen.interrupted_by = Some(signal);
+            self.instruments.arm(GRACE)?;
+        }
+        self.pass_on(signal)?;
+        match again && signal != Signal::SIGHUP {
+            true => self.tree.kill(),
+            false => Ok(()),
+        }
+    }
+
+    fn time_is_up(&mut self) -> io::Result<()> {
+        self.instruments.clock.wait()?;
+        if self.is_over() {
+            return Ok(());
+        }
+        if self.is_ending() {
+            return self.tree.kill();
+        }
+        self.seen.timed_out = true;
+        self.pass_on(Signal::SIGTERM)?;
+        self.instruments.arm(GRACE)
+    }
+
+    fn pass_on(&self, signal: Signal) -> io::Result<()> {
+        self.tree.order(Order::Signal(signal as i32))
+    }
+}

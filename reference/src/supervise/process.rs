@@ -1,0 +1,203 @@
+//! The contract as a function: one request in, one result out, nothing left behind.
+
+mod request;
+
+use std::ffi::OsStr;
+use std::io;
+use std::time::Duration;
+
+use boxproof_cases::protocol::ErrorKind;
+
+use super::{Input, Outcome, Output, Secrets, plumb, supervise, waiting_failed};
+use crate::control;
+use crate::error::Refusal;
+use crate::host::launcher_environment;
+use crate::inner::Inner;
+use crate::launch::{Hold, Launch};
+use crate::mechanism::unconfined;
+use crate::report;
+
+pub use request::{Environment, ProcessOutput, ProcessRequest, ProcessStdin};
+
+/// What decides about a request before anything is started.
+pub trait Sandbox {
+    /// Refuses a request: nothing of it happens.
+    ///
+    /// # Errors
+    /// The reason, which [`run_process`] returns as it is.
+    fn validate(&self, _request: &ProcessRequest) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Puts a program that confines in front of the command.
+    fn wrap(&self, request: ProcessRequest) -> ProcessRequest {
+        request
+    }
+}
+
+/// Accepts everything and confines nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unsandboxed;
+
+impl Sandbox for Unsandboxed {}
+
+/// Why there is no result, or none to rely on. No child is left in any case.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProcessError {
+    /// The sandbox refused the request.
+    #[error("{0}")]
+    Refused(String),
+    /// What was asked for makes no sense.
+    #[error("execution failed: {0}")]
+    Invalid(String),
+    /// The command could not be started, or what is needed for it could not be had.
+    #[error("execution failed: {0}")]
+    Spawn(String),
+    /// Its stdin could not be written: `failed to write process stdin: …`.
+    #[error("execution failed: {0}")]
+    Stdin(String),
+    /// Waiting for it, or reading its streams, failed; it was killed.
+    #[error("execution failed: {0}")]
+    Wait(String),
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessResult {
+    /// Only for exit code 0 of the command's own accord, with all of its stdin written.
+    pub success: bool,
+    /// The command's own, or 128+n where signal n to this process ended the run; `None` after a
+    /// timeout and for a command that died of a signal.
+    pub exit_code: Option<i32>,
+    /// The signal the command died of.
+    pub signal: Option<i32>,
+    /// Whether its time was up.
+    pub timed_out: bool,
+    /// The signal to this process that ended the run (`SIGTERM`, …).
+    pub interrupted_by: Option<String>,
+    /// The first [`super::CAPTURE_CAP`] bytes of stdout, as they were written; empty if passed on.
+    pub stdout: Vec<u8>,
+    /// The same of stderr, with the annotation, if there is one, behind it.
+    pub stderr: Vec<u8>,
+    /// Whether there was more on stdout, on stderr.
+    pub truncated: [bool; 2],
+    /// From spawn to return.
+    pub duration: Duration,
+    /// What went wrong although the command's end is known.
+    pub error: Option<ProcessError>,
+}
+
+impl ProcessResult {
+    /// Stdout as text; what is no UTF-8 becomes U+FFFD.
+    pub fn stdout_text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Stderr as text; what is no UTF-8 becomes U+FFFD.
+    pub fn stderr_text(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+}
+
+/// Runs one command and returns when nothing of it is left.
+///
+/// Calls in several threads run side by side. While any runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT
+/// to this process end all of them, and SIGTSTP and SIGCONT are passed on; then what was done with
+/// these signals before is done again.
+///
+/// # Errors
+/// See [`ProcessError`]; what was started is killed first.
+pub fn run_process(
+    request: ProcessRequest,
+    sandbox: &dyn Sandbox,
+) -> Result<ProcessResult, ProcessError> {
+    sandbox.validate(&request).map_err(ProcessError::Refused)?;
+    let request = sandbox.wrap(request);
+    if request.timeout == Some(Duration::ZERO) {
+        let message = "a timeout of 0 leaves no time; use None for no timeout";
+        return Err(ProcessError::Invalid(message.to_owned()));
+    }
+    supervised(request)
+}
+
+fn supervised(request: ProcessRequest) -> Result<ProcessResult, ProcessError> {
+    let program = request.program.to_string_lossy().into_owned();
+    concluded(carried_out(request, &program).map_err(error_of)?, &program)
+}
+
+fn carried_out(request: ProcessRequest, program: &str) -> Result<Outcome, Refusal> {
+    let not_spawned = |why: &dyn std::fmt::Display| {
+        Refusal::new(ErrorKind::Spawn, report::unspawnable(program, why))
+    };
+    let env = request.environment.variables();
+    let argv: Vec<&OsStr> =
+        std::iter::once(&request.program).chain(&request.args).map(|word| &**word).collect();
+    let cwd = request.current_dir.as_deref().unwrap_or(".".as_ref());
+    let launch =
+        Launch::new(Hold::Subreaper, cwd, &argv, &env).map_err(|_| not_spawned(&NUL_BYTE))?;
+    let known = launcher_environment();
+    let secrets = || Secrets::of(known.iter().chain(&env));
+    let output = match (request.output, request.debug) {
+        (ProcessOutput::PassThrough, _) => Output::Inherit,
+        (ProcessOutput::Capture, false) => Output::Capture,
+        (ProcessOutput::Capture, true) => Output::CaptureAndShow(secrets()),
+    };
+    let os = |error: io::Error| not_spawned(&error);
+    let (ours, theirs) = control::pair().map_err(os)?;
+    let (streams, kept) = plumb(request.stdin.into(), output).map_err(os)?;
+    let start = || {
+        let inner = Inner::new(&launch, theirs, streams);
+        let started = inner.and_then(unconfined::start);
+        started.map_err(os)
+    };
+    supervise(start, ours, kept, request.timeout)
+}
+
+/// What the standard library says where a C string cannot be made.
+const NUL_BYTE: &str = "nul byte found in provided data";
+
+fn error_of(refusal: Refusal) -> ProcessError {
+    match refusal.kind {
+        ErrorKind::Wait => ProcessError::Wait(refusal.message),
+        _ => ProcessError::Spawn(refusal.message),
+    }
+}
+
+fn concluded(outcome: Outcome, program: &str) -> Result<ProcessResult, ProcessError> {
+    if let Some(error) = &outcome.broken {
+        return Err(ProcessError::Wait(waiting_failed(error)));
+    }
+    if let Some(why) = report::not_spawned(&outcome, program) {
+        return Err(ProcessError::Spawn(why));
+    }
+    let ended = report::Ending::of(&outcome);
+    if outcome.ended.is_none() && !ended.is_forced() {
+        let lost = "failed waiting for process: what followed it was killed";
+        return Err(ProcessError::Wait(lost.to_owned()));
+    }
+    let annotation = report::annotation(&outcome);
+    let mut captured = outcome.captured.unwrap_or_default();
+    annotation.iter().for_each(|line| report::annotate(&mut captured.stderr, line));
+    Ok(ProcessResult {
+        success: ended.success,
+        exit_code: ended.exit_code,
+        signal: ended.signal,
+        timed_out: outcome.timed_out,
+        interrupted_by: outcome.interrupted_by.map(|signal| signal.as_str().to_owned()),
+        stdout: captured.stdout,
+        stderr: captured.stderr,
+        truncated: captured.truncated,
+        duration: outcome.took,
+        error: ended.stdin_error.map(ProcessError::Stdin),
+    })
+}
+
+impl From<ProcessStdin> for Input {
+    fn from(stdin: ProcessStdin) -> Self {
+        match stdin {
+            ProcessStdin::Inherit => Self::Inherit,
+            ProcessStdin::Null => Self::Null,
+            ProcessStdin::Bytes(bytes) => Self::Bytes(bytes),
+        }
+    }
+}

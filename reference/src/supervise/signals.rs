@@ -1,0 +1,186 @@
+//! Signals to this process, for every call that runs in it: handlers go in with the first call and
+//! come out with the last, and each signal reaches all calls.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::signal::{SigAction, SigHandler, Signal};
+
+use crate::control::{self, Order};
+use crate::sys::signals::{self as noted, NOTED};
+
+/// What is shared by the calls of this process.
+struct Calls {
+    /// The slot of each call, and its end of the control socket.
+    running: Vec<(usize, OwnedFd)>,
+    /// Whether handlers stay in although no call runs.
+    held: bool,
+    /// What was done with each caught signal before.
+    before: Vec<(Signal, SigAction)>,
+}
+
+static CALLS: Mutex<Calls> =
+    Mutex::new(Calls { running: Vec::new(), held: false, before: Vec::new() });
+
+fn calls() -> MutexGuard<'static, Calls> {
+    // Every change below leaves the list whole, so a panic elsewhere means nothing here.
+    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One call's share: what came for it while it runs.
+pub(super) struct Signals {
+    slot: usize,
+    bell: EventFd,
+}
+
+/// Keeps the handlers in for as long as this process lives, so that a signal which comes between a
+/// command's end and ours does not keep the result from being written.
+pub(crate) fn hold() -> Result<(), String> {
+    let mut calls = calls();
+    calls.catch()?;
+    calls.held = true;
+    Ok(())
+}
+
+impl Signals {
+    /// Listens from now on; `control` is where orders to the command go.
+    pub(super) fn listen(control: &OwnedFd) -> Result<Self, String> {
+        let no_pipe = |error: io::Error| format!("failed to create signal pipe: {error}");
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        let bell = EventFd::from_flags(flags).map_err(|errno| no_pipe(errno.into()))?;
+        let control = control.try_clone().map_err(no_pipe)?;
+        let mut calls = calls();
+        calls.catch()?;
+        let Some(slot) = noted::claim_slot(bell.as_fd().as_raw_fd()) else {
+            calls.release();
+            let most = noted::MOST_CALLS;
+            return Err(no_pipe(io::Error::other(format!("{most} calls run already"))));
+        };
+        noted::carry_over(slot);
+        calls.running.push((slot, control));
+        Ok(Self { slot, bell })
+    }
+
+    /// What came since this was last asked, and how often.
+    pub(super) fn take(&self) -> Vec<(Signal, u32)> {
+        // Nothing to be read is no failure: the counts tell.
+        let _empty = self.bell.read();
+        noted::take_counts(self.slot).into_iter().filter(|(_, times)| *times > 0).collect()
+    }
+
+    /// Passes a stop on to every running command, then stops this process; once for all calls.
+    pub(super) fn stop_all(&self) -> io::Result<()> {
+        let calls = calls();
+        if !noted::settle(Signal::SIGTSTP) {
+            return Ok(());
+        }
+        let order = Order::Signal(Signal::SIGTSTP as i32);
+        calls.running.iter().try_for_each(|(_, control)| control::post(control, order.encode()))?;
+        noted::stop_here()
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        let mut calls = calls();
+        noted::free_slot(self.slot);
+        calls.running.retain(|(slot, _)| *slot != self.slot);
+        calls.release();
+    }
+}
+
+impl Calls {
+    /// Has every signal noted; all of them or, on failure, none.
+    fn catch(&mut self) -> Result<(), String> {
+        if !self.before.is_empty() {
+            return Ok(());
+        }
+        for signal in NOTED {
+            let failed = |error| {
+                format!("failed to install signal handler for {}: {error}", signal.as_str())
+            };
+            match noted::catch(signal) {
+                Err(error) => {
+                    self.put_back();
+                    return Err(failed(error));
+                }
+                Ok(before) if keeps(signal, &before) => {
+                    let _as_it_was = noted::restore(signal, &before);
+                }
+                Ok(before) => self.before.push((signal, before)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts everything back once no call runs; a signal that nobody acted on is sent again.
+    fn release(&mut self) {
+        if self.held || !self.running.is_empty() {
+            return;
+        }
+        let caught = self.put_back();
+        for signal in caught.into_iter().filter(|signal| noted::settle(*signal)) {
+            if !matches!(signal, Signal::SIGTSTP | Signal::SIGCONT) {
+                let _ourselves = nix::sys::signal::kill(nix::unistd::Pid::this(), signal);
+            }
+        }
+    }
+
+    fn put_back(&mut self) -> Vec<Signal> {
+        let before = std::mem::take(&mut self.before);
+        for (signal, action) in &before {
+            // What was in force can be in force again.
+            let _restored = noted::restore(*signal, action);
+        }
+        before.into_iter().map(|(signal, _)| signal).collect()
+    }
+}
+
+/// Whether what was done with `signal` before stays: stopping where job control is ignored, or is
+/// somebody's own business.
+fn keeps(signal: Signal, before: &SigAction) -> bool {
+    let job_control = matches!(signal, Signal::SIGTSTP | Signal::SIGCONT);
+    job_control && !matches!(before.handler(), SigHandler::SigDfl)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Whether whoever had SIGTERM before a call gets one that came during it, where the call acts
+    /// on it or, too late for its command, does not.
+    #[test]
+    fn a_signal_that_no_call_acted_on_goes_to_who_had_it_before() {
+        let got = Arc::new(AtomicBool::new(false));
+        let own = signal_hook::flag::register(libc::SIGTERM, Arc::clone(&got)).unwrap();
+        let (control, _other) = control::pair().unwrap();
+        for (acts, expected) in [(true, false), (false, true)] {
+            let call = Signals::listen(&control).unwrap();
+            nix::sys::signal::raise(Signal::SIGTERM).unwrap();
+            assert_eq!(call.take(), [(Signal::SIGTERM, 1)]);
+            assert!(!got.load(Ordering::SeqCst), "two had it");
+            if acts {
+                noted::settle(Signal::SIGTERM);
+            }
+            drop(call);
+            // Sent to the process, it may come to another thread a little later.
+            let begun = std::time::Instant::now();
+            while expected && !got.load(Ordering::SeqCst) {
+                assert!(begun.elapsed().as_secs() < 30, "the signal was lost");
+                std::thread::yield_now();
+            }
+            assert_eq!(got.load(Ordering::SeqCst), expected, "acts: {acts}");
+        }
+        signal_hook::low_level::unregister(own);
+    }
+}

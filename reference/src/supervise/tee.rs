@@ -1,0 +1,96 @@
+//! Shows captured streams while they come, redacted, on our own stderr.
+//!
+//! Where nobody reads that, the command waits as if it wrote there itself; the loop never does.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::redact::{Redactor, Secrets};
+
+/// How long the rest is offered to a reader that takes nothing, once the command has ended.
+pub(crate) const TEE_PATIENCE: Duration = Duration::from_secs(1);
+/// Bytes written at once: a pipe that is writable takes so many without blocking (`PIPE_BUF`).
+const AT_ONCE: usize = 4096;
+
+/// Two streams on their way to one place.
+pub(super) struct Tee {
+    sink: OwnedFd,
+    secrets: Secrets,
+    redactors: [Redactor; 2],
+    waiting: Vec<u8>,
+    /// Whether the sink refuses what it is given; then nothing is shown any more.
+    broken: bool,
+}
+
+impl Tee {
+    /// Shows on `sink`, but not `secrets`.
+    pub(super) fn new(sink: OwnedFd, secrets: Secrets) -> Self {
+        Self { sink, secrets, redactors: Default::default(), waiting: Vec::new(), broken: false }
+    }
+
+    /// Takes in what stdout (0) or stderr (1) brought.
+    pub(super) fn push(&mut self, stream: usize, bytes: &[u8]) -> io::Result<()> {
+        self.redactors[stream].push(&self.secrets, bytes, &mut self.waiting);
+        self.write()
+    }
+
+    /// Whether something waits for the sink to be writable.
+    pub(super) fn is_behind(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Writes what can be written without waiting.
+    pub(super) fn write(&mut self) -> io::Result<()> {
+        self.write_within(Duration::ZERO)
+    }
+
+    /// Both streams are at their end: shows the rest, unless nobody takes it.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        for redactor in &mut self.redactors {
+            redactor.finish(&self.secrets, &mut self.waiting);
+        }
+        self.write_within(TEE_PATIENCE)
+    }
+
+    fn write_within(&mut self, patience: Duration) -> io::Result<()> {
+        let mut done = 0;
+        while done < self.waiting.len() && !self.broken && is_writable(self.sink.as_fd(), patience)?
+        {
+            let end = self.waiting.len().min(done + AT_ONCE);
+            match nix::unistd::write(&self.sink, &self.waiting[done..end]) {
+                Ok(length) => done += length,
+                Err(Errno::EINTR | Errno::EAGAIN) => {}
+                // A reader that went away misses the show; the run is none of its business.
+                Err(_) => self.broken = true,
+            }
+        }
+        match self.broken {
+            true => self.waiting.clear(),
+            false => drop(self.waiting.drain(..done)),
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Tee {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.sink.as_fd()
+    }
+}
+
+/// Whether `fd` takes bytes, or does before `patience` is over.
+fn is_writable(fd: BorrowedFd<'_>, patience: Duration) -> io::Result<bool> {
+    let until = Instant::now() + patience;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = PollTimeout::try_from(left.as_millis()).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut [PollFd::new(fd, PollFlags::POLLOUT)], timeout) {
+            Err(Errno::EINTR) => {}
+            ready => return Ok(ready? > 0),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The processes of one run as seen from here: whether any is left, and how to end them all.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitStatus;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::sources::{Sources, Watch};
+use crate::control::{self, Heard, Order, Report};
+use crate::sys;
+
+/// One running tree. Dropped before its end is known it is killed, so that no panic leaves it.
+pub(super) struct Tree {
+    /// Whether the inner stage's death ends everything.
+    namespaced: bool,
+    /// Our child, until it is reaped.
+    helper: Option<OwnedFd>,
+    is_helper_dead: bool,
+    /// The inner stage, from its hello to its death.
+    inner: Option<OwnedFd>,
+    /// Open as long as the inner stage, or what leads to it, lives.
+    control: Option<OwnedFd>,
+}
+
+impl Tree {
+    /// The tree below `helper`, which was just started.
+    pub(super) fn new(helper: OwnedFd, namespaced: bool, control: OwnedFd) -> Self {
+        let (helper, control) = (Some(helper), Some(control));
+        Self { namespaced, helper, is_helper_dead: false, inner: None, control }
+    }
+
+    pub(super) fn watch(&self, watch: &Watch) -> io::Result<()> {
+        self.control.iter().try_for_each(|socket| watch.readable(socket, Sources::CONTROL))?;
+        self.helper.iter().try_for_each(|helper| watch.readable(helper, Sources::HELPER))
+    }
+
+    /// Whether nothing of it is left.
+    pub(super) fn is_gone(&self) -> bool {
+        self.control.is_none() && self.is_helper_dead && self.inner.is_none()
+    }
+
+    /// Tells the inner stage to do something.
+    pub(super) fn order(&self, order: Order) -> io::Result<()> {
+        self.control.as_ref().map_or(Ok(()), |control| control::post(control, order.encode()))
+    }
+
+    /// Kills all of it.
+    pub(super) fn kill(&self) -> io::Result<()> {
+        match (&self.inner, &self.helper, self.namespaced) {
+            (Some(init), _, true) => sys::pidfd_signal(init, libc::SIGKILL),
+            (None, Some(helper), true) => sys::pidfd_signal(helper, libc::SIGKILL),
+            // It must live to find and kill what the command left; a stop would hold it up.
+            (_, Some(helper), false) => {
+                self.order(Order::Kill)?;
+                sys::pidfd_signal(helper, libc::SIGCONT)
+            }
+            (_, None, _) => Ok(()),
+        }
+    }
+
+    /// Takes note of deaths, and takes in the reports that wait.
+    pub(super) fn look(&mut self, watch: &Watch, ready: Sources) -> io::Result<Vec<Report>> {
+        if let Some(helper) = self.helper.as_ref().filter(|_| ready.has(Sources::HELPER)) {
+            watch.forget(helper)?;
+            self.is_helper_dead = true;
+        }
+        if let Some(inner) = self.inner.take_if(|_| ready.has(Sources::INNER)) {
+            watch.forget(&inner)?;
+        }
+        match ready.has(Sources::CONTROL) {
+            true => self.hear(watch),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    fn hear(&mut self, watch: &Watch) -> io::Result<Vec<Report>> {
+        let mut heard = Vec::new();
+        while let Some(control) = &self.control {
+            match control::next_report(control)? {
+                Heard::Nothing => break,
+                Heard::Report(report, process) => {
+                    heard.push(report);
+                    if let Some(process) = process {
+                        watch.readable(&process, Sources::INNER)?;
+                        self.inner = Some(process);
+                    }
+                }
+                Heard::End => {
+                    watch.forget(control)?;
+                    self.control = None;
+                }
+            }
+        }
+        Ok(heard)
+    }
+
+    /// Waits until all of it is dead, and reaps our child; `None` if somebody else did.
+    pub(super) fn bury(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.control = None;
+        let Some(helper) = &self.helper else { return Ok(None) };
+        let status = reap(helper)?;
+        self.helper = None;
+        if let Some(inner) = self.inner.take() {
+            await_death(&inner)?;
+        }
+        Ok(status)
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if self.helper.is_some() {
+            // The errors that led here are reported already, if any can be.
+            let _killed = self.kill();
+            let _buried = self.bury();
+        }
+    }
+}
+
+/// Waits for the death of our child. Where this process has its children reaped elsewhere, the
+/// death is all that can be had.
+fn reap(helper: &OwnedFd) -> io::Result<Option<ExitStatus>> {
+    match sys::reap_process(helper)? {
+        None => await_death(helper).map(|()| None),
+        status => Ok(status),
+    }
+}
+
+fn await_death(process: &OwnedFd) -> io::Result<()> {
+    loop {
+        match poll(&mut [PollFd::new(process.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE) {
+            Err(Errno::EINTR) => {}
+            other => return Ok(other.map(drop)?),
+        }
+    }
+}

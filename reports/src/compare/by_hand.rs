@@ -1,0 +1,201 @@
+//! The table that was made by hand: what each backend did, seen without boxproof. Main type:
+//! [`ByHand`]; its text is `matrix/by-hand.yaml`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use boxproof_cases::LoadError;
+use boxproof_cases::load::parse;
+use serde::Deserialize;
+
+use crate::record::UserKind;
+use crate::verdict::Verdict;
+
+const BUILT_IN: &str = include_str!("../../matrix/by-hand.yaml");
+
+/// Outcomes of probes by backend and user, and why measurements may differ from them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ByHand {
+    /// How and where it was made.
+    pub about: String,
+    /// The backends, by the name of their column.
+    pub columns: BTreeMap<String, Column>,
+    /// What the words for outcomes mean, unless a probe says otherwise.
+    pub words: BTreeMap<String, Word>,
+    /// The probes by id.
+    pub probes: BTreeMap<String, Probe>,
+    /// Known differences between the table and measurements, each with its cause.
+    #[serde(default)]
+    pub differences: Vec<Difference>,
+}
+
+/// One backend of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// The backend's name in records; the column's own name by default.
+    #[serde(default)]
+    pub backend: Option<String>,
+    /// The version that was looked at; empty where there is none.
+    pub version: String,
+    /// As whom it was run.
+    pub users: Vec<UserKind>,
+}
+
+/// What an outcome comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Word {
+    /// Whether it meets the policy; absent where the policy says nothing about it.
+    #[serde(default)]
+    pub meets: Option<bool>,
+    /// The verdicts that say the same.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// The question.
+    pub asks: String,
+    /// The cases that ask it, too; together they say what was measured.
+    pub cases: Vec<String>,
+    /// Words that mean something else here.
+    #[serde(default)]
+    pub words: BTreeMap<String, Word>,
+    /// What was seen. A column that is not named was not run.
+    pub seen: Vec<Seen>,
+}
+
+/// One outcome, and whose it was.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    /// The outcome.
+    pub word: String,
+    /// What else was seen.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// The backend cannot state the rule, so that this was seen without it.
+    #[serde(default)]
+    pub unstated: bool,
+    /// As whom; by default as every user of the column.
+    #[serde(default)]
+    pub user: Option<UserKind>,
+    /// By which columns.
+    pub by: Vec<String>,
+}
+
+/// A difference that has been looked into.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Difference {
+    /// The probes.
+    pub probes: Vec<String>,
+    /// The columns.
+    pub columns: Vec<String>,
+    /// As whom; by default as every user.
+    #[serde(default)]
+    pub user: Option<UserKind>,
+    /// What was measured. Any other verdict is not explained by this.
+    pub measured: Verdict,
+    /// What differs.
+    pub because: Because,
+    /// How that makes the difference.
+    pub reason: String,
+}
+
+/// What two looks at the same thing can differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Because {
+    /// The backend's version, or the system's.
+    Version,
+    /// As whom it ran.
+    User,
+    /// What the backend was told.
+    Policy,
+    /// What exactly is asked, or counts as an answer.
+    Question,
+}
+
+impl Because {
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::User => "user",
+            Self::Policy => "policy",
+            Self::Question => "question",
+        }
+    }
+}
+
+impl ByHand {
+    /// The table that is built in.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn built_in() -> Result<Self, LoadError> {
+        Self::read(Path::new("reports/matrix/by-hand.yaml"), BUILT_IN)
+    }
+
+    /// The table that `text` says, read from `file`.
+    ///
+    /// # Errors
+    /// What does not fit, located: unknown words, columns and probes, two outcomes for one cell,
+    /// a word against the policy that counts as a pass.
+    pub fn read(file: &Path, text: &str) -> Result<Self, LoadError> {
+        let table: Self = parse(file, text)?;
+        match super::check::fault(&table) {
+            Some((field, message)) => Err(LoadError::at(file, text, &field, message)),
+            None => Ok(table),
+        }
+    }
+
+    /// What was seen of `column` as `user`, if it was run.
+    #[must_use]
+    pub fn seen(&self, probe: &Probe, column: &str, user: UserKind) -> Option<Seen> {
+        let users = &self.columns.get(column)?.users;
+        let ran = |seen: &&Seen| seen.covers(column, user) && users.contains(&user);
+        probe.seen.iter().find(ran).cloned()
+    }
+
+    /// What `word` means in `probe`.
+    #[must_use]
+    pub fn meaning<'a>(&'a self, probe: &'a Probe, word: &str) -> Option<&'a Word> {
+        probe.words.get(word).or_else(|| self.words.get(word))
+    }
+
+    /// The column for `version` of `backend`: that very version's, else the backend's last one.
+    #[must_use]
+    pub fn column(&self, backend: &str, version: &str) -> Option<(&str, &Column)> {
+        let of = |(name, column): &(&String, &Column)| {
+            column.backend.as_deref().unwrap_or(name.as_str()) == backend
+        };
+        let mut all = self.columns.iter().filter(of);
+        let exact = all.clone().find(|(_, column)| column.version == version);
+        exact.or_else(|| all.next_back()).map(|(name, column)| (name.as_str(), column))
+    }
+}
+
+impl Seen {
+    /// Whether it is what `column` showed to `user`.
+    #[must_use]
+    pub fn covers(&self, column: &str, user: UserKind) -> bool {
+        self.by.iter().any(|by| by == column) && self.user.is_none_or(|own| own == user)
+    }
+}
+
+impl Difference {
+    /// Whether it speaks of this cell.
+    #[must_use]
+    pub fn covers(&self, probe: &str, column: &str, user: UserKind) -> bool {
+        self.probes.iter().any(|own| own == probe)
+            && self.columns.iter().any(|own| own == column)
+            && self.user.is_none_or(|own| own == user)
+    }
+}

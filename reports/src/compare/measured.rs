@@ -1,0 +1,58 @@
+//! What several cases come to as one answer: [`Measured`].
+
+use crate::record::CaseRow;
+use crate::verdict::Verdict;
+
+/// What was measured of one probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measured {
+    /// What it comes to. `None`: the record lacks a case.
+    pub verdict: Option<Verdict>,
+    /// That, for people: which case says so where not all do, and why nothing was asked.
+    pub words: String,
+}
+
+/// Heaviest first: what was seen to go wrong, what was not learnt, what went well, what was not
+/// asked.
+const WEIGHT: [Verdict; 10] = [
+    Verdict::UnderBlock,
+    Verdict::Leak,
+    Verdict::OverBlock,
+    Verdict::Contract,
+    Verdict::Error,
+    Verdict::Inconclusive,
+    Verdict::Pass,
+    Verdict::Unsupported,
+    Verdict::NotApplicable,
+    Verdict::Skipped,
+];
+
+impl Measured {
+    /// What the rows of `cases` come to; `row` finds one.
+    pub(super) fn of<'a>(cases: &[String], row: impl Fn(&str) -> Option<&'a CaseRow>) -> Self {
+        let rows: Option<Vec<&CaseRow>> = cases.iter().map(|id| row(id)).collect();
+        let Some(rows) = rows else {
+            let lacks = cases.iter().find(|id| row(id).is_none());
+            let words = format!("no row for {}", lacks.map_or("", String::as_str));
+            return Self { verdict: None, words };
+        };
+        let weighs = |row: &&&CaseRow| WEIGHT.iter().position(|verdict| *verdict == row.verdict);
+        let Some(heaviest) = rows.iter().min_by_key(weighs) else {
+            return Self { verdict: None, words: "no case".to_owned() };
+        };
+        Self { verdict: Some(heaviest.verdict), words: words(heaviest, &rows) }
+    }
+}
+
+fn words(heaviest: &CaseRow, rows: &[&CaseRow]) -> String {
+    let verdict = heaviest.verdict;
+    let alike = rows.iter().all(|row| row.verdict == verdict);
+    if verdict == Verdict::Pass {
+        return verdict.word().to_owned();
+    }
+    let place = if alike { String::new() } else { format!(" at {}", heaviest.id) };
+    match heaviest.reason.as_str() {
+        "" => format!("{verdict}{place}"),
+        reason => format!("{verdict}{place} ({reason})"),
+    }
+}

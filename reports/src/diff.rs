@@ -1,0 +1,203 @@
+//! Two runs compared ([`diff`]): what became of each case, and what else is not the same.
+//!
+//! Columns meet by backend, user and, where that leaves several, host; versions, hashes and host
+//! facts may differ, and are told as changes of the environment.
+
+mod environment;
+mod pairs;
+mod render;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::matrix::Matrix;
+use crate::record::{CaseRow, TwinState};
+use crate::verdict::Verdict;
+
+pub use render::{markdown, terminal};
+
+/// What became of one case of one column. The order is the order of reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// What was denied happens.
+    NewlyOpen,
+    /// Something is left behind that was not.
+    NewlyLeaking,
+    /// What was allowed is refused.
+    NewlyOverBlocked,
+    /// The decision is right, and a promise about it is not kept any more.
+    NewlyBroken,
+    /// What was judged is not judged any more, or a pass has lost its twin.
+    CoverageLost,
+    /// A case that was there is not asked any more.
+    Removed,
+    /// What failed passes.
+    Fixed,
+    /// What was not judged is judged, and passes; or a pass has gained a twin.
+    CoverageGained,
+    /// The same verdict, for another reason; or unjudged for another.
+    OtherReason,
+    /// A case that was not asked.
+    Added,
+}
+
+impl Kind {
+    /// Every kind, in order.
+    pub const ALL: [Self; 10] = [
+        Self::NewlyOpen,
+        Self::NewlyLeaking,
+        Self::NewlyOverBlocked,
+        Self::NewlyBroken,
+        Self::CoverageLost,
+        Self::Removed,
+        Self::Fixed,
+        Self::CoverageGained,
+        Self::OtherReason,
+        Self::Added,
+    ];
+
+    /// The heading of this kind.
+    #[must_use]
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::NewlyOpen => "newly open",
+            Self::NewlyLeaking => "newly leaking",
+            Self::NewlyOverBlocked => "newly over-blocked",
+            Self::NewlyBroken => "promise newly broken",
+            Self::CoverageLost => "coverage lost",
+            Self::Removed => "removed",
+            Self::Fixed => "fixed",
+            Self::CoverageGained => "coverage gained",
+            Self::OtherReason => "same verdict, other reason",
+            Self::Added => "added",
+        }
+    }
+
+    /// Whether something is worse than it was.
+    #[must_use]
+    pub fn is_worse(self) -> bool {
+        self <= Self::Removed
+    }
+
+    /// What became of `before` in `after`; nothing if nothing did.
+    #[must_use]
+    pub fn of(before: &CaseRow, after: &CaseRow) -> Option<Self> {
+        if before.verdict == after.verdict {
+            return Self::within_verdict(before, after);
+        }
+        match after.verdict {
+            Verdict::UnderBlock => Some(Self::NewlyOpen),
+            Verdict::Leak => Some(Self::NewlyLeaking),
+            Verdict::OverBlock => Some(Self::NewlyOverBlocked),
+            Verdict::Contract => Some(Self::NewlyBroken),
+            Verdict::Pass if before.verdict.is_failure() => Some(Self::Fixed),
+            Verdict::Pass => Some(Self::CoverageGained),
+            _ if before.verdict.is_judged() => Some(Self::CoverageLost),
+            _ => Some(Self::OtherReason),
+        }
+    }
+
+    fn within_verdict(before: &CaseRow, after: &CaseRow) -> Option<Self> {
+        let shown = |row: &CaseRow| row.twin == TwinState::Shown;
+        let passed = after.verdict == Verdict::Pass;
+        match (shown(before), shown(after)) {
+            (true, false) if passed && after.twin != TwinState::NotNeeded => {
+                Some(Self::CoverageLost)
+            }
+            (false, true) if passed => Some(Self::CoverageGained),
+            _ => (before.reason != after.reason).then_some(Self::OtherReason),
+        }
+    }
+}
+
+/// One case of one column that is not what it was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Transition<'a> {
+    /// What became of it.
+    pub kind: Kind,
+    /// The column, as the newer run calls it (the older one where it is gone).
+    pub column: usize,
+    /// The case.
+    pub id: &'a str,
+    /// What it came to before; absent where it was not asked.
+    pub before: Option<&'a CaseRow>,
+    /// What it comes to now; absent where it is not asked any more.
+    pub after: Option<&'a CaseRow>,
+}
+
+impl Transition<'_> {
+    /// Whether the case itself asks something else now.
+    #[must_use]
+    pub fn asks_otherwise(&self) -> bool {
+        let asked = |row: Option<&CaseRow>| row.and_then(|row| row.asked.clone());
+        match (asked(self.before), asked(self.after)) {
+            (Some(before), Some(after)) => before != after,
+            _ => false,
+        }
+    }
+}
+
+/// Two runs compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diff<'a> {
+    /// The name of each pair of columns, and of each column that has no partner.
+    pub columns: Vec<String>,
+    /// What became of the cases: by kind, then in the order of columns and ids.
+    pub transitions: Vec<Transition<'a>>,
+    /// What else is not the same, one sentence each.
+    pub environment: Vec<String>,
+    /// How many cases of how many columns were compared.
+    pub compared: u64,
+}
+
+impl Diff<'_> {
+    /// How many transitions there are of each kind that occurs.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<Kind, u64> {
+        let mut counts = BTreeMap::new();
+        for transition in &self.transitions {
+            *counts.entry(transition.kind).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Whether something is worse than it was.
+    #[must_use]
+    pub fn is_worse(&self) -> bool {
+        self.transitions.iter().any(|transition| transition.kind.is_worse())
+    }
+}
+
+/// Compares `after` with `before`.
+#[must_use]
+pub fn diff<'a>(before: &Matrix<'a>, after: &Matrix<'a>) -> Diff<'a> {
+    let pairs = pairs::of(before, after);
+    let mut found = Diff {
+        columns: pairs.iter().map(|pair| pair.label.clone()).collect(),
+        transitions: Vec::new(),
+        environment: environment::changes(before, after, &pairs),
+        compared: 0,
+    };
+    for (column, pair) in pairs.iter().enumerate() {
+        let rows = |matrix: &Matrix<'a>, column: Option<usize>| -> BTreeMap<&'a str, &'a CaseRow> {
+            let rows = column.into_iter().flat_map(|column| matrix.rows_of(column));
+            rows.map(|row| (row.id.as_str(), row)).collect()
+        };
+        let (old, new) = (rows(before, pair.before), rows(after, pair.after));
+        let ids: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
+        for id in ids {
+            let (before, after) = (old.get(id).copied(), new.get(id).copied());
+            let kind = match (before, after) {
+                (Some(before), Some(after)) => {
+                    found.compared += 1;
+                    Kind::of(before, after)
+                }
+                (None, _) => Some(Kind::Added),
+                (_, None) => Some(Kind::Removed),
+            };
+            let transition = kind.map(|kind| Transition { kind, column, id, before, after });
+            found.transitions.extend(transition);
+        }
+    }
+    found.transitions.sort_by_key(|transition| transition.kind);
+    found
+}

@@ -1,0 +1,53 @@
+//! Which column of the newer run is which column of the older one ([`of`]).
+
+use crate::label::host_label;
+use crate::matrix::{Column, Matrix};
+use crate::record::UserKind;
+
+/// Two columns that are compared, or one without a partner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pair {
+    /// Its name in the comparison.
+    pub(super) label: String,
+    /// The column of the older run.
+    pub(super) before: Option<usize>,
+    /// The column of the newer run.
+    pub(super) after: Option<usize>,
+}
+
+/// Every column of either run, once; those of the newer run first.
+pub(super) fn of(before: &Matrix<'_>, after: &Matrix<'_>) -> Vec<Pair> {
+    let mut free: Vec<usize> = (0..before.columns.len()).collect();
+    let mut partners: Vec<Option<usize>> = vec![None; after.columns.len()];
+    // Those that agree in more meet first, so that a column of another host takes nobody's place.
+    for agree in [same_host, same_user] {
+        for (place, column) in after.columns.iter().enumerate() {
+            if partners[place].is_none() {
+                let at = free.iter().position(|old| agree(&before.columns[*old], column));
+                partners[place] = at.map(|at| free.remove(at));
+            }
+        }
+    }
+    let pairs = partners.into_iter().enumerate().map(|(place, partner)| Pair {
+        label: after.columns[place].label.clone(),
+        before: partner,
+        after: Some(place),
+    });
+    let gone = free.into_iter().map(|place| Pair {
+        label: before.columns[place].label.clone(),
+        before: Some(place),
+        after: None,
+    });
+    pairs.chain(gone).collect()
+}
+
+fn same_user(a: &Column<'_>, b: &Column<'_>) -> bool {
+    let identity = |column: &Column<'_>| -> (String, UserKind) {
+        (column.backend.name.clone(), column.header.user.kind)
+    };
+    identity(a) == identity(b)
+}
+
+fn same_host(a: &Column<'_>, b: &Column<'_>) -> bool {
+    same_user(a, b) && host_label(a.header) == host_label(b.header)
+}
