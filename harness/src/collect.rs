@@ -315,6 +315,9 @@ mod tests {
             result: None,
             result_fault: None,
             special: None,
+            shown: None,
+            moments: Vec::new(),
+            watched_ms: 1.0,
         }
     }
 

@@ -1,5 +1,5 @@
-//! What the running program is besides the harness: the probe, a victim, a private namespace.
-//! Every program that calls [`crate::session::conduct`] starts with [`dispatch`], because the
+//! What the running program is besides the harness: the probe, a victim, a private namespace, a
+//! launcher. Every program that calls [`crate::session::conduct`] starts with [`dispatch`], because the
 //! probe of a run is a copy of that program.
 
 use std::ffi::OsString;
@@ -18,6 +18,7 @@ pub fn dispatch(args: &[OsString]) -> Option<i32> {
     match (name(args), verb) {
         (_, workspace::VICTIM_VERB) => Some(workspace::serve_victim()),
         (_, run::PRIVATE_NS_VERB) => Some(run::serve_private_ns(rest(2))),
+        (_, run::LAUNCHER_VERB) => Some(run::serve_launcher(rest(2))),
         (PROBE, _) => Some(boxproof_probes::main(rest(1))),
         _ => None,
     }

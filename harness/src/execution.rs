@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use boxproof_cases::case::Moment;
 use boxproof_cases::protocol::RunResult;
 use boxproof_probes::Record;
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,30 @@ pub struct RunReport {
     pub result_fault: Option<String>,
     /// What the manifest says such an end means, where it says so.
     pub special: Option<Special>,
+    /// Where streams were captured: what the backend itself wrote meanwhile.
+    pub shown: Option<Shown>,
+    /// The moments that were seen, in order.
+    pub moments: Vec<Stamp>,
+    /// Milliseconds from the start until nobody looked any more.
+    pub watched_ms: f64,
+}
+
+/// What a backend that captures writes to its own streams.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// Its stdout.
+    pub stdout: Stream,
+    /// Its stderr.
+    pub stderr: Stream,
+}
+
+/// A moment and when it was seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// Which.
+    pub moment: Moment,
+    /// Milliseconds from the start.
+    pub at_ms: f64,
 }
 
 /// How a process ended.

@@ -11,19 +11,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use boxproof_cases::case::Exclusive;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::Signal;
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use signal_hook::{SigId, flag, low_level};
 
 use crate::execution::{Arm, ArmKind, Execution};
+use crate::run::SETTLED;
 use crate::worker::{Answer, Birthright, live};
 use crate::{sweep, sys};
 
 /// How often a worker may die on a job before the job is given up.
 const LIVES: usize = 2;
-/// The most arms that wait at the same time.
-const WAITING: usize = 32;
+/// The most arms that wait at the same time; each is a process that sleeps.
+const WAITING: usize = 512;
+/// The most of them that are still being started: all at once would make each of them late.
+const STARTING: usize = 16;
 
 /// How the run ended.
 #[derive(Debug)]
@@ -41,6 +45,8 @@ struct Worker {
     line: UnixStream,
     waits: bool,
     job: Option<usize>,
+    /// Whether its job has not yet begun to wait.
+    starting: bool,
     heard: Vec<u8>,
 }
 
@@ -129,7 +135,7 @@ impl<'a> Pool<'a> {
             queues[usize::from(job.waits)].push(at);
         }
         queues[1].sort_by_key(|at| jobs[*at].weight);
-        let (busy, waiting) = (queues[0].len().min(slots.max(1)), queues[1].len().min(WAITING));
+        let (busy, waiting) = (queues[0].len().min(slots.max(1)), queues[1].len().min(wide()));
         let mut pool = Self {
             birthright,
             workers: Vec::new(),
@@ -158,7 +164,14 @@ impl<'a> Pool<'a> {
             }
             live(number, &theirs, self.birthright)
         })?;
-        self.workers.push(Worker { pid, line: ours, waits, job: None, heard: Vec::new() });
+        self.workers.push(Worker {
+            pid,
+            line: ours,
+            waits,
+            job: None,
+            starting: false,
+            heard: Vec::new(),
+        });
         Ok(())
     }
 
@@ -168,9 +181,14 @@ impl<'a> Pool<'a> {
             if self.workers[at].job.is_some() {
                 continue;
             }
-            let Some(job) = self.next(self.workers[at].waits) else { continue };
+            let waits = self.workers[at].waits;
+            if waits && self.workers.iter().filter(|worker| worker.starting).count() >= STARTING {
+                continue;
+            }
+            let Some(job) = self.next(waits) else { continue };
             self.held.extend(&self.birthright.order.jobs[job].exclusive);
             self.workers[at].job = Some(job);
+            self.workers[at].starting = waits;
             // A dead worker shows when it is listened to.
             let _ = writeln!(self.workers[at].line, "{job}");
         }
@@ -202,6 +220,7 @@ impl<'a> Pool<'a> {
             let alive = self.workers[at].hear();
             for answer in self.workers[at].answers() {
                 self.workers[at].job = None;
+                self.workers[at].starting = false;
                 self.take(&answer);
             }
             if alive { at += 1 } else { self.bury(at)? }
@@ -250,6 +269,12 @@ impl<'a> Pool<'a> {
     }
 }
 
+/// How many arms may wait at the same time: each needs a descriptor here.
+fn wide() -> usize {
+    let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((0, 0));
+    WAITING.min(usize::try_from(soft / 2).unwrap_or(WAITING)).max(1)
+}
+
 impl Drop for Pool<'_> {
     /// Hangs up on every worker and waits until each has cleaned up.
     fn drop(&mut self) {
@@ -284,7 +309,11 @@ impl Worker {
             return Vec::new();
         };
         let whole: Vec<u8> = self.heard.drain(..=end).collect();
-        let lines = whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        if whole.split(|byte| *byte == b'\n').any(|line| line == SETTLED) {
+            self.starting = false;
+        }
+        let lines = whole.split(|byte| *byte == b'\n');
+        let lines = lines.filter(|line| !line.is_empty() && *line != SETTLED);
         let answer = |line: &[u8]| match (serde_json::from_slice(line), self.job) {
             (Ok(answer), _) => Some(answer),
             (Err(error), Some(job)) => {

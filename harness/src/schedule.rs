@@ -63,6 +63,15 @@ impl Order {
         }
         Self { cases, backends, jobs }
     }
+
+    /// The same, but no arm is executed beside another one where there is one CPU slot: waiting
+    /// needs a slot, too.
+    pub fn alone(mut self) -> Self {
+        for job in &mut self.jobs {
+            job.waits = false;
+        }
+        self
+    }
 }
 
 /// Whether one control may stand for all backends: not where chance or time play a part.
@@ -154,6 +163,14 @@ mod tests {
         let wanted = [(Control, 0, 0), (Confined, 0, 0), (Control, 0, 1), (Confined, 0, 1)];
         assert_eq!(arms(&order), wanted);
         assert!(order.jobs.iter().all(|job| job.serves == [(job.case, job.backend)]));
+    }
+
+    #[test]
+    fn alone_nothing_waits_beside_another() {
+        let line = "during: [{when: ready, signal: TERM}]";
+        let order = order(&format!("{ACT}expect: {{allowed: {{}}}}\n{line}\n"), &[(0, 0)]);
+        assert!(order.jobs.iter().all(|job| job.waits));
+        assert!(order.alone().jobs.iter().all(|job| !job.waits));
     }
 
     #[test]

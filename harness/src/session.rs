@@ -12,8 +12,8 @@ use nix::sys::signal::{Signal, kill};
 use crate::backend::Backend;
 use crate::collect;
 use crate::execution::{Arm, Execution};
-use crate::host::Host;
-use crate::judge::{Judgement, judge};
+use crate::host::{Host, Tools};
+use crate::judge::{Judgement, Reason, judge};
 use crate::known::{Date, Os, Setting};
 use crate::plan::{Plan, PlanOptions, Planned, plan};
 use crate::pool::{self, Ended};
@@ -67,19 +67,30 @@ pub struct Finished {
 /// The judgements of a run: (case, backend) → what was seen and concluded.
 type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 
-/// Plans, executes, judges and collects. `progress` hears how many of how many arms are done.
-/// Call before any thread exists: workers are forked.
+/// Starts the tools that the selected cases ask for.
+pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
+    let selected = suite.cases.iter().filter(|case| selection.selects(case));
+    Tools::among(&selected.flat_map(|case| case.host.iter().copied()).collect())
+}
+
+/// Plans, executes, judges and collects. `tools` are those of [`tools_for`], started as early as
+/// possible; `progress` hears how many of how many arms are done. Call before any thread exists:
+/// workers are forked.
 ///
 /// # Errors
 /// When scratch folder, probe or workers cannot be made, or what a run leaves cannot be seen.
-pub fn conduct(request: &Request, progress: impl FnMut(usize, usize)) -> io::Result<Conclusion> {
+pub fn conduct(
+    request: &Request,
+    tools: Tools,
+    progress: impl FnMut(usize, usize),
+) -> io::Result<Conclusion> {
     sweep::check_sight()?;
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
     let scratch = Scratch::make(&base).map_err(|error| {
         io::Error::new(error.kind(), format!("scratch folder {}: {error}", base.display()))
     })?;
-    let host = Host::detect(&scratch.path);
+    let host = Host::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
     let judged = match execute(request, &plan, &scratch, progress)? {
@@ -100,7 +111,7 @@ pub fn conduct(request: &Request, progress: impl FnMut(usize, usize)) -> io::Res
     Ok(Conclusion::Finished(Box::new(Finished { header, rows, stale })))
 }
 
-/// Executes and judges every planned pair; what stays inconclusive gets one more try, alone.
+/// Executes and judges every planned pair; what is worth it gets one more try, alone.
 fn execute(
     request: &Request,
     plan: &Plan,
@@ -136,14 +147,16 @@ fn execute(
         if again.is_empty() {
             break;
         }
-        order = Order::new(order.cases, order.backends, &again);
+        order = Order::new(order.cases, order.backends, &again).alone();
     }
     Ok(Ok(judged))
 }
 
-/// Only what taught nothing is tried again, and never at the price of a second time-out.
+/// Only what taught nothing is tried again, and never at the price of a second time-out; and what
+/// was untimely, because a busy host is late, too.
 fn worth_another(judgement: &Judgement) -> bool {
-    judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
+    judgement.reason == Reason::Timing.word()
+        || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
 
 /// Twice the cores: sandboxes wait in the kernel for namespaces and mounts.
@@ -165,7 +178,7 @@ fn find_survivors(run_id: &str, judged: &mut Judged) {
         let owner = judged.values_mut().find(|(execution, _)| {
             let confined = [&execution.confined, &execution.twin];
             confined.into_iter().flatten().any(|arm| match arm {
-                Arm::Done(report) => line.contains(&report.nonce),
+                Arm::Done(report) => sweep::carries(pid, &report.nonce),
                 _ => false,
             })
         });

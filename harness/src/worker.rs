@@ -64,6 +64,7 @@ fn settle(folder: &Path) -> std::io::Result<()> {
     setsid()?;
     umask(Mode::from_bits_truncate(0o022));
     sys::subreaper()?;
+    sys::hand_nothing_on()?;
     // Of an earlier worker with this number only the name can be left.
     std::fs::create_dir_all(folder)?;
     if Uid::effective().is_root() && sys::private_mounts().is_ok() {
@@ -99,7 +100,10 @@ fn execute(job: &Job, order: &Order, scene: &Scene<'_>) -> Arm {
 mod tests {
     use super::*;
     use crate::backend::Special;
-    use crate::execution::{BrokenStep, Exit, Observation, Reading, Report, RunReport, Stream};
+    use crate::execution::{
+        BrokenStep, Exit, Observation, Reading, Report, RunReport, Shown, Stamp, Stream,
+    };
+    use boxproof_cases::case::Moment;
     use boxproof_probes::{Outcome, Record};
     use rstest::rstest;
     use std::collections::BTreeMap;
@@ -123,6 +127,9 @@ mod tests {
             result: None,
             result_fault,
             special,
+            shown: Some(Shown { stdout: Stream::default(), stderr: Stream::default() }),
+            moments: vec![Stamp { moment: Moment::Mark("term".to_owned()), at_ms: 0.5 }],
+            watched_ms: 7.25,
         };
         Arm::Done(Box::new(Report {
             nonce: "n".to_owned(),

@@ -9,11 +9,11 @@ use std::process::exit;
 
 use boxproof::backend::{Backend, resolve};
 use boxproof::dispatch::dispatch;
-use boxproof::host::Host;
+use boxproof::host::{Host, Tools};
 use boxproof::plan::{PlanOptions, Planned, plan};
 use boxproof::scratch::default_base;
 use boxproof::selection::{Selection, Slow};
-use boxproof::session::{Conclusion, Finished, Request, conduct};
+use boxproof::session::{Conclusion, Finished, Request, conduct, tools_for};
 use boxproof_cases::{Case, Suite};
 use boxproof_reports::{BackendInfo, CaseRow, ExitCode, ExitOptions, Verdict, exit_code};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -46,7 +46,7 @@ fn main() {
 fn askable(suite: &Suite, backend: &Backend) -> (Suite, BTreeMap<String, usize>) {
     let base = default_base();
     let there = base.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
-    let host = Host::detect(there);
+    let host = Host::detect(there, Tools::all());
     let everything = Selection::new::<&str>(&[], Slow::Included);
     let everything = everything.unwrap_or_else(|error| broken(&error));
     let backends = std::slice::from_ref(backend);
@@ -83,7 +83,9 @@ fn execute(
     wanted: &[String],
     backend: Backend,
 ) -> (HashMap<String, CaseRow>, Vec<BackendInfo>) {
-    let finished = match conduct(&request(suite, wanted, backend), |_, _| {}) {
+    let request = request(suite, wanted, backend);
+    let tools = tools_for(&request.suite, &request.selection);
+    let finished = match conduct(&request, tools, |_, _| {}) {
         Ok(Conclusion::Finished(finished)) => *finished,
         Ok(Conclusion::Interrupted(signal)) => exit(128 + signal as i32),
         Err(error) => broken(&error),

@@ -87,7 +87,7 @@ const LIMITS: [&str; 9] = [
     "A protected or write-denied path that is a symbolic link in a writable root is refused.",
     "Folders above a denied path inside a writable root are mount points: renames and hard links across them fail (EXDEV, EBUSY).",
     "Paths are looked up before the sandbox is built; a path that another process replaces in between is not noticed.",
-    "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage leaves the command running.",
+    "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage ends the command but leaves running what the command started.",
 ];
 
 /// Further limits of one mechanism.

@@ -120,7 +120,8 @@ fn status(outcome: &Outcome) -> String {
     outcome.helper.map_or_else(|| "status unknown".to_owned(), |status| status.to_string())
 }
 
-fn unspawnable(program: &str, error: &dyn std::fmt::Display) -> String {
+/// What is said of a command that could not be executed.
+pub(crate) fn unspawnable(program: &str, error: &dyn std::fmt::Display) -> String {
     format!("failed to spawn `{program}`: {error}")
 }
 

@@ -59,7 +59,7 @@ pub enum Target {
     Backend,
     /// The backend's process group.
     Group,
-    /// The process that started the backend; without such an event the harness itself starts it.
+    /// The process that started the backend (`launcher.apart`).
     Launcher,
 }
 

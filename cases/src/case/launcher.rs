@@ -20,6 +20,10 @@ pub struct Launcher {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "tty")]
     #[schemars(schema_with = "tty_schema")]
     pub tty: Option<Tty>,
+    /// Whether a process of its own starts the backend, instead of the harness itself: what ends
+    /// as the backend does, and can be killed apart from it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub apart: bool,
     /// Whether the backend's stdin stays open after all of `stdin` has been written.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hold_stdin: bool,

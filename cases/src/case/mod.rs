@@ -113,6 +113,14 @@ impl Case {
         self.expect.oracle.iter().any(|oracle| matches!(oracle, Oracle::NoSurvivors(_)))
     }
 
+    /// The file by which survivors show that nobody sees, if the case has one.
+    pub fn heartbeat(&self) -> Option<&str> {
+        self.expect.oracle.iter().find_map(|oracle| match oracle {
+            Oracle::NoSurvivors(survivors) => survivors.heartbeat.as_deref(),
+            _ => None,
+        })
+    }
+
     /// Every string a variable may stand in, shell lines apart.
     pub fn strings(&self) -> Vec<&str> {
         let mut all: Vec<&str> = Vec::new();

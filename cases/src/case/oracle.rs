@@ -35,8 +35,7 @@ pub enum Oracle {
     Displayed(String),
     /// The launcher's terminal did not show this text.
     Undisplayed(String),
-    /// The launcher's terminal has the settings it had, and the launcher, if there is one, is in
-    /// its foreground again.
+    /// The launcher's terminal has the settings it had.
     TerminalRestored(Nothing),
 }
 

@@ -5,7 +5,7 @@ use crate::case::{Case, Moment, Oracle, OutStream, StdinFrom, Stimulus, TtyStrea
 
 /// Everything that such a case has to keep to.
 pub(super) fn check(case: &Case) -> Result<(), Fault> {
-    [terminal, streams, stdin, events, moments, captured, bounds]
+    [terminal, streams, stdin, launcher, events, moments, captured, bounds]
         .into_iter()
         .try_for_each(|rule| rule(case).map_or(Ok(()), Err))
 }
@@ -73,6 +73,19 @@ fn stdin(case: &Case) -> Option<Fault> {
         }
         _ => None,
     }
+}
+
+fn launcher(case: &Case) -> Option<Fault> {
+    let to_it = |event: &crate::case::During| {
+        matches!(event.what, Stimulus::Signal(_, crate::case::Target::Launcher))
+    };
+    if case.during.iter().any(to_it) && !case.launcher.apart {
+        return fault("during", "a signal to the launcher needs one: `launcher: {apart: true}`");
+    }
+    if case.launcher.tty.is_some() && case.parallel > 1 {
+        return fault("parallel", "several runs at once cannot share a terminal");
+    }
+    None
 }
 
 /// An event waits for earlier ones only.
@@ -177,6 +190,8 @@ mod tests {
     #[case("run: {stdin: request}", "", 4, "say which in `stdin`")]
     #[case("launcher: {hold_stdin: true}\nrun: {stdin: request}\nstdin: x", "", 4, "could hold")]
     #[case("launcher: {tty: true, hold_stdin: true}", "", 4, "leave out hold_stdin")]
+    #[case("during: [{when: ready, signal: KILL, to: launcher}]", "", 4, "apart: true")]
+    #[case("launcher: {tty: true}\nparallel: 2", "", 5, "share a terminal")]
     #[case("during: [{when: {during: 1}, signal: TERM}]", "", 4, "one before it")]
     #[case("during: [{when: {during: 0}, signal: TERM}]", "", 4, "one before it")]
     #[case("during: [{when: {mark: Term}, signal: TERM}]", "", 4, "as a mark")]

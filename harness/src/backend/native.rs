@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::{Capabilities, ClaimLevel, PROTOCOL};
 
-use crate::host::ask;
+use crate::host::ask::{self, Asked};
 
 /// How long a program may take to answer `capabilities`.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -22,27 +22,40 @@ pub(super) struct Answer {
     pub(super) claims: BTreeMap<Capability, ClaimLevel>,
 }
 
+/// A program that is being asked for its capabilities.
+pub(super) struct Question {
+    asked: Asked,
+    mechanism: String,
+}
+
 /// Asks `program` for its capabilities, with `mechanism` unless that is [`AUTO`].
 ///
 /// # Errors
-/// What is wrong with the answer, for a person.
-pub(super) fn capabilities(
-    program: &Path,
-    prefix: &[String],
-    mechanism: &str,
-    patience: Duration,
-) -> Result<Answer, String> {
+/// Why it cannot be asked, for a person.
+pub(super) fn ask(program: &Path, prefix: &[String], mechanism: &str) -> Result<Question, String> {
     let mut argv: Vec<OsString> = vec![program.into()];
     argv.extend(prefix.iter().map(Into::into));
     argv.push("capabilities".into());
     if mechanism != AUTO {
         argv.extend(["--mechanism".into(), mechanism.into()]);
     }
-    let answer = ask::ask(&argv, patience).map_err(|error| error.to_string())?;
-    match answer.code {
-        Some(0) => read(&answer.stdout, mechanism),
-        Some(code) => Err(format!("it exited with {code}: {}", answer.first_line())),
-        None => Err(format!("it died of a signal: {}", answer.first_line())),
+    let asked = ask::start(&argv).map_err(|error| error.to_string())?;
+    Ok(Question { asked, mechanism: mechanism.to_owned() })
+}
+
+impl Question {
+    /// Its answer, given up after `patience`.
+    ///
+    /// # Errors
+    /// What is wrong with the answer, for a person.
+    pub(super) fn answer(self, patience: Duration) -> Result<Answer, String> {
+        let answer = self.asked.answer(Instant::now() + patience);
+        let answer = answer.map_err(|error| error.to_string())?;
+        match answer.code {
+            Some(0) => read(&answer.stdout, &self.mechanism),
+            Some(code) => Err(format!("it exited with {code}: {}", answer.first_line())),
+            None => Err(format!("it died of a signal: {}", answer.first_line())),
+        }
     }
 }
 
@@ -90,7 +103,8 @@ mod tests {
     fn a_program_that_hangs_is_given_up() {
         let sh = Path::new("/bin/sh");
         let prefix = ["-c".to_owned(), "exec sleep 1000".to_owned()];
-        let error = capabilities(sh, &prefix, AUTO, Duration::from_millis(50)).err().unwrap();
+        let question = ask(sh, &prefix, AUTO).unwrap();
+        let error = question.answer(Duration::from_millis(50)).err().unwrap();
         assert!(error.contains("given up"), "{error}");
     }
 }

@@ -225,7 +225,10 @@ fn by_verbs(
     mechanism: &str,
     known: Known,
 ) -> Result<Backend, BackendError> {
-    let answer = native::capabilities(&program, &prefix, mechanism, native::PATIENCE);
+    let question = native::ask(&program, &prefix, mechanism);
+    // While it answers.
+    let sha256 = program::sha256(&program);
+    let answer = question.and_then(|question| question.answer(native::PATIENCE));
     let answer = answer.map_err(|message| BackendError::Native {
         name: name.to_owned(),
         program: program.display().to_string(),
@@ -235,7 +238,7 @@ fn by_verbs(
         name: name.to_owned(),
         spec: name.to_owned(),
         version: Some(answer.said.version),
-        sha256: program::sha256(&program),
+        sha256,
         program: Some(program.clone()),
         mechanism: Some(answer.said.mechanism),
         claims: answer.claims,

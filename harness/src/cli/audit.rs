@@ -7,7 +7,7 @@ use boxproof_cases::Suite;
 use boxproof_reports::{CaseRow, Verdict};
 
 use super::{Cases, Failure, backends, print};
-use crate::session::{Conclusion, Request, conduct};
+use crate::session::{Conclusion, Request, conduct, tools_for};
 
 /// Arguments of `audit`.
 #[derive(Debug, clap::Args)]
@@ -28,6 +28,7 @@ const DENY_ALL: &str = "deny-all";
 pub(super) fn run(args: Args) -> Result<i32, Failure> {
     let suite = args.cases.suite()?;
     let selection = args.cases.selection(&suite)?;
+    let tools = tools_for(&suite, &selection);
     let request = Request {
         suite: suite.clone(),
         selection,
@@ -38,7 +39,7 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         scratch: args.scratch,
         reproduce: args.cases.reproduce(),
     };
-    let finished = match conduct(&request, |_, _| {})? {
+    let finished = match conduct(&request, tools, |_, _| {})? {
         Conclusion::Finished(finished) => finished,
         Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
     };

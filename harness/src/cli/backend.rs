@@ -12,7 +12,7 @@ use super::user::{Who, settle};
 use super::{Failure, backends, print};
 use crate::backend::{Backend, shipped_names};
 use crate::selection::{Selection, Slow};
-use crate::session::{Conclusion, Request, conduct};
+use crate::session::{Conclusion, Request, conduct, tools_for};
 
 /// Arguments of `backend`.
 #[derive(Debug, clap::Args)]
@@ -121,7 +121,8 @@ fn check(backends: Vec<Backend>, scratch: Option<PathBuf>) -> Result<i32, Failur
         scratch,
         reproduce: String::new(),
     };
-    let finished = match conduct(&request, |_, _| {})? {
+    let tools = tools_for(&request.suite, &request.selection);
+    let finished = match conduct(&request, tools, |_, _| {})? {
         Conclusion::Finished(finished) => finished,
         Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
     };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Failure, print};
-use crate::host::{Host, findings};
+use crate::host::{Host, Tools, findings};
 use crate::scratch;
 
 /// Arguments of `doctor`.
@@ -20,7 +20,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let base = args.scratch.clone().unwrap_or_else(scratch::default_base);
     let made = scratch::Scratch::make(&base)?;
-    let host = Host::detect(&made.path);
+    let host = Host::detect(&made.path, Tools::all());
     drop(made);
     if args.json {
         let facts: Vec<_> = host.facts.iter().map(|fact| fact.word()).collect();

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::user::{Who, settle};
 use super::{Cases, Failure, backends, print, terminal_options};
-use crate::session::{Conclusion, Finished, Request, conduct};
+use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -67,6 +67,8 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let selection = args.cases.selection(&suite)?;
     // Whoever typed may write where whoever runs may not.
     let report = settle(&args.who, &args.backends, || report_file(args))?.flatten();
+    // They start up while the backends are asked.
+    let tools = tools_for(&suite, &selection);
     let backends = backends(&args.backends)?;
     let request = Request {
         suite,
@@ -79,7 +81,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         reproduce: args.cases.reproduce() + &args.who.reproduce(),
     };
     let bar = progress_bar();
-    let concluded = conduct(&request, |done, total| {
+    let concluded = conduct(&request, tools, |done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     })?;

@@ -3,25 +3,32 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// How often a running program is looked at.
+use crate::sys;
+
+/// How often a running program is looked at where the kernel cannot tell us that it ended.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A program on its way to an answer. Its streams go to files, so that it can neither block on a
 /// full pipe nor keep us waiting through a descendant that holds one open.
 pub(crate) struct Asked {
     name: String,
-    child: Child,
+    running: Running,
     stdout: File,
     stderr: File,
 }
+
+/// A child in a process group of its own, which both end with this at the latest.
+struct Running(Child);
 
 /// What a program answered.
 pub(crate) struct Answer {
@@ -42,6 +49,7 @@ impl Answer {
 }
 
 /// The answer of `argv`, given up after `patience`.
+#[cfg(test)]
 pub(crate) fn ask(argv: &[OsString], patience: Duration) -> io::Result<Answer> {
     start(argv)?.answer(Instant::now() + patience)
 }
@@ -74,37 +82,65 @@ fn run(mut command: Command) -> io::Result<Asked> {
         .process_group(0)
         .spawn()?;
     let name = command.get_program().to_string_lossy().into_owned();
-    Ok(Asked { name, child, stdout, stderr })
+    Ok(Asked { name, running: Running(child), stdout, stderr })
 }
 
 impl Asked {
     /// Waits for the answer until `deadline`; then the program and its group are killed.
     pub(crate) fn answer(mut self, deadline: Instant) -> io::Result<Answer> {
-        let status = self.wait(deadline)?;
+        let Some(status) = self.running.wait(deadline)? else {
+            let message = format!("{} does not answer: given up", self.name);
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        };
         Ok(Answer { code: status.code(), stdout: all(self.stdout)?, stderr: all(self.stderr)? })
     }
+}
 
-    fn wait(&mut self, deadline: Instant) -> io::Result<ExitStatus> {
+impl Running {
+    /// How it ended, or none if it has not by `deadline`.
+    fn wait(&mut self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+        let exit = self.pid().and_then(sys::exit_watch);
         loop {
-            if let Some(status) = self.child.try_wait()? {
-                return Ok(status);
+            if let Some(status) = self.0.try_wait()? {
+                return Ok(Some(status));
             }
-            if Instant::now() >= deadline {
-                self.kill();
-                let message = format!("{} does not answer: given up", self.name);
-                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
             }
-            std::thread::sleep(LOOK);
+            match &exit {
+                Some(exit) => ended_or(exit, left)?,
+                None => std::thread::sleep(LOOK),
+            }
         }
     }
 
-    fn kill(&mut self) {
-        // The child is not yet waited for, so its number is still its own.
-        if let Ok(pid) = i32::try_from(self.child.id()) {
-            let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.0.id()).ok().map(Pid::from_raw)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(Some(_)) = self.0.try_wait() {
+            return;
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // The child is not yet waited for, so its number is still its own.
+        if let Some(pid) = self.pid() {
+            let _ = killpg(pid, Signal::SIGKILL);
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Returns when the process behind `exit` has ended, and after `left` at the latest.
+fn ended_or(exit: &OwnedFd, left: Duration) -> io::Result<()> {
+    // A millisecond more than is left, so that no rest of one is waited for again and again.
+    let patience = PollTimeout::try_from(left + LOOK).unwrap_or(PollTimeout::MAX);
+    match poll(&mut [PollFd::new(exit.as_fd(), PollFlags::POLLIN)], patience) {
+        Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+        Err(errno) => Err(errno.into()),
     }
 }
 

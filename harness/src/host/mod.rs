@@ -14,6 +14,7 @@ use boxproof_cases::case::HostFact;
 use serde_json::Value;
 
 pub use findings::{DoctorFinding, findings};
+pub use tools::Tools;
 
 use crate::sys::host as sys;
 
@@ -33,10 +34,9 @@ pub struct Host {
 type Seen = Result<String, String>;
 
 impl Host {
-    /// Looks at this host; `scratch` is the folder that fixtures will be made in.
-    pub fn detect(scratch: &Path) -> Self {
-        // Tools first: they start up while the rest is looked at.
-        let tools = tools::start();
+    /// Looks at this host; `scratch` is the folder that fixtures will be made in. Of the tools,
+    /// those that were started hold or not; the others are not looked at.
+    pub fn detect(scratch: &Path, tools: Tools) -> Self {
         let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
         let mut host = Self { uid, facts: BTreeSet::new(), report: report::collect() };
         host.report.insert("uid".to_owned(), uid.into());
@@ -49,7 +49,7 @@ impl Host {
         host.saw(HostFact::Ipv6, tried("bound [::1]", TcpListener::bind("[::1]:0").map(drop)));
         host.saw(HostFact::Tiocsti, tried("typed", sys::try_typing_into_terminal()));
         host.saw(HostFact::Xattr, tried("set", try_attribute(scratch)));
-        for (fact, seen) in tools::answers(tools) {
+        for (fact, seen) in tools.answers() {
             host.saw(fact, seen);
         }
         host
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn every_fact_is_looked_at_and_nothing_is_left_behind() {
         let scratch = tempfile::tempdir().unwrap();
-        let host = Host::detect(scratch.path());
+        let host = Host::detect(scratch.path(), Tools::all());
         for fact in HostFact::ALL {
             assert!(!host.text(fact.word()).is_empty(), "{}", fact.word());
         }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_scratch_folder_that_is_not_there_shows_no_attributes() {
-        let host = Host::detect(Path::new("/no/such/folder"));
+        let host = Host::detect(Path::new("/no/such/folder"), Tools::all());
         assert!(!host.facts.contains(&HostFact::Xattr));
         assert!(host.text("xattr").contains("No such file"), "{}", host.text("xattr"));
     }

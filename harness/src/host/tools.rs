@@ -1,5 +1,6 @@
-//! Which tools run here: each is started for its version, all at once.
+//! Which tools run here: each is started for its version, all at once. Main type: [`Tools`].
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::time::{Duration, Instant};
@@ -23,18 +24,31 @@ const TOOLS: &[HostFact] = &[
     HostFact::Tar,
 ];
 
-/// Tools that are starting up.
-pub(super) type Starting = Vec<(HostFact, io::Result<Asked>)>;
+/// Tools that are starting up while other things are looked at.
+pub struct Tools(Vec<(HostFact, io::Result<Asked>)>);
 
-pub(super) fn start() -> Starting {
-    let argv = |fact: HostFact| [OsString::from(fact.word()), "--version".into()];
-    TOOLS.iter().map(|fact| (*fact, ask::start(&argv(*fact)))).collect()
-}
+impl Tools {
+    /// Starts every tool there is a fact of.
+    pub fn all() -> Self {
+        Self::start(|_| true)
+    }
 
-pub(super) fn answers(tools: Starting) -> Vec<(HostFact, Seen)> {
-    let deadline = Instant::now() + PATIENCE;
-    let answer = |asked: io::Result<Asked>| asked.and_then(|asked| asked.answer(deadline));
-    tools.into_iter().map(|(fact, asked)| (fact, seen(answer(asked)))).collect()
+    /// Starts those that `facts` name: an interpreter nobody asks for costs more than a case.
+    pub fn among(facts: &BTreeSet<HostFact>) -> Self {
+        Self::start(|fact| facts.contains(fact))
+    }
+
+    fn start(wanted: impl Fn(&HostFact) -> bool) -> Self {
+        let argv = |fact: HostFact| [OsString::from(fact.word()), "--version".into()];
+        let wanted = TOOLS.iter().copied().filter(|fact| wanted(fact));
+        Self(wanted.map(|fact| (fact, ask::start(&argv(fact)))).collect())
+    }
+
+    pub(super) fn answers(self) -> Vec<(HostFact, Seen)> {
+        let deadline = Instant::now() + PATIENCE;
+        let answer = |asked: io::Result<Asked>| asked.and_then(|asked| asked.answer(deadline));
+        self.0.into_iter().map(|(fact, asked)| (fact, seen(answer(asked)))).collect()
+    }
 }
 
 fn seen(answer: io::Result<Answer>) -> Seen {
@@ -52,6 +66,14 @@ mod tests {
 
     fn sh(line: &str) -> Seen {
         seen(ask::ask(&["/bin/sh".into(), "-c".into(), line.into()], PATIENCE))
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_started() {
+        let asked = BTreeSet::from([HostFact::Tar, HostFact::Root]);
+        let started: Vec<_> = Tools::among(&asked).answers().into_iter().map(|(f, _)| f).collect();
+        assert_eq!(started, [HostFact::Tar]);
+        assert_eq!(Tools::all().answers().len(), TOOLS.len());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use boxproof_reports::Verdict;
 
 use super::ending::{self, Seen};
 use super::reason::{Finding, Reason, gravest};
-use super::{effect, left, promise, same};
+use super::{effect, left, promise, same, timing};
 use crate::execution::{Exit, Report, RunReport};
 
 /// Errnos that mean a refusal whatever was asked.
@@ -50,8 +50,18 @@ pub(super) fn decide(
     gravest(runs.chain([complete(case, confined)]))?;
     match case.expect.decision {
         Decision::Allowed => end_state(case, control, confined),
-        _ => Ok(()),
+        Decision::Refused => Ok(()),
+        Decision::Denied(_) | Decision::Contained(_) => trace(confined),
     }
+}
+
+/// Who left no trace where the case asks for one may have done nothing that could be held.
+fn trace(confined: &Report) -> Result<(), Finding> {
+    let gone = confined.oracles.iter().find(|reading| reading.positive && !reading.holds);
+    gone.map_or(Ok(()), |reading| {
+        let message = format!("`{}` does not hold: {}", reading.oracle, reading.saw);
+        Err(Finding::inconclusive(Reason::NoTrace, message))
+    })
 }
 
 /// A run or a reading that is missing is no reason to be content.
@@ -66,6 +76,7 @@ fn complete(case: &Case, confined: &Report) -> Result<(), Finding> {
 }
 
 fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
+    timing::overdue(case, run)?;
     started(run, &case.expect.decision)?;
     match &case.expect.decision {
         Decision::Allowed => allowed(case, control, run)?,

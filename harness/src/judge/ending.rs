@@ -3,8 +3,8 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Act, Control, ExitExpect};
-use boxproof_cases::protocol::ErrorKind;
-use boxproof_cases::protocol::exit::{NOT_FOUND, REFUSED, SIGNAL_BASE};
+use boxproof_cases::protocol::exit::{NOT_FOUND, REFUSED, SIGNAL_BASE, TIMEOUT};
+use boxproof_cases::protocol::{ErrorKind, RunResult};
 use boxproof_probes::Outcome;
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
@@ -212,9 +212,12 @@ pub(super) fn contradiction(run: &RunReport) -> Option<String> {
         return Some("the result says that nothing was started, but not why".to_owned());
     }
     let failed = |kind| result.error.as_ref().is_some_and(|error| error.kind == kind);
-    if result.interrupted_by.is_some() || result.timed_out || failed(ErrorKind::Wait) {
-        // The command's end was not its own, or nobody saw it.
+    if failed(ErrorKind::Wait) {
+        // Nobody saw the command's end.
         return None;
+    }
+    if result.timed_out || result.interrupted_by.is_some() {
+        return cut_short(result, run);
     }
     let promised = match (result.started, result.exit_code, result.signal) {
         (true, Some(code), None) => vec![code],
@@ -228,6 +231,27 @@ pub(super) fn contradiction(run: &RunReport) -> Option<String> {
     }
     let promised: Vec<_> = promised.iter().map(ToString::to_string).collect();
     Some(format!("the result says {}, but the backend {}", promised.join(" or "), ended(run)))
+}
+
+/// What is wrong with a result that says the command's end was not its own.
+fn cut_short(result: &RunResult, run: &RunReport) -> Option<String> {
+    if result.success {
+        return Some("the result says success and that the run was cut short".to_owned());
+    }
+    let promised = match &result.interrupted_by {
+        None if result.exit_code.is_some() => {
+            return Some("the result has an exit code although the time was up".to_owned());
+        }
+        None => TIMEOUT,
+        Some(name) => match name.parse::<Signal>() {
+            Ok(signal) => SIGNAL_BASE + signal as i32,
+            Err(_) => return Some(format!("the result says {name}, which is no signal")),
+        },
+    };
+    if code_of(run).is_none_or(|code| code == promised) {
+        return None;
+    }
+    Some(format!("the result promises {promised}, but the backend {}", ended(run)))
 }
 
 /// The start of `text`, on one line.

@@ -9,9 +9,11 @@ mod ending;
 mod left;
 mod promise;
 mod reason;
+mod result;
 mod same;
 #[cfg(test)]
 mod tests;
+mod timing;
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Decision, Twin};

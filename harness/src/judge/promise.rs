@@ -1,18 +1,16 @@
-//! What is promised besides the decision: exit, streams, rule and native result.
+//! What is promised besides the decision: exit, streams, rule, native result and times.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Decision, StreamExpect};
 
-use super::ending;
+use sha2::{Digest, Sha256};
+
 use super::reason::{Finding, Reason};
+use super::{ending, result, timing};
 use crate::execution::{RunReport, Stream};
 
-/// Exit, streams, rule and native result are as the case (and the backend itself) says.
+/// Exit, streams, rule, native result and times are as the case (and the backend itself) says.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
-    let expect = &case.expect;
-    if expect.result.is_some() || expect.shown.is_some() || !expect.times.is_empty() {
-        return Err(Finding::error(Reason::Harness, "this is not judged yet"));
-    }
     exit(case, run)?;
     streams(case, run)?;
     if let (Some(rule), Some(result)) = (&case.expect.rule, &run.result) {
@@ -22,10 +20,12 @@ pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
             return Err(Finding::contract(Reason::Rule, message));
         }
     }
-    match ending::contradiction(run) {
-        Some(message) => Err(Finding::contract(Reason::Result, message)),
-        None => Ok(()),
+    if let Some(message) = ending::contradiction(run) {
+        return Err(Finding::contract(Reason::Result, message));
     }
+    result::kept(case, run)?;
+    // Last: what is untimely is looked at again, and may not hide what is wrong for certain.
+    timing::kept(case, run)
 }
 
 fn exit(case: &Case, run: &RunReport) -> Result<(), Finding> {
@@ -41,11 +41,21 @@ fn exit(case: &Case, run: &RunReport) -> Result<(), Finding> {
 }
 
 fn streams(case: &Case, run: &RunReport) -> Result<(), Finding> {
+    if let Some(shown) = run.shown.as_ref().filter(|shown| shown.stdout.bytes > 0) {
+        let message = format!(
+            "what was to be captured went to stdout: {:?}",
+            ending::excerpt(&shown.stdout.text)
+        );
+        return Err(Finding::contract(Reason::Stream, message));
+    }
     let looks = [
-        ("stdout", &run.stdout, &case.expect.stdout),
-        ("stderr", &run.stderr, &case.expect.stderr),
+        ("stdout", Some(&run.stdout), &case.expect.stdout),
+        ("stderr", Some(&run.stderr), &case.expect.stderr),
+        ("the backend's stderr", run.shown.as_ref().map(|shown| &shown.stderr), &case.expect.shown),
     ];
-    let mut broken = looks.into_iter().filter_map(|(name, stream, wanted)| {
+    let looks =
+        looks.into_iter().filter_map(|(name, stream, wanted)| Some((name, stream?, wanted)));
+    let mut broken = looks.filter_map(|(name, stream, wanted)| {
         wanted.as_ref().and_then(|wanted| unlike(name, stream, wanted))
     });
     broken.next().map_or(Ok(()), |message| Err(Finding::contract(Reason::Stream, message)))
@@ -55,6 +65,10 @@ fn streams(case: &Case, run: &RunReport) -> Result<(), Finding> {
 pub(super) fn spoken(case: &Case, run: &RunReport) -> bool {
     let wanted = case.expect.stdout.iter().flat_map(|stdout| &stdout.contains);
     let wanted: Vec<_> = wanted.filter(|text| !text.is_empty()).collect();
+    let whole = case.expect.stdout.as_ref().and_then(|stdout| stdout.equals.as_ref());
+    if let Some(whole) = whole.filter(|whole| !whole.is_empty()) {
+        return is(&run.stdout, whole);
+    }
     !wanted.is_empty() && wanted.into_iter().all(|text| run.stdout.found.contains(text))
 }
 
@@ -63,6 +77,14 @@ fn unlike(name: &str, stream: &Stream, wanted: &StreamExpect) -> Option<String> 
     if let Some(part) = wanted.contains.iter().find(|part| !stream.found.contains(part)) {
         return Some(format!("{name} lacks {part:?}: {excerpt:?}"));
     }
+    if let Some(whole) = wanted.equals.as_ref().filter(|whole| !is(stream, whole)) {
+        return Some(format!("{name} is {excerpt:?} instead of {:?}", ending::excerpt(whole)));
+    }
     let unwanted = wanted.lacks.iter().find(|part| stream.found.contains(part))?;
     Some(format!("{name} contains {unwanted:?}: {excerpt:?}"))
+}
+
+/// Whether `stream` holds exactly this text.
+fn is(stream: &Stream, text: &str) -> bool {
+    stream.sha256 == format!("{:x}", Sha256::digest(text))
 }

@@ -52,6 +52,8 @@ reasons! {
     WrongSignal = "wrong-signal",
     /// The probe said nothing.
     NoRecord = "no-record",
+    /// The act left no trace where the case asks for one.
+    NoTrace = "no-trace",
     /// The act was under way, and then nothing more was heard of it.
     CutShort = "cut-short",
     /// What the probe is said to have said is not trusted.
@@ -68,6 +70,8 @@ reasons! {
     Rule = "rule",
     /// The native result is missing or contradicts what was seen.
     Result = "result",
+    /// Something came too early, too late, in another order or not at all.
+    Timing = "timing",
     /// Stdout differs from the control's.
     Stdout = "stdout",
     /// The end state differs from the control's.

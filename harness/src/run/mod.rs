@@ -1,38 +1,43 @@
 //! Running one arm: lay out, launch, watch, look from outside, clean up. The only place where
 //! backends are executed. Main function: [`run_arm`].
 
+mod captured;
 mod command;
+mod launcher;
+mod moments;
 mod oracle;
 mod place;
 mod private_ns;
+mod spawn;
+mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod watched;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use boxproof_cases::Case;
-use boxproof_cases::case::{Control, Step, Twin};
+use boxproof_cases::case::{Control, StdinFrom, Step, TtyStream, Twin};
 use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 pub use command::commandline;
+pub use launcher::{VERB as LAUNCHER_VERB, serve as serve_launcher};
 use place::Placed;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
-use watch::{Verge, Watched, watch};
+pub use watch::SETTLED;
+use watch::{Around, Verge, watch};
+use watched::Watched;
 
 use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
 use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
-use crate::sweep;
-use crate::sys;
+use crate::sweep::{self, Survivors, Traces};
 use crate::workspace::{Workspace, base_env};
 use stream::{Streams, read_streams};
 
@@ -98,10 +103,7 @@ fn attempt(
         None => runner.judged(&mut workspace)?,
     };
     let duration_ms = started.elapsed().as_secs_f64() * 1000.0;
-    let ours = workspace.victim.as_ref().map(|victim| victim.pid().cast_signed());
-    // Scanning every process costs; the run ends with one scan for all cases.
-    let suspects = case.asks_for_survivors().then_some(workspace.nonce.as_str());
-    let survivors = sweep::survivors(ours.as_slice(), suspects);
+    let survivors = look_for_survivors(case, &workspace)?;
     let mut after = before.compare(case, &mut workspace, &runs, &survivors);
     after.appeared.retain(|path| !residue.is_match(path));
     Ok(Report {
@@ -114,6 +116,24 @@ fn attempt(
         leaks: after.leaks,
         duration_ms,
     })
+}
+
+/// Whoever and whatever of the arm is still there; the processes are killed.
+fn look_for_survivors(case: &Case, workspace: &Workspace) -> Result<Survivors, String> {
+    let ours = workspace.victim.as_ref().map(|victim| victim.pid().cast_signed());
+    // Scanning every process costs; the run ends with one scan for all cases.
+    let word = case.asks_for_survivors().then_some(workspace.nonce.as_str());
+    let heartbeat = case.heartbeat();
+    let heartbeat = heartbeat.map(|file| workspace.place(file).map(|place| (file, place)));
+    let heartbeat = heartbeat.transpose()?;
+    let mut found = sweep::survivors(&Traces { ours: ours.as_slice(), word, heartbeat });
+    let own: Vec<String> = ["UNIX", "ABSTRACT"]
+        .iter()
+        .filter_map(|name| workspace.vars.get(name).map(str::to_owned))
+        .collect();
+    let root = workspace.root().to_string_lossy().into_owned();
+    found.sockets = sweep::sockets_named(&[&workspace.nonce, &root], &own);
+    Ok(found)
 }
 
 /// What the backend may leave behind, by its manifest.
@@ -173,37 +193,72 @@ impl Runner<'_> {
             launches.push(self.launch(&request, workspace)?);
         }
         let mut placed = Vec::new();
+        let runs = self.run_all(&launches, line.records, workspace, &mut placed);
+        // Whatever happened, and even if that went wrong, too.
+        let torn_down = steps::tear_down(&launches, self.patience());
+        let runs = runs?;
+        torn_down?;
+        Ok(runs)
+    }
+
+    /// How long each command that prepares or clears up may take.
+    fn patience(&self) -> Duration {
+        Duration::from_millis(self.case.timeout_ms)
+    }
+
+    /// Starts every launch at once and watches all to their end.
+    fn run_all(
+        &self,
+        launches: &[Launch],
+        records: bool,
+        workspace: &mut Workspace,
+        placed: &mut Vec<Placed>,
+    ) -> Result<Vec<Streams>, Stop> {
         let mut children = Vec::new();
-        for launch in &launches {
+        for launch in launches {
             if let Launch::Spawn(spawn) = launch {
-                placed.push(prepare(spawn)?);
+                placed.push(steps::prepare(spawn, self.patience())?);
                 children.push(self.spawn(spawn, workspace)?);
             }
         }
         let (started, unstarted): (Vec<_>, Vec<_>) = children.into_iter().partition(Result::is_ok);
         let mut children: Vec<Watched> = started.into_iter().flatten().collect();
-        let verge = watch(&mut children, &mut workspace.listeners, self.scene.boss)
-            .map_err(|error| format!("poll: {error}"))?;
+        self.watch(&mut children, workspace)?;
+        let mut watched = children.into_iter();
+        let mut ends = unstarted.into_iter().filter_map(Result::err);
+        let run = |launch: &Launch| match launch {
+            Launch::Refuse { message } => Streams::refused(message),
+            Launch::Spawn(spawn) => match watched.next() {
+                Some(child) => read_streams(child, spawn, records, (self.case, workspace)),
+                None => Streams::unstarted(ends.next().unwrap_or(Exit::Refused), records),
+            },
+        };
+        Ok(launches.iter().map(run).collect())
+    }
+
+    /// Watches `children` to their end; what they showed on the terminal is a stream of theirs.
+    fn watch(&self, children: &mut [Watched], workspace: &mut Workspace) -> Result<(), Stop> {
+        let from = workspace.terminal.as_ref().map_or(0, |terminal| terminal.shown().len());
+        let mut around = Around {
+            listeners: &mut workspace.listeners,
+            terminal: workspace.terminal.as_mut(),
+            boss: self.scene.boss,
+            settled: false,
+        };
+        let verge = watch(children, &mut around).map_err(|error| format!("poll: {error}"))?;
         if verge == Verge::Abandoned {
             return Err(Stop::Fault("the run was ended".to_owned()));
         }
-        let mut watched = children.into_iter();
-        let mut ends = unstarted.into_iter().filter_map(Result::err);
-        let mut runs = Vec::new();
-        for launch in &launches {
-            runs.push(match launch {
-                Launch::Refuse { message } => Streams::refused(message),
-                Launch::Spawn(spawn) => match watched.next() {
-                    Some(child) => read_streams(child, spawn, line.records, (self.case, workspace)),
-                    None => Streams::unstarted(ends.next().unwrap_or(Exit::Refused), line.records),
-                },
-            });
+        if let (Some(terminal), Some(child)) = (&mut workspace.terminal, children.first_mut()) {
+            terminal.settle().map_err(|error| format!("terminal: {error}"))?;
+            let shown = terminal.shown()[from..].to_vec();
+            if self.case.launcher.on_terminal(TtyStream::Stdout) {
+                child.out = shown;
+            } else if self.case.launcher.on_terminal(TtyStream::Stderr) {
+                child.err = shown;
+            }
         }
-        for launch in &launches {
-            tear_down(launch)?;
-        }
-        drop(placed);
-        Ok(runs)
+        Ok(())
     }
 
     fn request(
@@ -212,18 +267,26 @@ impl Runner<'_> {
         argv: &[String],
         workspace: &Workspace,
     ) -> Result<RunRequest, String> {
-        let stdin = match &self.case.stdin {
-            None => Stdin::Null,
-            Some(text) => {
-                let text = workspace.vars.expand(text).map_err(|e| e.to_string())?;
-                Stdin::BytesB64(base64::engine::general_purpose::STANDARD.encode(text))
-            }
-        };
+        let spec = &self.case.run;
         let mut run = protocol::Run::new(protocol::Command::Argv(argv.to_vec()), workspace.ws());
         // The harness feeds stdin itself, so that every backend gets it the same way.
-        let inherits = stdin != Stdin::Null || workspace.terminal.is_some();
-        run.stdin = if inherits { Stdin::Inherit } else { Stdin::Null };
+        let has_stdin = self.case.stdin.is_some()
+            || self.case.launcher.hold_stdin
+            || self.case.launcher.on_terminal(TtyStream::Stdin);
+        run.stdin = match spec.stdin {
+            None if has_stdin => Stdin::Inherit,
+            None | Some(StdinFrom::Nowhere) => Stdin::Null,
+            Some(StdinFrom::Launcher) => Stdin::Inherit,
+            Some(StdinFrom::Request) => Stdin::BytesB64(base64(&self.stdin(workspace)?)),
+        };
+        (run.timeout_ms, run.capture, run.debug) = (spec.timeout_ms, spec.capture, spec.debug);
         Ok(RunRequest { protocol: protocol::PROTOCOL, policy: self.policy(step, workspace)?, run })
+    }
+
+    /// The text that the case has for stdin.
+    fn stdin(&self, workspace: &Workspace) -> Result<String, String> {
+        let text = self.case.stdin.as_deref().unwrap_or_default();
+        workspace.vars.expand(text).map_err(|error| error.to_string())
     }
 
     /// The policy of this arm: the step's own, or one grant wider.
@@ -243,6 +306,9 @@ impl Runner<'_> {
         if self.kind == ArmKind::Control || self.is_bare_in_namespace() {
             return Ok(Launch::Spawn(Box::new(self.unconfined(request, env)?)));
         }
+        if let Some(why) = self.only_native() {
+            return Err(Stop::Inexpressible(why));
+        }
         let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
         let context = LaunchContext {
             state: &state,
@@ -257,6 +323,14 @@ impl Runner<'_> {
             LaunchError::Inexpressible(why) => Stop::Inexpressible(why),
             LaunchError::Manifest(why) => Stop::Fault(why),
         })
+    }
+
+    /// What the case asks that only the members of a native request can say, if it does.
+    fn only_native(&self) -> Option<String> {
+        let run = &self.case.run;
+        let asks = run.capture || !matches!(run.stdin, None | Some(StdinFrom::Launcher));
+        let deaf = matches!(self.backend.kind, Kind::Argv(_) | Kind::Bare);
+        (asks && deaf).then(|| "capture and stdin are asked for by a native request".to_owned())
     }
 
     /// Whether "no sandbox" means the throw-away namespace: the act's object exists only in a box,
@@ -283,97 +357,17 @@ impl Runner<'_> {
 
     fn launcher_env(&self, workspace: &Workspace) -> Result<BTreeMap<String, String>, String> {
         let mut env = base_env(&workspace.vars);
+        env.insert(sweep::ARM_VARIABLE.to_owned(), workspace.nonce.clone());
         for (name, value) in &self.case.launcher.env {
             let value = workspace.vars.expand(value).map_err(|e| e.to_string())?;
             env.insert(name.clone(), value);
         }
         Ok(env)
     }
-
-    /// Starts one process; `Err(exit)` inside when the command itself cannot be executed.
-    fn spawn(&self, spawn: &Spawn, workspace: &Workspace) -> Result<Result<Watched, Exit>, Stop> {
-        let mut command = Command::new(&spawn.argv[0]);
-        let feed = self.case.stdin.as_deref().map(|text| workspace.vars.expand(text));
-        let feed = feed.transpose().map_err(|error| error.to_string())?;
-        command
-            .args(&spawn.argv[1..])
-            .env_clear()
-            .envs(&spawn.env)
-            .current_dir(&spawn.cwd)
-            .stdin(if feed.is_some() { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        match &workspace.terminal {
-            Some(terminal) => {
-                command.stdin(terminal.stdin().map_err(|e| format!("terminal: {e}"))?);
-                sys::own_terminal(&mut command);
-            }
-            // A session of its own is a group of its own already.
-            None => drop(command.process_group(0)),
-        }
-        sys::inherit_descriptors(&mut command, self.descriptors(workspace)?);
-        let timeout = Duration::from_millis(self.case.timeout_ms);
-        let child = match command.spawn() {
-            Ok(child) => child,
-            Err(error) => return self.unspawnable(spawn, &error).map(Err),
-        };
-        let feed = feed.unwrap_or_default().into_bytes();
-        Watched::new(child, feed, timeout, &workspace.nonce, &self.case.during)
-            .and_then(|mut watched| watched.stop_by(&spawn.stop).map(|()| watched))
-            .map(Ok)
-            .map_err(|error| Stop::Fault(format!("pipes: {error}")))
-    }
-
-    /// What a shell would answer, where there is nothing between us and the command.
-    fn unspawnable(&self, spawn: &Spawn, error: &std::io::Error) -> Result<Exit, Stop> {
-        let bare = self.kind == ArmKind::Control || matches!(self.backend.kind, Kind::Bare);
-        match error.raw_os_error() {
-            Some(libc::ENOENT) if bare => Ok(Exit::Code(protocol::exit::NOT_FOUND)),
-            Some(libc::EACCES | libc::ENOEXEC) if bare => Ok(Exit::Code(protocol::exit::REFUSED)),
-            _ => Err(Stop::Fault(format!("{}: {error}", spawn.argv[0].to_string_lossy()))),
-        }
-    }
-
-    fn descriptors(&self, workspace: &Workspace) -> Result<Vec<(RawFd, OwnedFd)>, String> {
-        let inherit = self.case.launcher.inherit.iter();
-        inherit
-            .map(|(number, inherit)| {
-                let path = workspace.place(&inherit.path)?;
-                let file = File::options().read(true).write(inherit.write).open(&path);
-                let file =
-                    file.map_err(|e| format!("inherit {number}: {}: {e}", path.display()))?;
-                Ok((number.cast_signed(), OwnedFd::from(file)))
-            })
-            .collect()
-    }
 }
 
-fn prepare(spawn: &Spawn) -> Result<Placed, String> {
-    let placed = Placed::place(&spawn.files)?;
-    spawn.set_up.iter().try_for_each(|argv| step(argv, spawn))?;
-    Ok(placed)
-}
-
-fn tear_down(launch: &Launch) -> Result<(), String> {
-    let Launch::Spawn(spawn) = launch else { return Ok(()) };
-    spawn.tear_down.iter().try_for_each(|argv| step(argv, spawn))
-}
-
-fn step(argv: &[std::ffi::OsString], spawn: &Spawn) -> Result<(), String> {
-    let Some((program, args)) = argv.split_first() else { return Ok(()) };
-    let output = Command::new(program)
-        .args(args)
-        .env_clear()
-        .envs(&spawn.env)
-        .current_dir(&spawn.cwd)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(format!("{}: {}: {said}", program.to_string_lossy(), output.status))
+fn base64(text: &str) -> String {
+    base64::engine::general_purpose::STANDARD.encode(text)
 }
 
 /// The native result at `path`, if there is to be one.
@@ -418,6 +412,9 @@ impl RunReport {
             result: None,
             result_fault: None,
             special: None,
+            shown: None,
+            moments: Vec::new(),
+            watched_ms: 0.0,
         }
     }
 }

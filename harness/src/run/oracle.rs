@@ -9,8 +9,10 @@ use boxproof_cases::case::{Content, Oracle};
 
 use super::stream::Streams;
 use crate::execution::Reading;
-use crate::sweep::{self, Survivor};
-use crate::workspace::{Snapshot, Terminal, Workspace, find, tree};
+use crate::sweep::{self, Survivors};
+use crate::workspace::{Snapshot, Workspace, find, tree};
+
+mod terminal;
 
 /// The host before the act.
 pub(super) struct Before {
@@ -61,7 +63,7 @@ impl Before {
         case: &Case,
         workspace: &mut Workspace,
         runs: &[Streams],
-        survivors: &[Survivor],
+        survivors: &Survivors,
     ) -> After {
         // What was sent last may have come after the last child ended.
         workspace.listeners.collect();
@@ -72,8 +74,10 @@ impl Before {
         let mut leaks: Vec<String> = Vec::new();
         // Survivors are the oracle's business where the case asks about them.
         if !case.asks_for_survivors() {
-            leaks.extend(survivors.iter().map(|s| format!("process {s} outlived the run")));
+            let left = survivors.processes.iter();
+            leaks.extend(left.map(|survivor| format!("process {survivor} outlived the run")));
         }
+        leaks.extend(survivors.sockets.iter().map(|socket| workspace.neutral_text(socket)));
         let residue = sweep::remove_residue(&workspace.nonce);
         leaks.extend(residue.iter().map(|leak| workspace.neutral_text(leak)));
         leaks.extend(self.new_mounts());
@@ -115,7 +119,7 @@ impl Before {
         oracle: &Oracle,
         workspace: &mut Workspace,
         runs: &[Streams],
-        survivors: &[Survivor],
+        survivors: &Survivors,
     ) -> Reading {
         let (holds, saw) = match oracle {
             Oracle::Unchanged(path) | Oracle::Absent(path) => self.unchanged(path, workspace),
@@ -125,14 +129,15 @@ impl Before {
             Oracle::Unreached(listener) => negated(reached(listener, workspace)),
             Oracle::Reached(listener) => reached(listener, workspace),
             Oracle::Untouched(_) => untouched(workspace),
-            Oracle::NoSurvivors(_) => match survivors.first() {
-                Some(survivor) => (false, format!("{survivor} still ran")),
-                None => (true, "nothing was left running".to_owned()),
+            Oracle::NoSurvivors(_) => match (survivors.processes.first(), &survivors.beating) {
+                (Some(survivor), _) => (false, format!("{survivor} still ran")),
+                (None, Some(file)) => (false, format!("somebody out of sight still wrote {file}")),
+                (None, None) => (true, "nothing was left running".to_owned()),
             },
-            Oracle::Untyped(_) => untyped(workspace),
-            Oracle::Displayed(_) | Oracle::Undisplayed(_) | Oracle::TerminalRestored(_) => {
-                (false, "the terminal is not looked at yet".to_owned())
-            }
+            Oracle::Untyped(_) => terminal::untyped(workspace),
+            Oracle::Displayed(text) => terminal::displayed(text, workspace),
+            Oracle::Undisplayed(text) => negated(terminal::displayed(text, workspace)),
+            Oracle::TerminalRestored(_) => terminal::restored(workspace),
             Oracle::MountsUnchanged(_) => match self.new_mounts() {
                 Some(mount) => (false, mount),
                 None => (true, "no new mount".to_owned()),
@@ -228,15 +233,6 @@ fn reached(listener: &str, workspace: &Workspace) -> (bool, String) {
 
 fn negated((holds, saw): (bool, String)) -> (bool, String) {
     (!holds, saw)
-}
-
-fn untyped(workspace: &Workspace) -> (bool, String) {
-    match workspace.terminal.as_ref().map(Terminal::typed) {
-        Some(Ok(0)) => (true, "nothing was typed".to_owned()),
-        Some(Ok(count)) => (false, format!("{count} bytes were typed into the terminal")),
-        Some(Err(error)) => (false, format!("the terminal cannot be asked: {error}")),
-        None => (false, "there is no terminal".to_owned()),
-    }
 }
 
 fn untouched(workspace: &mut Workspace) -> (bool, String) {

@@ -5,10 +5,10 @@ use boxproof_cases::Case;
 use boxproof_cases::case::StreamExpect;
 use sha2::{Digest, Sha256};
 
-use super::watch::Watched;
-use super::{observe, read_result};
+use super::watched::Watched;
+use super::{captured, observe, read_result};
 use crate::backend::{Noise, Spawn, Special};
-use crate::execution::{Exit, Observation, RunReport, Stream};
+use crate::execution::{Exit, Observation, RunReport, Shown, Stream};
 use crate::workspace::{Workspace, find};
 
 /// How much of a stream travels on, in bytes.
@@ -47,9 +47,26 @@ pub(super) fn read_streams(
     records: bool,
     (case, workspace): (&Case, &Workspace),
 ) -> Streams {
-    let (asked_out, asked_err) = (&case.expect.stdout, &case.expect.stderr);
     let exit = child.exit.clone().unwrap_or(Exit::TimedOut);
-    let (out, err) = (child.out, child.err);
+    let (moments, watched_ms) = (child.stamps(), child.watched_ms());
+    let (own_out, own_err) = (child.out, child.err);
+    let (mut result, mut result_fault) = match read_result(spawn.result.as_ref()) {
+        Ok(result) => (result, None),
+        Err(fault) => (None, Some(fault)),
+    };
+    // What was captured is the command's; what came by itself is then the backend's own.
+    let captured = case.run.capture.then(|| result.as_mut().map(captured::take)).flatten();
+    let told = |bytes: &[u8]| stream(bytes, workspace, &case.expect.shown);
+    let shown =
+        captured.is_some().then(|| Shown { stdout: told(&own_out), stderr: told(&own_err) });
+    let (out, err) = match captured {
+        Some(Ok(streams)) => streams,
+        Some(Err(fault)) => {
+            result_fault = Some(fault);
+            (Vec::new(), Vec::new())
+        }
+        None => (own_out, own_err),
+    };
     let observation = observe(&workspace.nonce, records, &out, &err);
     let code = match exit {
         Exit::Code(code) => Some(code),
@@ -61,18 +78,14 @@ pub(super) fn read_streams(
     let quiet_err = Noise::strip(&spawn.noise.stderr, &own_err);
     let special = code.filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &quiet_err));
     // Where the streams are the question, what a backend adds to them is the answer.
-    let (own_out, own_err) = match is_about_streams(case) {
+    let (plain_out, plain_err) = match is_about_streams(case) {
         true => (own_out, own_err),
         false => (Noise::strip(&spawn.noise.stdout, &own_out), quiet_err),
     };
-    let (result, result_fault) = match read_result(spawn.result.as_ref()) {
-        Ok(result) => (result, None),
-        Err(fault) => (None, Some(fault)),
-    };
     let report = RunReport {
         exit,
-        stdout: stream(&own_out, workspace, asked_out),
-        stderr: stream(&own_err, workspace, asked_err),
+        stdout: stream(&plain_out, workspace, &case.expect.stdout),
+        stderr: stream(&plain_err, workspace, &case.expect.stderr),
         observation,
         hidden: spawn.hides,
         ready: [&out, &err]
@@ -81,6 +94,9 @@ pub(super) fn read_streams(
         result,
         result_fault,
         special,
+        shown,
+        moments,
+        watched_ms,
     };
     Streams { report, out, err }
 }
@@ -91,7 +107,7 @@ fn is_about_streams(case: &Case) -> bool {
 
 fn stream(bytes: &[u8], workspace: &Workspace, asked: &Option<StreamExpect>) -> Stream {
     let neutral = workspace.neutral(bytes);
-    let texts = asked.iter().flat_map(|asked| asked.contains.iter().chain(&asked.lacks));
+    let texts = asked.iter().flat_map(StreamExpect::parts);
     // An empty text is in every stream; `find` wants something to look for.
     let found = texts.filter(|text| text.is_empty() || find(&neutral, text.as_bytes()).is_some());
     Stream {

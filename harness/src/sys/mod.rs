@@ -7,7 +7,9 @@ mod process;
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
 mod system;
 
-pub(crate) use process::{fork, inherit_descriptors, own_terminal, random, waiting_bytes};
+pub(crate) use process::{
+    fork, hand_nothing_on, inherit_descriptors, own_terminal, random, resize, waiting_bytes,
+};
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;
 pub(crate) use system::{

@@ -22,6 +22,21 @@ pub(crate) fn fork(body: impl FnOnce() -> i32) -> io::Result<Pid> {
     }
 }
 
+/// No process that this one starts inherits a descriptor, standard streams apart, unless it is
+/// given one on purpose: whoever started us may have left some open.
+///
+/// # Errors
+/// When our descriptors cannot be listed.
+pub(crate) fn hand_nothing_on() -> io::Result<()> {
+    let names = std::fs::read_dir("/dev/fd")?.flatten().map(|entry| entry.file_name());
+    let numbers: Vec<RawFd> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > libc::STDERR_FILENO) {
+        // SAFETY: changes a flag of a descriptor of ours; one that is closed by now is an error.
+        unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+    Ok(())
+}
+
 /// Makes `command` start with each descriptor open under the number beside it.
 pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd, OwnedFd)>) {
     if descriptors.is_empty() {
@@ -40,12 +55,12 @@ pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd
     }
 }
 
-/// Makes `command` the leader of a session whose terminal is its stdin.
-pub(crate) fn own_terminal(command: &mut Command) {
-    // SAFETY: setsid and ioctl are async-signal-safe, and descriptor 0 is the terminal by now.
+/// Makes `command` the leader of a session whose terminal is its standard stream `number`.
+pub(crate) fn own_terminal(command: &mut Command, number: RawFd) {
+    // SAFETY: setsid and ioctl are async-signal-safe, and the stream is the terminal by now.
     unsafe {
-        command.pre_exec(|| {
-            if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY as _, 0) < 0 {
+        command.pre_exec(move || {
+            if libc::setsid() < 0 || libc::ioctl(number, libc::TIOCSCTTY as _, 0) < 0 {
                 return Err(io::Error::last_os_error());
             }
             Ok(())
@@ -64,6 +79,19 @@ pub(crate) fn waiting_bytes(terminal: BorrowedFd<'_>) -> io::Result<usize> {
         return Err(io::Error::last_os_error());
     }
     Ok(usize::try_from(count).unwrap_or_default())
+}
+
+/// Gives `terminal` a size, of which its foreground group is told.
+///
+/// # Errors
+/// The errno of ioctl(2).
+pub(crate) fn resize(terminal: BorrowedFd<'_>, rows: u16, columns: u16) -> io::Result<()> {
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: TIOCSWINSZ reads one winsize, which outlives the call.
+    if unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSWINSZ as _, &raw const size) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }
 
 /// `N` random bytes from the kernel, in hex.

@@ -1,6 +1,7 @@
 //! The workspace of one arm: folders, files, listeners and a victim, made from a case's fixture
 //! and removed with the value. Main type: [`Workspace`].
 
+mod bounded;
 mod lay;
 mod listen;
 mod snapshot;
@@ -11,11 +12,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use boxproof_cases::Case;
 use boxproof_cases::vars::Vars;
 
+pub use bounded::finish;
 pub use listen::{Listener, Listeners};
 pub use snapshot::{Facts, Snapshot, tree};
 pub use terminal::Terminal;
@@ -85,8 +88,8 @@ impl Workspace {
             let value = self.listeners.open(name, &self.root.join("out"), &self.nonce);
             self.vars.set(name, value.map_err(|e| format!("listener ${name}: {e}"))?);
         }
-        if case.launcher.tty.is_some() {
-            self.terminal = Some(Terminal::open().map_err(|e| format!("terminal: {e}"))?);
+        if let Some(tty) = &case.launcher.tty {
+            self.terminal = Some(Terminal::open(tty).map_err(|e| format!("terminal: {e}"))?);
         }
         if case.uses("VICTIM") {
             let victim = Victim::start(probe, &self.nonce).map_err(|e| format!("victim: {e}"))?;
@@ -121,19 +124,13 @@ impl Workspace {
 
     fn prepare(&self, case: &Case) -> Result<(), String> {
         let Some(line) = &case.prepare else { return Ok(()) };
-        let output = Command::new("/bin/sh")
+        let mut command = Command::new("/bin/sh");
+        command
             .args(["-c", &self.vars.expand_shell(line)])
             .current_dir(self.ws())
             .env_clear()
-            .envs(base_env(&self.vars))
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|e| format!("prepare: /bin/sh: {e}"))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Err(format!("prepare: {}: {}", output.status, said.trim()))
+            .envs(base_env(&self.vars));
+        finish("prepare", command, Duration::from_millis(case.timeout_ms))
     }
 
     /// A path of the case: variables expanded, below the workspace unless absolute.
@@ -143,6 +140,11 @@ impl Workspace {
     pub fn place(&self, path: &str) -> Result<PathBuf, String> {
         let expanded = self.vars.expand(path).map_err(|e| e.to_string())?;
         Ok(self.ws().join(expanded))
+    }
+
+    /// The folder that holds everything of the arm.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// The workspace folder itself.

@@ -37,7 +37,7 @@ const OS: [(&str, &str); 17] = [
     ("harness/src/run/", "executes arms"),
     ("harness/src/scratch.rs", "makes the scratch folder"),
     ("harness/src/session.rs", "holds run, scratch and signals together"),
-    ("harness/src/sweep.rs", "looks for what is left"),
+    ("harness/src/sweep/", "looks for what is left"),
     ("harness/src/sys/", "system calls"),
     ("harness/src/worker.rs", "executes arms"),
     ("harness/src/workspace/", "lays fixtures out"),

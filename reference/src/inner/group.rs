@@ -8,10 +8,10 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::signalfd::SignalFd;
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
 use crate::control::{self, Order, Report};
+use crate::sys::{self, Child};
 
 /// What is known of the command's group.
 pub(super) struct Group {
@@ -52,11 +52,7 @@ impl Group {
         if !self.has_ended || !self.is_ending {
             return Ok(self.has_ended);
         }
-        let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-        match waitid(Id::PGid(self.leader), look) {
-            Err(Errno::ECHILD) => Ok(true),
-            other => Ok(other.map(|_| false)?),
-        }
+        Ok(!sys::has_child(Some(self.leader))?)
     }
 
     /// Whether to go on after `order`; `None`: the supervisor is gone.
@@ -104,24 +100,16 @@ impl Group {
     fn reap(&mut self) -> io::Result<Option<Report>> {
         let mut report = None;
         loop {
-            let status = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(report),
-                Err(Errno::EINTR) => continue,
-                other => other?,
+            let (pid, end) = match sys::reap(false)? {
+                Child::None | Child::Running => return Ok(report),
+                Child::Exited(pid, code) => (pid, Report::Exited(code)),
+                Child::Signalled(pid, signal) => (pid, Report::Signalled(signal)),
             };
-            if status.pid() == Some(self.leader) && !self.has_ended {
+            if pid == self.leader && !self.has_ended {
                 self.has_ended = true;
-                report = ended(status);
+                report = Some(end);
             }
         }
-    }
-}
-
-fn ended(status: WaitStatus) -> Option<Report> {
-    match status {
-        WaitStatus::Exited(_, code) => Some(Report::Exited(code)),
-        WaitStatus::Signaled(_, signal, _) => Some(Report::Signalled(signal as i32)),
-        _ => None,
     }
 }
 

@@ -3,15 +3,16 @@
 use std::fs;
 use std::io;
 
-use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+
+use crate::sys::{self, Child};
 
 /// Kills and reaps children until none is left. Orphans of what is killed become our children.
 pub(super) fn end() -> io::Result<()> {
     loop {
-        if !is_anyone_left()? {
+        // Most commands leave none, and this is quicker than the list.
+        if !sys::has_child(None)? {
             return Ok(());
         }
         // Unreaped children of ours: their numbers cannot mean anyone else.
@@ -19,30 +20,14 @@ pub(super) fn end() -> io::Result<()> {
             let _dead_already = kill(child, Signal::SIGKILL);
         }
         // One that the list lacks is on the next: it only lacks some while others end.
-        if reap(None)? {
-            while reap(Some(WaitPidFlag::WNOHANG))? {}
+        if was_reaped(sys::reap(true)?) {
+            while was_reaped(sys::reap(false)?) {}
         }
     }
 }
 
-/// Whether there is a child; most commands leave none, and this is quicker than the list.
-fn is_anyone_left() -> io::Result<bool> {
-    match nix::sys::wait::waitid(nix::sys::wait::Id::All, LOOK) {
-        Err(Errno::ECHILD) => Ok(false),
-        other => Ok(other.map(|_| true)?),
-    }
-}
-
-const LOOK: WaitPidFlag =
-    WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG).union(WaitPidFlag::WNOWAIT);
-
-/// Whether a child was reaped.
-fn reap(flags: Option<WaitPidFlag>) -> io::Result<bool> {
-    match waitpid(None, flags) {
-        Err(Errno::ECHILD) | Ok(WaitStatus::StillAlive) => Ok(false),
-        Ok(_) | Err(Errno::EINTR) => Ok(true),
-        Err(errno) => Err(errno.into()),
-    }
+fn was_reaped(child: Child) -> bool {
+    matches!(child, Child::Exited(..) | Child::Signalled(..))
 }
 
 fn children() -> io::Result<Vec<Pid>> {

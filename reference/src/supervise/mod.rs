@@ -109,7 +109,11 @@ fn failed(error: &io::Error) -> Refusal {
 
 /// What is said where a run could not be followed to its end.
 pub(crate) fn waiting_failed(error: &io::Error) -> String {
-    format!("failed waiting for process: {error}")
+    match error.raw_os_error() {
+        Some(_) => format!("failed waiting for process: {error}"),
+        // It says itself what could not be done.
+        None => error.to_string(),
+    }
 }
 
 fn see_through(
@@ -131,7 +135,8 @@ fn see_through(
     let helper = tree.bury()?;
     let (captured, stdin_error) = streams.finish()?;
     Ok(Outcome {
-        started: seen.started,
+        // Where nothing more was heard it may have been.
+        started: seen.started || (broken.is_some() && seen.failed.is_none()),
         failed: seen.failed,
         ended: seen.ended,
         timed_out: seen.timed_out,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use boxproof_cases::protocol::ErrorKind;
 
-use super::{Input, Output, Secrets, plumb, supervise, waiting_failed};
+use super::{Input, Outcome, Output, Secrets, plumb, supervise, waiting_failed};
 use crate::control;
 use crate::error::Refusal;
 use crate::host::launcher_environment;
@@ -122,8 +122,12 @@ pub fn run_process(
 
 fn supervised(request: ProcessRequest) -> Result<ProcessResult, ProcessError> {
     let program = request.program.to_string_lossy().into_owned();
+    concluded(carried_out(request, &program).map_err(error_of)?, &program)
+}
+
+fn carried_out(request: ProcessRequest, program: &str) -> Result<Outcome, Refusal> {
     let not_spawned = |why: &dyn std::fmt::Display| {
-        ProcessError::Spawn(format!("failed to spawn `{program}`: {why}"))
+        Refusal::new(ErrorKind::Spawn, report::unspawnable(program, why))
     };
     let env = request.environment.variables();
     let argv: Vec<&OsStr> =
@@ -143,10 +147,10 @@ fn supervised(request: ProcessRequest) -> Result<ProcessResult, ProcessError> {
     let (streams, kept) = plumb(request.stdin.into(), output).map_err(os)?;
     let start = || {
         let inner = Inner::new(&launch, theirs, streams);
-        inner.and_then(unconfined::start).map_err(|error| Refusal::os("starting", error))
+        let started = inner.and_then(unconfined::start);
+        started.map_err(os)
     };
-    let outcome = supervise(start, ours, kept, request.timeout).map_err(error_of)?;
-    concluded(outcome, &program)
+    supervise(start, ours, kept, request.timeout)
 }
 
 /// What the standard library says where a C string cannot be made.
@@ -159,7 +163,7 @@ fn error_of(refusal: Refusal) -> ProcessError {
     }
 }
 
-fn concluded(outcome: super::Outcome, program: &str) -> Result<ProcessResult, ProcessError> {
+fn concluded(outcome: Outcome, program: &str) -> Result<ProcessResult, ProcessError> {
     if let Some(error) = &outcome.broken {
         return Err(ProcessError::Wait(waiting_failed(error)));
     }
@@ -168,8 +172,8 @@ fn concluded(outcome: super::Outcome, program: &str) -> Result<ProcessResult, Pr
     }
     let ended = report::Ending::of(&outcome);
     if outcome.ended.is_none() && !ended.is_forced() {
-        let lost = io::Error::other("it was killed together with its supervisor");
-        return Err(ProcessError::Wait(waiting_failed(&lost)));
+        let lost = "failed waiting for process: what followed it was killed";
+        return Err(ProcessError::Wait(lost.to_owned()));
     }
     let annotation = report::annotation(&outcome);
     let mut captured = outcome.captured.unwrap_or_default();

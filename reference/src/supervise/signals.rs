@@ -150,3 +150,37 @@ fn keeps(signal: Signal, before: &SigAction) -> bool {
     let job_control = matches!(signal, Signal::SIGTSTP | Signal::SIGCONT);
     job_control && !matches!(before.handler(), SigHandler::SigDfl)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Whether whoever had SIGTERM before a call gets one that came during it, where the call acts
+    /// on it or, too late for its command, does not.
+    #[test]
+    fn a_signal_that_no_call_acted_on_goes_to_who_had_it_before() {
+        let got = Arc::new(AtomicBool::new(false));
+        let own = signal_hook::flag::register(libc::SIGTERM, Arc::clone(&got)).unwrap();
+        let (control, _other) = control::pair().unwrap();
+        for (acts, expected) in [(true, false), (false, true)] {
+            let call = Signals::listen(&control).unwrap();
+            nix::sys::signal::raise(Signal::SIGTERM).unwrap();
+            assert_eq!(call.take(), [(Signal::SIGTERM, 1)]);
+            assert!(!got.load(Ordering::SeqCst), "two had it");
+            if acts {
+                noted::settle(Signal::SIGTERM);
+            }
+            drop(call);
+            // Sent to the process, it may come to another thread a little later.
+            let begun = std::time::Instant::now();
+            while expected && !got.load(Ordering::SeqCst) {
+                assert!(begun.elapsed().as_secs() < 30, "the signal was lost");
+                std::thread::yield_now();
+            }
+            assert_eq!(got.load(Ordering::SeqCst), expected, "acts: {acts}");
+        }
+        signal_hook::low_level::unregister(own);
+    }
+}

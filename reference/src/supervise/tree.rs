@@ -2,12 +2,10 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 
 use super::sources::{Sources, Watch};
 use crate::control::{self, Heard, Order, Report};
@@ -121,20 +119,12 @@ impl Drop for Tree {
     }
 }
 
-/// Waits for our child's death.
+/// Waits for the death of our child. Where this process has its children reaped elsewhere, the
+/// death is all that can be had.
 fn reap(helper: &OwnedFd) -> io::Result<Option<ExitStatus>> {
-    loop {
-        match waitid(Id::PIDFd(helper.as_fd()), WaitPidFlag::WEXITED) {
-            Err(Errno::EINTR) => {}
-            // This process has its children reaped elsewhere; all that matters here is the death.
-            Err(Errno::ECHILD) => return await_death(helper).map(|()| None),
-            Err(errno) => return Err(errno.into()),
-            Ok(WaitStatus::Exited(_, code)) => return Ok(Some(ExitStatus::from_raw(code << 8))),
-            Ok(WaitStatus::Signaled(_, signal, _)) => {
-                return Ok(Some(ExitStatus::from_raw(signal as i32)));
-            }
-            Ok(_) => {}
-        }
+    match sys::reap_process(helper)? {
+        None => await_death(helper).map(|()| None),
+        status => Ok(status),
     }
 }
 

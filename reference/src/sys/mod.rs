@@ -5,8 +5,10 @@ mod linux;
 pub(crate) mod mounts;
 #[cfg(test)]
 pub(crate) mod raw;
+mod reap;
 pub(crate) mod signals;
 
 pub(crate) use enter::*;
 pub(crate) use linux::*;
+pub(crate) use reap::*;
 pub(crate) use signals::default_action;

@@ -29,6 +29,7 @@ fn exit_codes_are_the_commands_own(
 #[case("KILL", 9)]
 #[case("TERM", 15)]
 #[case("SEGV", 11)]
+#[case::without_a_name("40", 40)]
 fn signals_are_told_from_codes(
     #[case] name: &str,
     #[case] signal: i32,
@@ -41,6 +42,19 @@ fn signals_are_told_from_codes(
     assert_eq!(done.result["exit_code"], Value::Null);
     assert_eq!(done.result["started"], true);
     assert_eq!(done.err, "");
+}
+
+#[rstest]
+#[case::an_orphan(
+    "(sh -c 'touch begun; kill -40 $$' &); until [ -e begun ]; do :; done; sleep 0.2; exit 3"
+)]
+#[case::a_job_left_behind("(exec sh -c 'kill -40 $$') & exec sh -c 'exit 3'")]
+fn others_may_die_of_a_signal_without_a_name(
+    #[case] line: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    bed.sh(&json!({}), line).expect(3);
 }
 
 #[rstest]

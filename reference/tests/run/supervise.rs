@@ -19,7 +19,7 @@ const OPEN: &str = "rm -f pipe; mkfifo pipe; exec 3<>pipe";
 const HOLD: &str = "read line <&3";
 
 /// Starts `line` and waits until it made the file `ready`.
-fn start(bed: &Bed, line: &str, run: &Value) -> Child {
+pub(crate) fn start(bed: &Bed, line: &str, run: &Value) -> Child {
     bed.write_request(&json!({}), json!({"shell": line}), run);
     let mut refbox = bed.refbox();
     refbox.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -29,11 +29,11 @@ fn start(bed: &Bed, line: &str, run: &Value) -> Child {
     child
 }
 
-fn send(child: &Child, signal: Signal) {
+pub(crate) fn send(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id() as i32), signal).unwrap();
 }
 
-fn finish(bed: &Bed, child: Child) -> Done {
+pub(crate) fn finish(bed: &Bed, child: Child) -> Done {
     bed.done(&child.wait_with_output().unwrap())
 }
 

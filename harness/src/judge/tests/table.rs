@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use boxproof_cases::case::Moment;
 use boxproof_cases::protocol::{Blocked, ErrorKind, Stage};
 use boxproof_reports::{TwinState, Verdict};
 
@@ -54,6 +55,7 @@ fn passes() -> Vec<Row> {
         pass("a tool that works", TOOL, |_| {}),
         pass("a tool that fails in its own words", &expecting(TOOL_CONTAINED, "stdout: {contains: [ran]}"), |e| { first(e).exit = Exit::Code(1); first(e).stdout.found.push("ran".into()) }),
         pass("nobody left", SURVIVORS, |_| {}),
+        pass("nobody left, and a trace of somebody", TRACE, |_| {}),
         pass("what an act leaves by itself", DENIED, |e| for arm in [&mut e.control, &mut e.twin] { super::arm(arm).leaks.push("/tmp/$NONCE was left behind".into()) }),
         pass("no twin to be had", DENIED, |e| e.twin = Some(Arm::Inexpressible("no such flag".into()))),
         pass("no control needed", &with(&expecting(TOOL, "exit: 127"), "control: {none: there is no such program}"), |e| { e.control = None; first(e).exit = Exit::Code(127) }),
@@ -62,7 +64,7 @@ fn passes() -> Vec<Row> {
         pass("a signal a native result names", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(9); first(e).exit = Exit::Code(137); first(e).result = Some(result(None, Some(9))) }),
         pass("a rule where there is no explanation to be had", &expecting(DENIED, "rule: a"), |_| {}),
         pass("an exit that is not compared", &TOOL.replace("{exists: f}]", "{exists: f}], compare: [stdout]"), |e| first(e).exit = Exit::Code(3)),
-        pass("what an early end leaves unsaid", DENIED, |e| { first(e).result = Some(result(None, None)); first(e).result.as_mut().unwrap().timed_out = true }),
+        pass("what an early end leaves unsaid", &expecting(DENIED, "exit: 124"), |e| { first(e).exit = Exit::Code(124); first(e).result = Some(result(None, None)); first(e).result.as_mut().unwrap().timed_out = true }),
     ]
 }
 
@@ -71,6 +73,7 @@ fn failures() -> Vec<Row> {
     use Verdict::{Contract, Leak, OverBlock, UnderBlock};
     vec![
         row("hidden, and done all the same", DENIED, |e| { saw(e, refusal("ENOENT")); first(e).hidden = true; flip(confined(e)) }, UnderBlock, Reason::Oracle),
+        row("it came too late", &expecting(TOOL, "times: [{within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
         row("the effect happened", DENIED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
         row("the effect happened although the probe denies it", CONTAINED, |e| { flip(confined(e)); saw(e, refusal("EROFS")) }, UnderBlock, Reason::Oracle),
         row("the effect of a declined policy happened", REFUSED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
@@ -140,6 +143,7 @@ fn unlearnt() -> Vec<Row> {
         row("the control ran less often", &with(DENIED, "repeat: 2"), |e| drop(arm(&mut e.control).runs.pop()), Inconclusive, Reason::ControlFailed),
         row("a step fails", DENIED, |e| broke(confined(e), |_| {}), Inconclusive, Reason::StepFailed),
         row("time is up", DENIED, |e| first(e).exit = Exit::TimedOut, Inconclusive, Reason::TimedOut),
+        row("no trace of what should have been contained", TRACE, |e| confined(e).oracles[1].holds = false, Inconclusive, Reason::NoTrace),
         row("time is up, and what was ended by force lives on", SURVIVORS, |e| { flip(confined(e)); first(e).exit = Exit::TimedOut }, Inconclusive, Reason::TimedOut),
         row("time is up, and a process is left by that", DENIED, |e| { confined(e).leaks.push("process 7".into()); confined(e).appeared.push("$WS/g".into()); first(e).exit = Exit::TimedOut }, Inconclusive, Reason::TimedOut),
         row("another errno", DENIED, |e| saw(e, refusal("EACCES")), Inconclusive, Reason::WrongErrno),

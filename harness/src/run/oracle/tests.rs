@@ -10,13 +10,13 @@ use rstest::rstest;
 use super::*;
 use crate::execution::Exit;
 use crate::run::stream::Streams;
-use crate::sweep::Survivor;
+use crate::sweep::{Survivor, Survivors};
 use crate::testing::case;
 
 const FIXTURE: &str = "fixture: {f: x, d/g: x, secret: $CANARY}\nact: {sh: ': $UNIX'}\n";
 
 /// Lays out, acts, and reads the oracles.
-fn after(oracle: &str, act: impl FnOnce(&Workspace) -> (Vec<Streams>, Vec<Survivor>)) -> After {
+fn after(oracle: &str, act: impl FnOnce(&Workspace) -> (Vec<Streams>, Survivors)) -> After {
     let folder = tempfile::tempdir().unwrap();
     let case = case(&format!("{FIXTURE}expect: {{allowed: {{}}, oracle: [{{{oracle}}}]}}\n"));
     let root = folder.path().join("arm");
@@ -30,7 +30,7 @@ fn after(oracle: &str, act: impl FnOnce(&Workspace) -> (Vec<Streams>, Vec<Surviv
 fn reading(oracle: &str, act: impl FnOnce(&Workspace)) -> Reading {
     let mut after = after(oracle, |workspace| {
         act(workspace);
-        (Vec::new(), Vec::new())
+        (Vec::new(), Survivors::default())
     });
     assert_eq!(after.readings.len(), 1);
     after.readings.remove(0)
@@ -100,7 +100,10 @@ fn the_secret_is_looked_for_in_the_streams(
 ) {
     let after = after("undisclosed: $CANARY", |workspace| {
         let (out, err) = said(workspace);
-        (vec![Streams { out, err, ..Streams::unstarted(Exit::Code(0), false) }], Vec::new())
+        (
+            vec![Streams { out, err, ..Streams::unstarted(Exit::Code(0), false) }],
+            Survivors::default(),
+        )
     });
     assert_eq!(after.readings[0].holds, holds, "{:?}", after.readings);
 }
@@ -113,7 +116,10 @@ fn a_survivor_is_a_reading_or_a_leak(
     #[case] holds: bool,
     #[case] leaks: usize,
 ) {
-    let after = after(oracle, |_| (Vec::new(), vec![Survivor::of(Pid::from_raw(7), "sleep")]));
+    let after = after(oracle, |_| {
+        let processes = vec![Survivor::of(Pid::from_raw(7), "sleep")];
+        (Vec::new(), Survivors { processes, ..Survivors::default() })
+    });
     assert_eq!((after.readings[0].holds, after.leaks.len()), (holds, leaks), "{:?}", after.leaks);
 }
 
@@ -124,7 +130,7 @@ fn what_appears_is_named_and_the_trees_are_neutral() {
             fs::write(at(workspace, path), "").unwrap();
         }
         std::os::unix::fs::symlink(workspace.ws(), at(workspace, "link")).unwrap();
-        (Vec::new(), Vec::new())
+        (Vec::new(), Survivors::default())
     });
     assert_eq!(after.appeared, ["$HOME/new", "$OUT/new", "$TMPDIR/new", "$WS/link", "$WS/new"]);
     assert!(after.tree["$WS/link"].ends_with("a link to $WS"), "{}", after.tree["$WS/link"]);
@@ -140,7 +146,7 @@ fn residue_in_shared_folders_is_found_by_its_nonce_and_removed() {
         fs::write(&made[0], "").unwrap();
         fs::create_dir(&made[1]).unwrap();
         fs::write(made[1].join("f"), "").unwrap();
-        (Vec::new(), Vec::new())
+        (Vec::new(), Survivors::default())
     });
     let leaks = ["/tmp/$NONCE-left was left behind", "/var/tmp/$NONCE.d was left behind"];
     assert_eq!(after.leaks, leaks);

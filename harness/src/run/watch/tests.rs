@@ -1,16 +1,59 @@
 //! Watching real shells: streams, endings, time-outs, hang-ups and stimuli.
 
+use std::io::Read;
+use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use boxproof_cases::case::{
+    During, Moment, OutStream, Size, Stimulus, StopTarget, Target, Tty, TtyStream,
+};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use rstest::rstest;
 
+use super::super::moments::Files;
+use super::super::watched::{KEEP, Terms, drain};
 use super::*;
+use crate::backend::Stop;
+use crate::execution::Exit;
 
 /// Longer than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
+
+/// The terms of a child that is fed `feed`.
+fn terms(feed: Vec<u8>, timeout: Duration, during: &[During]) -> Terms<'_> {
+    Terms {
+        feed,
+        hold_stdin: false,
+        timeout,
+        nonce: "n1",
+        during,
+        listens: true,
+        files: Files::default(),
+        apart: false,
+    }
+}
+
+fn watched(child: Child, terms: Terms<'_>) -> Watched {
+    Watched::new(child, Instant::now(), terms).unwrap()
+}
+
+/// Watches with nothing around.
+fn watch_all(children: &mut [Watched]) -> Verge {
+    watch_with(children, None, None)
+}
+
+fn watch_with(
+    children: &mut [Watched],
+    terminal: Option<&mut Terminal>,
+    boss: Option<BorrowedFd<'_>>,
+) -> Verge {
+    let listeners = &mut Listeners::default();
+    watch(children, &mut Around { listeners, terminal, boss, settled: false }).unwrap()
+}
 
 /// A shell under watch, and our end of a line that hangs up when its last descendant is gone.
 struct Shell {
@@ -25,12 +68,12 @@ impl Shell {
         // A shell's background children have no stdin; descriptor 3 they inherit.
         let line = format!("exec 3<&0; {line}");
         let child = spawn(&line, Stdio::from(OwnedFd::from(theirs)));
-        let watched = Watched::new(child, Vec::new(), timeout, "n1", during).unwrap();
+        let watched = watched(child, terms(Vec::new(), timeout, during));
         Self { group: watched.pid(), watched: [watched], held }
     }
 
     fn watch(&mut self, boss: Option<BorrowedFd<'_>>) -> Verge {
-        watch(&mut self.watched, &mut Listeners::default(), boss).unwrap()
+        watch_with(&mut self.watched, None, boss)
     }
 
     fn end(&self) -> &Watched {
@@ -63,9 +106,8 @@ fn spawn(line: &str, stdin: Stdio) -> Child {
 
 /// Runs `line` with `feed` to its end.
 fn fed(line: &str, feed: Vec<u8>) -> Watched {
-    let watched = Watched::new(spawn(line, Stdio::piped()), feed, LONG, "n1", &[]).unwrap();
-    let mut all = [watched];
-    assert_eq!(watch(&mut all, &mut Listeners::default(), None).unwrap(), Verge::Done);
+    let mut all = [watched(spawn(line, Stdio::piped()), terms(feed, LONG, &[]))];
+    assert_eq!(watch_all(&mut all), Verge::Done);
     let [watched] = all;
     watched
 }
@@ -156,11 +198,10 @@ fn who_takes_too_long_is_ended_with_its_group(#[case] line: &str) {
 
 #[test]
 fn one_who_takes_too_long_costs_the_others_nothing() {
-    let child = |line: &str, timeout| {
-        Watched::new(spawn(line, Stdio::null()), Vec::new(), timeout, "n1", &[]).unwrap()
-    };
+    let child =
+        |line: &str, timeout| watched(spawn(line, Stdio::null()), terms(Vec::new(), timeout, &[]));
     let mut all = [child("exec sleep 600", Duration::from_millis(200)), child("exit 5", LONG)];
-    watch(&mut all, &mut Listeners::default(), None).unwrap();
+    watch_all(&mut all);
     assert_eq!(all.map(|child| child.exit), [Some(Exit::TimedOut), Some(Exit::Code(5))]);
 }
 
@@ -231,14 +272,6 @@ fn no_signal_comes_for_a_word_that_is_not_the_probes(#[case] say: &str) {
     assert_eq!(shell.end().exit, Some(Exit::Code(2)));
 }
 
-#[test]
-fn a_signal_that_does_not_exist_is_an_error() {
-    let child = spawn("exit 0", Stdio::null());
-    let during = [on_ready("NOPE", Target::Backend)];
-    let error = Watched::new(child, Vec::new(), LONG, "n1", &during).unwrap_err();
-    assert!(error.to_string().contains("NOPE"), "{error}");
-}
-
 #[rstest]
 #[case::who_hears_it("trap 'echo bye; exit 0' TERM; while :; do read -r _ <&3; done", "bye\n")]
 #[case::who_is_deaf("trap '' TERM; while :; do read -r _ <&3; done", "")]
@@ -250,4 +283,164 @@ fn who_takes_too_long_is_first_ended_as_it_wants_to_be(#[case] line: &str, #[cas
     assert_eq!(shell.end().exit, Some(Exit::TimedOut), "however it ended");
     assert_eq!(shell.end().out, said.as_bytes());
     assert!(shell.all_gone());
+}
+
+/// What happens at a moment.
+fn event(when: Moment, what: Stimulus) -> During {
+    During { when, after_ms: 0, what }
+}
+
+fn signal(name: &str, to: Target) -> Stimulus {
+    Stimulus::Signal(name.to_owned(), to)
+}
+
+/// A shell line that announces `event`.
+fn say(event: &str) -> String {
+    format!(r#"printf '\036boxproof n1 {{"event":{event}}}\n'"#)
+}
+
+/// Waits on descriptor 3 until it is interrupted, again and again.
+const WAIT: &str = "while :; do read -r _ <&3 || :; done";
+
+#[test]
+fn a_second_signal_follows_the_first() {
+    let line = format!(
+        "got() {{ {}; n=x$n; [ $n = xx ] && exit 4; }}; trap got INT; {}; {WAIT}",
+        say(r#"{"mark":"got"}"#),
+        say(r#""ready""#)
+    );
+    let second = During {
+        after_ms: 30,
+        ..event(Moment::Mark("got".into()), signal("INT", Target::Backend))
+    };
+    let during = [event(Moment::Ready, signal("INT", Target::Backend)), second];
+    let mut shell = Shell::new(&line, LONG, &during);
+    assert_eq!(shell.watch(None), Verge::Done);
+    assert_eq!(shell.end().exit, Some(Exit::Code(4)));
+    let stamps = shell.end().stamps();
+    let at = |moment: Moment| stamps.iter().find(|s| s.moment == moment).unwrap().at_ms;
+    let (first, heard) = (at(Moment::During(1)), at(Moment::Mark("got".into())));
+    assert!(at(Moment::Ready) <= first && first <= heard, "{stamps:?}");
+    assert!(at(Moment::During(2)) >= heard + 30.0, "{stamps:?}");
+    assert!(at(Moment::Exit) >= at(Moment::During(2)), "{stamps:?}");
+}
+
+#[test]
+fn who_is_stopped_goes_on_when_it_is_continued() {
+    let line = format!("trap 'exit 5' CONT; {}; {WAIT}", say(r#""ready""#));
+    let during = [
+        event(Moment::Ready, signal("STOP", Target::Backend)),
+        event(Moment::During(1), signal("CONT", Target::Backend)),
+    ];
+    let mut shell = Shell::new(&line, LONG, &during);
+    assert_eq!(shell.watch(None), Verge::Done);
+    assert_eq!(shell.end().exit, Some(Exit::Code(5)));
+}
+
+#[rstest]
+#[case::stdout(OutStream::Stdout, "")]
+#[case::stderr(OutStream::Stderr, " >&2")]
+fn who_writes_to_a_closed_end_is_told(#[case] stream: OutStream, #[case] to: &str) {
+    // Announced on the other stream than the one that is closed.
+    let other = if to.is_empty() { " >&2" } else { "" };
+    let line = format!("{}{other}; exec cat /dev/zero{to}", say(r#""ready""#));
+    let mut shell = Shell::new(&line, LONG, &[event(Moment::Ready, Stimulus::Close(stream))]);
+    assert_eq!(shell.watch(None), Verge::Done);
+    assert_eq!(shell.end().exit, Some(Exit::Signal(13)));
+}
+
+#[test]
+fn a_file_is_a_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("up");
+    let moment = Moment::File("up".into());
+    let line = format!("trap 'exit 6' TERM; : > {}; {WAIT}", path.display());
+    let during = [event(moment.clone(), signal("TERM", Target::Backend))];
+    let files = Files::new(vec![(moment, path)]).unwrap();
+    let (held, theirs) = UnixStream::pair().unwrap();
+    let child = spawn(&format!("exec 3<&0; {line}"), Stdio::from(OwnedFd::from(theirs)));
+    let mut all = [watched(child, Terms { files, ..terms(Vec::new(), LONG, &during) })];
+    assert_eq!(watch_all(&mut all), Verge::Done);
+    assert_eq!(all[0].exit, Some(Exit::Code(6)));
+    drop(held);
+}
+
+#[test]
+fn a_stdin_can_stay_open_after_all_was_written() {
+    let line = "read -r word; printf $word; exec 3<&0; trap 'exit 7' USR1; \
+                printf '\\036boxproof n1 {\"event\":\"ready\"}\\n'; cat; exit 8";
+    let during = [event(Moment::Ready, signal("KILL", Target::Backend))];
+    let held = Terms { hold_stdin: true, ..terms(b"fed\n".to_vec(), LONG, &during) };
+    let mut all = [watched(spawn(line, Stdio::piped()), held)];
+    assert_eq!(watch_all(&mut all), Verge::Done);
+    // Had its stdin ended, it would have ended with 8, if only now and then.
+    assert_eq!(all[0].exit, Some(Exit::Signal(9)));
+    assert!(all[0].out.starts_with(b"fed"), "{:?}", all[0].out);
+    assert!(all[0].stdin.is_some());
+}
+
+/// A shell that leads a session of its own on `tty`, and what becomes of both.
+fn on_terminal(tty: &Tty, line: &str, during: &[During]) -> (Watched, Terminal) {
+    let mut terminal = Terminal::open(tty).unwrap();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", line]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(terminal.stdio().unwrap());
+    if tty.streams.contains(&TtyStream::Stdout) {
+        command.stdout(terminal.stdio().unwrap());
+    }
+    crate::sys::own_terminal(&mut command, 0);
+    let mut all = [watched(command.spawn().unwrap(), terms(Vec::new(), LONG, during))];
+    assert_eq!(watch_with(&mut all, Some(&mut terminal), None), Verge::Done);
+    terminal.settle().unwrap();
+    let [watched] = all;
+    (watched, terminal)
+}
+
+fn cooked() -> Tty {
+    Tty { cooked: true, streams: vec![TtyStream::Stdin, TtyStream::Stdout], ..Tty::default() }
+}
+
+#[test]
+fn what_is_typed_is_read_and_echoed() {
+    let line = format!("{}; read -r word; echo got $word", say(r#""ready""#));
+    let during = [event(Moment::Ready, Stimulus::Type("hello\n".into()))];
+    let (watched, terminal) = on_terminal(&cooked(), &line, &during);
+    assert_eq!(watched.exit, Some(Exit::Code(0)));
+    let shown = String::from_utf8_lossy(terminal.shown()).into_owned();
+    assert!(shown.ends_with("hello\r\ngot hello\r\n"), "{shown:?}");
+}
+
+#[test]
+fn a_typed_control_c_is_a_signal_on_a_cooked_terminal_alone() {
+    let line = format!("trap 'exit 9' INT; {}; read -r word; exit 2", say(r#""ready""#));
+    let typed = Stimulus::Type("\u{3}".into());
+    let during = [event(Moment::Ready, typed.clone())];
+    assert_eq!(on_terminal(&cooked(), &line, &during).0.exit, Some(Exit::Code(9)));
+    let raw = Tty { cooked: false, ..cooked() };
+    let newline = event(Moment::During(1), Stimulus::Type("\n".into()));
+    let during = [event(Moment::Ready, typed), newline];
+    assert_eq!(on_terminal(&raw, &line, &during).0.exit, Some(Exit::Code(2)));
+}
+
+#[test]
+fn a_terminal_that_is_resized_tells_who_is_on_it() {
+    let line = format!(
+        "trap 'stty size <&4; exit 3' WINCH; exec 4<&0; {}; while :; do read -r _; done",
+        say(r#""ready""#)
+    );
+    let during = [event(Moment::Ready, Stimulus::Resize(Size { rows: 7, columns: 11 }))];
+    let (watched, terminal) = on_terminal(&cooked(), &line, &during);
+    assert_eq!(watched.exit, Some(Exit::Code(3)));
+    let shown = String::from_utf8_lossy(terminal.shown()).into_owned();
+    assert!(shown.ends_with("7 11\r\n"), "{shown:?}");
+}
+
+#[test]
+fn who_is_on_a_terminal_that_is_hung_up_is_told() {
+    let line =
+        format!("trap 'exit 9' HUP; {}; while :; do read -r _ || :; done", say(r#""ready""#));
+    let during = [event(Moment::Ready, Stimulus::HangUp)];
+    let (watched, terminal) = on_terminal(&cooked(), &line, &during);
+    assert_eq!(watched.exit, Some(Exit::Code(9)));
+    assert!(terminal.descriptor().is_none());
 }

@@ -14,9 +14,17 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpid};
 
 use crate::sys;
+use crate::workspace::find;
+
+mod sockets;
+
+pub(crate) use sockets::named as sockets_named;
 
 /// How long a process that is already dying may take, before it counts as a survivor.
 const DYING: Duration = Duration::from_millis(500);
+
+/// How long a heartbeat is listened for, several of its beats.
+const BEAT: Duration = Duration::from_millis(400);
 
 /// Where the kernel tells of processes and mounts.
 const PROC: &str = "/proc";
@@ -44,45 +52,99 @@ fn blind(file: &Path, why: impl fmt::Display) -> io::Error {
     io::Error::other(format!("cannot see what a run leaves: {file}: {why}; use Linux with /proc"))
 }
 
+/// The variable of every backend's environment that carries the word of its arm: a process that
+/// hides its command line shows by it.
+pub(crate) const ARM_VARIABLE: &str = "BOXPROOF_ARM";
+
+/// Everything that outlived a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Survivors {
+    /// The processes; all have been killed.
+    pub(crate) processes: Vec<Survivor>,
+    /// The heartbeat file that grew although no process was found, as the case calls it.
+    pub(crate) beating: Option<String>,
+    /// Sockets of nobody who was found, one sentence each.
+    pub(crate) sockets: Vec<String>,
+}
+
 /// A process that outlived its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Survivor {
     pid: Pid,
     command: String,
+    /// The listening sockets it held.
+    sockets: Vec<String>,
+}
+
+impl Survivor {
+    fn look_at(pid: Pid) -> Self {
+        let name = || std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let command = command_line(pid).unwrap_or_else(|| format!("[{}]", name().trim()));
+        Self { pid, command, sockets: sockets::held_by(pid) }
+    }
 }
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 impl Survivor {
     pub(crate) fn of(pid: Pid, command: &str) -> Self {
-        Self { pid, command: command.to_owned() }
+        Self { pid, command: command.to_owned(), sockets: Vec::new() }
     }
 }
 
 impl fmt::Display for Survivor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.pid, self.command)
+        write!(f, "{} ({})", self.pid, self.command)?;
+        if self.sockets.is_empty() {
+            return Ok(());
+        }
+        write!(f, " with {}", self.sockets.join(", "))
     }
 }
 
-/// Children of ours (orphans included) that still run after a moment, `ours` apart, and, given a
-/// nonce, every process with it in its command line. Kills them.
-pub(crate) fn survivors(ours: &[i32], nonce: Option<&str>) -> Vec<Survivor> {
+/// What to look for besides children of ours.
+#[derive(Debug, Default)]
+pub(crate) struct Traces<'a> {
+    /// Processes of ours that stay.
+    pub(crate) ours: &'a [i32],
+    /// The word that a process may carry in its command line or environment.
+    pub(crate) word: Option<&'a str>,
+    /// A file that grows while somebody lives: its name in the case, and where it is.
+    pub(crate) heartbeat: Option<(&'a str, PathBuf)>,
+}
+
+/// Children of ours (orphans included) that still run after a moment, and whoever else shows by
+/// one of `traces`. Kills them all.
+pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
     let until = Instant::now() + DYING;
-    let mut alive = living(ours, nonce);
+    let mut alive = living(traces.ours, traces.word);
     while !alive.is_empty() && Instant::now() < until {
         wait_for_one(&alive, until);
-        alive = living(ours, nonce);
+        alive = living(traces.ours, traces.word);
     }
-    let found: Vec<Survivor> = alive
-        .into_iter()
-        .map(|pid| Survivor { pid, command: command_line(pid).unwrap_or_default() })
-        .collect();
-    for survivor in &found {
+    let processes: Vec<Survivor> = alive.into_iter().map(Survivor::look_at).collect();
+    let beating = match &traces.heartbeat {
+        Some((name, file)) if processes.is_empty() && grows(file) => Some((*name).to_owned()),
+        _ => None,
+    };
+    for survivor in &processes {
         let _ = kill(survivor.pid, Signal::SIGKILL);
     }
-    kill_children(ours);
-    found
+    kill_children(traces.ours);
+    Survivors { processes, beating, sockets: Vec::new() }
+}
+
+/// Whether somebody adds to `file`.
+fn grows(file: &Path) -> bool {
+    let length = || file.symlink_metadata().map_or(0, |meta| meta.len());
+    let (before, until) = (length(), Instant::now() + BEAT);
+    while Instant::now() < until {
+        if length() != before {
+            return true;
+        }
+        let _ = poll(&mut [], PollTimeout::from(10u8));
+    }
+    false
 }
 
 fn living(ours: &[i32], nonce: Option<&str>) -> Vec<Pid> {
@@ -112,13 +174,20 @@ fn wait_for_one(pids: &[Pid], until: Instant) {
     let _ = poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO));
 }
 
-/// Processes whose command line contains `word`.
+/// Processes that carry `word` in their command line or environment.
 pub(crate) fn carrying(word: &str) -> Vec<Pid> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.map(Pid::from_raw)
-        .filter(|pid| command_line(*pid).is_some_and(|line| line.contains(word)))
-        .collect()
+    pids.map(Pid::from_raw).filter(|pid| carries(*pid, word)).collect()
+}
+
+/// Whether `pid` carries `word`, as far as it can be read.
+pub(crate) fn carries(pid: Pid, word: &str) -> bool {
+    let holds = |name: &str| {
+        let bytes = std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        find(&bytes, word.as_bytes()).is_some()
+    };
+    holds("cmdline") || holds("environ")
 }
 
 /// The command line of a process that runs; a dead one that nobody has reaped has none.

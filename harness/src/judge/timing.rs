@@ -1,0 +1,65 @@
+//! Times: order and distance of the moments of a run. Never early; late only beyond a tolerance.
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Bound, Moment};
+
+use super::reason::{Finding, Reason};
+use crate::execution::{Exit, RunReport};
+
+/// What a busy host may add to a time, in milliseconds.
+pub(super) const LATE_MS: f64 = 250.0;
+/// How late a moment may be seen that the act itself makes, in milliseconds: what starts with it
+/// looks that much shorter.
+const HEARD_MS: f64 = 50.0;
+
+/// Every bound of `case` is kept.
+pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
+    let broken = case.expect.times.iter().find_map(|bound| broken(bound, run));
+    broken.map_or(Ok(()), finding)
+}
+
+/// A run that the harness gave up is late where its time was up long before.
+pub(super) fn overdue(case: &Case, run: &RunReport) -> Result<(), Finding> {
+    if run.exit != Exit::TimedOut {
+        return Ok(());
+    }
+    let late = case.expect.times.iter().find_map(|bound| {
+        let (from, most) = (at(&bound.from, run)?, bound.within? as f64);
+        let waited = run.watched_ms - from;
+        let missing = at(&bound.to, run).is_none() && waited > most + LATE_MS;
+        missing.then(|| format!("{bound}: nothing within {waited:.0} ms instead of {most} ms"))
+    });
+    late.map_or(Ok(()), finding)
+}
+
+fn finding(message: String) -> Result<(), Finding> {
+    Err(Finding::contract(Reason::Timing, message))
+}
+
+fn at(moment: &Moment, run: &RunReport) -> Option<f64> {
+    run.moments.iter().find(|stamp| stamp.moment == *moment).map(|stamp| stamp.at_ms)
+}
+
+fn broken(bound: &Bound, run: &RunReport) -> Option<String> {
+    let missing = |moment: &Moment| format!("`{moment}` was not seen: {}", seen(run));
+    let Some(from) = at(&bound.from, run) else { return Some(missing(&bound.from)) };
+    let Some(to) = at(&bound.to, run) else { return Some(missing(&bound.to)) };
+    let took = to - from;
+    if took < 0.0 {
+        return Some(format!("`{}` came before `{}`", bound.to, bound.from));
+    }
+    let forgiven = match bound.from {
+        Moment::Ready | Moment::Mark(_) | Moment::File(_) => HEARD_MS,
+        Moment::Start | Moment::During(_) | Moment::Exit => 0.0,
+    };
+    if let Some(least) = bound.not_before.filter(|least| took + forgiven < *least as f64) {
+        return Some(format!("{bound}: {took:.1} ms, too early for {least} ms"));
+    }
+    let most = bound.within.filter(|most| took > *most as f64 + LATE_MS)?;
+    Some(format!("{bound}: {took:.1} ms, too late for {most} ms"))
+}
+
+fn seen(run: &RunReport) -> String {
+    let moments = run.moments.iter().map(|stamp| format!("{} {:.0} ms", stamp.moment, stamp.at_ms));
+    moments.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,59 @@
+//! Streams that a native backend captured into its result: taken out of it, and checked against
+//! its own text of them.
+
+use base64::Engine as _;
+use boxproof_cases::protocol::RunResult;
+
+/// Stdout and stderr as `result` has them, or what is wrong with it. They are heavy, and not kept
+/// in it.
+pub(super) fn take(result: &mut RunResult) -> Result<(Vec<u8>, Vec<u8>), String> {
+    if !result.started {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let out = bytes("stdout", result.stdout_b64.take(), result.stdout.take())?;
+    let err = bytes("stderr", result.stderr_b64.take(), result.stderr.take())?;
+    Ok((out, err))
+}
+
+fn bytes(name: &str, base64: Option<String>, text: Option<String>) -> Result<Vec<u8>, String> {
+    let (Some(base64), Some(text)) = (base64, text) else {
+        return Err(format!("the result lacks {name} or {name}_b64, which were to be captured"));
+    };
+    let bytes = base64::engine::general_purpose::STANDARD.decode(base64);
+    let bytes = bytes.map_err(|error| format!("{name}_b64 is no base64: {error}"))?;
+    if String::from_utf8_lossy(&bytes) != text {
+        return Err(format!("{name} is not the text of {name}_b64"));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn result(members: &str) -> RunResult {
+        let text = format!(
+            r#"{{"protocol": 1, "started": true, "success": true, "exit_code": 0,
+                "stderr": "", "stderr_b64": ""{members}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn raw_bytes_are_taken_and_their_text_is_lossy() {
+        let mut result = result(r#", "stdout": "a\ufffdb", "stdout_b64": "Yf9i""#);
+        assert_eq!(take(&mut result).unwrap(), (b"a\xffb".to_vec(), Vec::new()));
+        assert_eq!((result.stdout, result.stdout_b64, result.stderr_b64), (None, None, None));
+    }
+
+    #[rstest]
+    #[case::nothing("", "lacks stdout")]
+    #[case::text_alone(r#", "stdout": "a""#, "lacks stdout")]
+    #[case::no_base64(r#", "stdout": "a", "stdout_b64": "?""#, "no base64")]
+    #[case::another_text(r#", "stdout": "b", "stdout_b64": "YQ==""#, "is not the text")]
+    fn what_is_not_whole_is_a_fault(#[case] members: &str, #[case] fault: &str) {
+        let error = take(&mut result(members)).unwrap_err();
+        assert!(error.contains(fault), "{error}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Starting one process: its streams, its session, its descriptors, and how it is watched.
+
+use std::fs::File;
+use std::os::fd::{OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use boxproof_cases::case::{Moment, StdinFrom, TtyStream};
+use boxproof_cases::protocol;
+
+use super::moments::Files;
+use super::watched::{Terms, Watched};
+use super::{Runner, Stop, launcher};
+use crate::backend::{Kind, Spawn};
+use crate::execution::{ArmKind, Exit};
+use crate::sys;
+use crate::workspace::Workspace;
+
+impl Runner<'_> {
+    /// Starts one process; `Err(exit)` inside when the command itself cannot be executed.
+    pub(super) fn spawn(
+        &self,
+        spawn: &Spawn,
+        workspace: &Workspace,
+    ) -> Result<Result<Watched, Exit>, Stop> {
+        let argv = match self.case.launcher.apart {
+            true => launcher::wrap(self.scene.probe, &spawn.argv),
+            false => spawn.argv.clone(),
+        };
+        let mut command = Command::new(&argv[0]);
+        command.args(&argv[1..]).env_clear().envs(&spawn.env).current_dir(&spawn.cwd);
+        self.connect(&mut command, workspace)?;
+        sys::inherit_descriptors(&mut command, self.descriptors(workspace)?);
+        let terms = self.terms(workspace)?;
+        let started = Instant::now();
+        let child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => return self.unspawnable(spawn, &error).map(Err),
+        };
+        Watched::new(child, started, terms)
+            .and_then(|mut watched| watched.stop_by(&spawn.stop).map(|()| watched))
+            .map(Ok)
+            .map_err(|error| Stop::Fault(format!("pipes: {error}")))
+    }
+
+    /// Its streams, and the session or group it leads.
+    fn connect(&self, command: &mut Command, workspace: &Workspace) -> Result<(), String> {
+        let feeds = self.feeds() || (self.case.launcher.hold_stdin && self.has_own_stdin());
+        command
+            .stdin(if feeds { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let (Some(terminal), Some(tty)) = (&workspace.terminal, &self.case.launcher.tty) else {
+            command.process_group(0);
+            return Ok(());
+        };
+        for stream in &tty.streams {
+            let end = terminal.stdio().map_err(|error| format!("terminal: {error}"))?;
+            match stream {
+                TtyStream::Stdin => command.stdin(end),
+                TtyStream::Stdout => command.stdout(end),
+                TtyStream::Stderr => command.stderr(end),
+            };
+        }
+        match tty.streams.first() {
+            // A session of its own is a group of its own already.
+            Some(stream) if tty.controlling => sys::own_terminal(command, number(*stream)),
+            _ => drop(command.process_group(0)),
+        }
+        Ok(())
+    }
+
+    /// Whether the launcher has a stdin for the command: without a sandbox it is the one that the
+    /// backend is asked to give.
+    fn has_own_stdin(&self) -> bool {
+        let unconfined = self.kind == ArmKind::Control;
+        match self.case.run.stdin {
+            None | Some(StdinFrom::Launcher) => true,
+            Some(StdinFrom::Nowhere) => !unconfined,
+            Some(StdinFrom::Request) => unconfined,
+        }
+    }
+
+    fn feeds(&self) -> bool {
+        self.case.stdin.is_some() && self.has_own_stdin()
+    }
+
+    fn terms<'a>(&'a self, workspace: &'a Workspace) -> Result<Terms<'a>, String> {
+        let feed = if self.feeds() { self.stdin(workspace)?.into_bytes() } else { Vec::new() };
+        let files = self.case.moments().filter_map(|moment| match moment {
+            Moment::File(path) => Some(workspace.place(path).map(|path| (moment.clone(), path))),
+            _ => None,
+        });
+        let files = files.collect::<Result<_, _>>()?;
+        Ok(Terms {
+            feed,
+            hold_stdin: self.case.launcher.hold_stdin,
+            timeout: self.patience(),
+            nonce: &workspace.nonce,
+            during: &self.case.during,
+            listens: self.case.moments().any(Moment::is_said),
+            files: Files::new(files).map_err(|error| format!("watching for a file: {error}"))?,
+            apart: self.case.launcher.apart,
+        })
+    }
+
+    /// What a shell would answer, where there is nothing between us and the command.
+    fn unspawnable(&self, spawn: &Spawn, error: &std::io::Error) -> Result<Exit, Stop> {
+        let bare = self.kind == ArmKind::Control || matches!(self.backend.kind, Kind::Bare);
+        match error.raw_os_error() {
+            Some(libc::ENOENT) if bare => Ok(Exit::Code(protocol::exit::NOT_FOUND)),
+            Some(libc::EACCES | libc::ENOEXEC) if bare => Ok(Exit::Code(protocol::exit::REFUSED)),
+            _ => Err(Stop::Fault(format!("{}: {error}", spawn.argv[0].to_string_lossy()))),
+        }
+    }
+
+    fn descriptors(&self, workspace: &Workspace) -> Result<Vec<(RawFd, OwnedFd)>, String> {
+        let inherit = self.case.launcher.inherit.iter();
+        inherit
+            .map(|(number, inherit)| {
+                let path = workspace.place(&inherit.path)?;
+                let file = File::options().read(true).write(inherit.write).open(&path);
+                let file =
+                    file.map_err(|e| format!("inherit {number}: {}: {e}", path.display()))?;
+                Ok((number.cast_signed(), OwnedFd::from(file)))
+            })
+            .collect()
+    }
+}
+
+fn number(stream: TtyStream) -> RawFd {
+    match stream {
+        TtyStream::Stdin => libc::STDIN_FILENO,
+        TtyStream::Stdout => libc::STDOUT_FILENO,
+        TtyStream::Stderr => libc::STDERR_FILENO,
+    }
+}

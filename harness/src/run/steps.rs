@@ -1,0 +1,42 @@
+//! What a manifest wants done before and after a run: files, set-up and tear-down commands, each
+//! in bounded time.
+
+use std::ffi::OsString;
+use std::process::Command;
+use std::time::Duration;
+
+use super::place::Placed;
+use crate::backend::{Launch, Spawn};
+use crate::workspace::finish;
+
+/// Places the files of `spawn`, for as long as what is returned lives, and runs its set-up commands.
+///
+/// # Errors
+/// What failed; a command that takes longer than `patience` has been ended with its group.
+pub(super) fn prepare(spawn: &Spawn, patience: Duration) -> Result<Placed, String> {
+    let placed = Placed::place(&spawn.files)?;
+    spawn.set_up.iter().try_for_each(|argv| step("set-up", argv, spawn, patience))?;
+    Ok(placed)
+}
+
+/// Runs the tear-down commands of every launch, all of them, whatever fails.
+///
+/// # Errors
+/// The first that failed.
+pub(super) fn tear_down(launches: &[Launch], patience: Duration) -> Result<(), String> {
+    let spawns = launches.iter().filter_map(|launch| match launch {
+        Launch::Spawn(spawn) => Some(spawn),
+        Launch::Refuse { .. } => None,
+    });
+    let steps = spawns.flat_map(|spawn| spawn.tear_down.iter().map(move |argv| (argv, spawn)));
+    let ends: Vec<_> =
+        steps.map(|(argv, spawn)| step("tear-down", argv, spawn, patience)).collect();
+    ends.into_iter().collect()
+}
+
+fn step(what: &str, argv: &[OsString], spawn: &Spawn, patience: Duration) -> Result<(), String> {
+    let Some((program, args)) = argv.split_first() else { return Ok(()) };
+    let mut command = Command::new(program);
+    command.args(args).env_clear().envs(&spawn.env).current_dir(&spawn.cwd);
+    finish(&format!("{what}: {}", program.to_string_lossy()), command, patience)
+}

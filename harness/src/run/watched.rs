@@ -1,0 +1,381 @@
+//! One child under watch: its streams, its clock, what happens to it, and its end.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::time::{Duration, Instant};
+
+use boxproof_cases::case::{During, Moment, OutStream, Stimulus, StopTarget, Target};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::PollFlags;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use super::moments::{Ear, Files, Log, Script};
+use crate::backend::Stop;
+use crate::execution::{Exit, Stamp};
+use crate::sys;
+use crate::workspace::Terminal;
+
+/// The most bytes of a stream that are kept; the rest is read and dropped, so nobody blocks.
+pub(super) const KEEP: usize = 16 << 20;
+/// How many reads of 64 KiB empty a pipe of the largest size an ordinary user can make, 1 MiB.
+const READS: usize = 16;
+/// How long a backend may outlive the launcher that was killed before it counts as left behind:
+/// the grace of 5 s, and a bit.
+const ALONE: Duration = Duration::from_millis(6_500);
+
+/// How a child is watched.
+#[derive(Debug)]
+pub(super) struct Terms<'a> {
+    /// What is written to its stdin.
+    pub(super) feed: Vec<u8>,
+    /// Whether its stdin stays open after that.
+    pub(super) hold_stdin: bool,
+    /// When it is given up, from its start.
+    pub(super) timeout: Duration,
+    /// The word under which its act speaks.
+    pub(super) nonce: &'a str,
+    /// What happens to it.
+    pub(super) during: &'a [During],
+    /// Whether the act's announcements matter before the end.
+    pub(super) listens: bool,
+    /// Files whose being there is a moment.
+    pub(super) files: Files,
+    /// Whether it is a launcher that starts the backend as its only child.
+    pub(super) apart: bool,
+}
+
+/// A child under watch.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) child: Child,
+    exit_watch: Option<OwnedFd>,
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) feed: Vec<u8>,
+    hold_stdin: bool,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    deadline: Instant,
+    /// How it is ended when its time is up; gone once that has begun.
+    stop: Option<(Signal, StopTarget, Duration)>,
+    /// Whether its time is up.
+    overdue: bool,
+    started: Instant,
+    nonce: String,
+    log: Log,
+    script: Script,
+    files: Files,
+    listens: bool,
+    /// How far stdout, stderr and the terminal were listened to.
+    ears: [Ear; 3],
+    apart: bool,
+    /// The backend, where a launcher of its own starts it.
+    backend: Option<Backend>,
+    /// How the launcher ended, while its backend lives on.
+    left_alone: Option<Exit>,
+    /// What it wrote to stdout.
+    pub(super) out: Vec<u8>,
+    /// What it wrote to stderr.
+    pub(super) err: Vec<u8>,
+    /// How it ended, once it has.
+    pub(super) exit: Option<Exit>,
+    ended: Option<Instant>,
+}
+
+/// A backend that is not our own child.
+#[derive(Debug)]
+struct Backend {
+    pid: Pid,
+    watch: Option<OwnedFd>,
+}
+
+impl Watched {
+    /// Takes over `child`, started then, whose streams are pipes where they are not somebody else's.
+    ///
+    /// # Errors
+    /// When a pipe cannot be made non-blocking.
+    pub(super) fn new(mut child: Child, started: Instant, terms: Terms<'_>) -> io::Result<Self> {
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let pipes = [
+            stdin.as_ref().map(AsFd::as_fd),
+            stdout.as_ref().map(AsFd::as_fd),
+            stderr.as_ref().map(AsFd::as_fd),
+        ];
+        for pipe in pipes.into_iter().flatten() {
+            fcntl(pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        }
+        Ok(Self {
+            exit_watch: sys::exit_watch(pid_of(&child)),
+            child,
+            stdin,
+            feed: terms.feed,
+            hold_stdin: terms.hold_stdin,
+            stdout,
+            stderr,
+            deadline: started + terms.timeout,
+            stop: None,
+            overdue: false,
+            started,
+            nonce: terms.nonce.to_owned(),
+            log: Log::new(started),
+            script: Script::new(terms.during),
+            files: terms.files,
+            listens: terms.listens,
+            ears: Default::default(),
+            apart: terms.apart,
+            backend: None,
+            left_alone: None,
+            out: Vec::new(),
+            err: Vec::new(),
+            exit: None,
+            ended: None,
+        })
+    }
+
+    /// It is ended as `stop` says when its time is up; without this it is killed at once.
+    ///
+    /// # Errors
+    /// A signal that does not exist.
+    pub(super) fn stop_by(&mut self, stop: &Stop) -> io::Result<()> {
+        let grace = Duration::from_millis(stop.grace_ms);
+        self.stop = Some((signal_named(&stop.signal)?, stop.to, grace));
+        Ok(())
+    }
+
+    /// Its process id.
+    pub(super) fn pid(&self) -> Pid {
+        pid_of(&self.child)
+    }
+
+    pub(super) fn running(&self) -> bool {
+        self.exit.is_none()
+    }
+
+    /// Whether the kernel cannot wake us when it ends.
+    pub(super) fn has_no_watch(&self) -> bool {
+        self.exit_watch.is_none()
+    }
+
+    /// The moments it had.
+    pub(super) fn stamps(&self) -> Vec<Stamp> {
+        self.log.stamps()
+    }
+
+    /// Milliseconds from its start until nobody looked any more.
+    pub(super) fn watched_ms(&self) -> f64 {
+        let until = self.ended.unwrap_or_else(Instant::now);
+        until.saturating_duration_since(self.started).as_secs_f64() * 1000.0
+    }
+
+    /// When it wants to be looked at again, whatever happens.
+    pub(super) fn due(&self) -> Instant {
+        self.script.due(&self.log).map_or(self.deadline, |due| due.min(self.deadline))
+    }
+
+    pub(super) fn interests(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
+        let read = PollFlags::POLLIN;
+        let wants_feed = self.stdin.as_ref().filter(|_| !self.feed.is_empty() || !self.hold_stdin);
+        let backend = self.backend.as_ref().and_then(|backend| backend.watch.as_ref());
+        let exit = if self.left_alone.is_some() { backend } else { self.exit_watch.as_ref() };
+        [
+            exit.map(|fd| (fd.as_fd(), read)),
+            self.stdout.as_ref().map(|fd| (fd.as_fd(), read)),
+            self.stderr.as_ref().map(|fd| (fd.as_fd(), read)),
+            self.files.descriptor().map(|fd| (fd, read)),
+            wants_feed.map(|fd| (fd.as_fd(), PollFlags::POLLOUT)),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// Does everything that can be done without waiting.
+    pub(super) fn step(&mut self, mut terminal: Option<&mut Terminal>) {
+        self.write();
+        self.read(terminal.as_deref());
+        self.files.look(&mut self.log);
+        self.find_backend();
+        while let Some((number, what)) = self.script.next(&self.log) {
+            // Before it is done: whatever it causes comes after.
+            self.log.note(Moment::During(number));
+            self.act(what, terminal.as_deref_mut());
+        }
+        if !self.look_for_end(terminal.as_deref()) && Instant::now() >= self.deadline {
+            self.run_out();
+        }
+    }
+
+    fn write(&mut self) {
+        while let Some(stdin) = self.stdin.as_mut().filter(|_| !self.feed.is_empty()) {
+            match stdin.write(&self.feed) {
+                Ok(n) => drop(self.feed.drain(..n)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // A command that does not read its stdin is within its rights.
+                Err(_) => self.feed.clear(),
+            }
+        }
+        if !self.hold_stdin {
+            self.stdin = None;
+        }
+    }
+
+    /// Takes what was written, and notes what is announced in it.
+    fn read(&mut self, terminal: Option<&Terminal>) {
+        drain(&mut self.stdout, &mut self.out);
+        drain(&mut self.stderr, &mut self.err);
+        if self.listens {
+            let shown = terminal.map(Terminal::shown).unwrap_or_default();
+            for (ear, bytes) in self.ears.iter_mut().zip([&self.out, &self.err, shown]) {
+                ear.hear(&self.nonce, bytes, &mut self.log);
+            }
+        }
+    }
+
+    /// A launcher's only child is the backend.
+    fn find_backend(&mut self) {
+        if self.apart && self.backend.is_none() {
+            let pid = sys::children_of(self.pid()).first().copied();
+            self.backend = pid.map(|pid| Backend { pid, watch: sys::exit_watch(pid) });
+        }
+    }
+
+    /// Does one event. What fails shows by what does not come of it.
+    fn act(&mut self, what: Stimulus, terminal: Option<&mut Terminal>) {
+        match (what, terminal) {
+            (Stimulus::Signal(name, to), _) => self.signal(&name, to),
+            (Stimulus::Close(OutStream::Stdout), _) => self.stdout = None,
+            (Stimulus::Close(OutStream::Stderr), _) => self.stderr = None,
+            (Stimulus::HangUp, Some(terminal)) => terminal.hang_up(),
+            (Stimulus::Type(text), Some(terminal)) => drop(terminal.type_in(&text)),
+            (Stimulus::Resize(size), Some(terminal)) => drop(terminal.resize(size)),
+            // A case with such an event has a terminal, or it does not load.
+            (_, None) => {}
+        }
+    }
+
+    fn signal(&self, name: &str, to: Target) {
+        let Ok(signal) = signal_named(name) else { return };
+        let backend = match (&self.backend, self.apart) {
+            (Some(backend), true) => backend.pid,
+            // There is none yet.
+            (None, true) => return,
+            (_, false) => self.pid(),
+        };
+        match to {
+            Target::Backend => send(backend, signal, StopTarget::Backend),
+            Target::Group => send(backend, signal, StopTarget::Group),
+            Target::Launcher => send(self.pid(), signal, StopTarget::Backend),
+        }
+    }
+
+    /// Whether it has ended, or only its backend is left.
+    fn look_for_end(&mut self, terminal: Option<&Terminal>) -> bool {
+        if self.left_alone.is_some() {
+            return self.look_for_backend();
+        }
+        let Ok(Some(status)) = self.child.try_wait() else { return false };
+        // What it wrote is in the pipes by now; who else holds them open is not waited for.
+        self.read(terminal);
+        if self.overdue {
+            // It went in time, but perhaps not with all its group.
+            self.give_up();
+        } else if self.backend.as_ref().is_some_and(|backend| is_alive(backend.pid)) {
+            self.left_alone = Some(exit_of(status));
+            self.deadline = self.deadline.min(Instant::now() + ALONE);
+        } else {
+            self.end(exit_of(status));
+        }
+        true
+    }
+
+    /// A backend whose launcher is gone is ours, and ours to reap.
+    fn look_for_backend(&mut self) -> bool {
+        let gone = self.backend.as_ref().is_none_or(|backend| !is_alive(backend.pid));
+        if gone || Instant::now() >= self.deadline {
+            let exit = self.left_alone.take().unwrap_or(Exit::TimedOut);
+            self.end(exit);
+        }
+        true
+    }
+
+    fn end(&mut self, exit: Exit) {
+        self.log.note(Moment::Exit);
+        self.ended = Some(Instant::now());
+        self.exit = Some(exit);
+    }
+
+    /// Its time is up: first as the backend wants to be ended, then by force.
+    fn run_out(&mut self) {
+        let Some((signal, to, grace)) = self.stop.take() else { return self.give_up() };
+        self.overdue = true;
+        self.ended = Some(Instant::now());
+        self.deadline = Instant::now() + grace;
+        let target = self.backend.as_ref().map_or(self.pid(), |backend| backend.pid);
+        send(target, signal, to);
+    }
+
+    pub(super) fn give_up(&mut self) {
+        if let Some(backend) = &self.backend {
+            let _ = killpg(backend.pid, Signal::SIGKILL);
+            let _ = kill(backend.pid, Signal::SIGKILL);
+        }
+        let _ = killpg(self.pid(), Signal::SIGKILL);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.ended.get_or_insert_with(Instant::now);
+        self.exit = Some(Exit::TimedOut);
+    }
+}
+
+fn signal_named(name: &str) -> io::Result<Signal> {
+    let signal = format!("SIG{name}").parse::<Signal>();
+    signal.map_err(|_| io::Error::other(format!("no signal {name}")))
+}
+
+/// ESRCH means it is over already, which the exit will tell.
+fn send(pid: Pid, signal: Signal, to: StopTarget) {
+    let _ = match to {
+        StopTarget::Backend => kill(pid, signal),
+        StopTarget::Group => killpg(pid, signal),
+    };
+}
+
+/// Whether `pid`, a child of ours or of a child, is there and not dead.
+fn is_alive(pid: Pid) -> bool {
+    match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
+        Ok(WaitStatus::StillAlive) => true,
+        Ok(_) => false,
+        // Not ours (yet): its parent has not ended, or has reaped it.
+        Err(_) => kill(pid, None).is_ok(),
+    }
+}
+
+fn pid_of(child: &Child) -> Pid {
+    Pid::from_raw(child.id().cast_signed())
+}
+
+fn exit_of(status: std::process::ExitStatus) -> Exit {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    }
+}
+
+/// Reads what is there, but at most what fits into the largest pipe, so that a writer who never
+/// pauses keeps nobody from the clock; a pipe at its end is closed.
+pub(super) fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>) {
+    let mut buffer = [0; 64 << 10];
+    for _ in 0..READS {
+        let Some(open) = pipe else { return };
+        match open.read(&mut buffer) {
+            Ok(0) => *pipe = None,
+            Ok(n) => into.extend_from_slice(&buffer[..n.min(KEEP.saturating_sub(into.len()))]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Err(_) => *pipe = None,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Sockets that are still there after a run: told by the process that holds them, or by a name
+//! that carries the arm's word.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use nix::unistd::Pid;
+
+/// What a socket table says of one socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    inode: u64,
+    /// How it is called, such as `127.0.0.1:80` or `@name`.
+    name: String,
+}
+
+/// The listening sockets that `pid` holds, in words.
+pub(crate) fn held_by(pid: Pid) -> Vec<String> {
+    let net = format!("/proc/{pid}/net");
+    let named: BTreeMap<u64, String> =
+        table(Path::new(&net)).into_iter().map(|entry| (entry.inode, entry.name)).collect();
+    let folder = std::fs::read_dir(format!("/proc/{pid}/fd"));
+    let links = folder.into_iter().flatten().flatten();
+    let inodes = links.filter_map(|link| {
+        let target = std::fs::read_link(link.path()).ok()?;
+        target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    });
+    let mut held: Vec<String> =
+        inodes.filter_map(|inode: u64| named.get(&inode).cloned()).collect();
+    held.sort();
+    held.dedup();
+    held
+}
+
+/// Unix sockets with one of `words` in their name, `ours` apart, one sentence each.
+pub(crate) fn named(words: &[&str], ours: &[String]) -> Vec<String> {
+    let text = std::fs::read_to_string("/proc/self/net/unix").unwrap_or_default();
+    let mut names: Vec<String> = unix(&text).into_iter().map(|entry| entry.name).collect();
+    let carries = |name: &String| words.iter().any(|word| name.contains(word));
+    names.retain(|name| carries(name) && !ours.contains(name));
+    names.sort();
+    names.dedup();
+    names.into_iter().map(|name| format!("the socket {name} outlived the run")).collect()
+}
+
+/// Every listening or bound socket of the network that `net` shows.
+fn table(net: &Path) -> Vec<Entry> {
+    let read = |name: &str| std::fs::read_to_string(net.join(name)).unwrap_or_default();
+    let mut all = unix(&read("unix"));
+    for name in ["tcp", "tcp6", "udp", "udp6"] {
+        all.extend(inet(name, &read(name)));
+    }
+    all
+}
+
+/// `Num RefCount Protocol Flags Type St Inode Path`; only bound sockets have a path.
+fn unix(text: &str) -> Vec<Entry> {
+    let entry = |line: &str| {
+        let mut words = line.split_whitespace();
+        let inode = words.nth(6)?.parse().ok()?;
+        Some(Entry { inode, name: words.next()?.to_owned() })
+    };
+    text.lines().skip(1).filter_map(entry).collect()
+}
+
+/// State of a listening TCP socket, and of a UDP socket that nobody has connected.
+const WAITING: [&str; 2] = ["0A", "07"];
+
+/// `sl local_address rem_address st … inode`.
+fn inet(kind: &str, text: &str) -> Vec<Entry> {
+    let entry = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let inode = words.get(9)?.parse().ok()?;
+        WAITING.contains(words.get(3)?).then_some(())?;
+        let port = words.get(1)?.rsplit_once(':')?.1;
+        let port = u16::from_str_radix(port, 16).ok()?;
+        Some(Entry { inode, name: format!("{kind} port {port}") })
+    };
+    text.lines().skip(1).filter_map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::unistd::getpid;
+    use std::net::{TcpListener, UdpSocket};
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn whoever_holds_a_listening_socket_is_found_with_it() {
+        use std::os::linux::net::SocketAddrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bx-test.sock");
+        let (tcp, udp) =
+            (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let bound = UnixListener::bind(&path).unwrap();
+        let word = format!("bx-sockets-{}", getpid());
+        let address = std::os::unix::net::SocketAddr::from_abstract_name(&word).unwrap();
+        let hidden = UnixListener::bind_addr(&address).unwrap();
+        let wanted = [
+            format!("tcp port {}", tcp.local_addr().unwrap().port()),
+            format!("udp port {}", udp.local_addr().unwrap().port()),
+            path.display().to_string(),
+            format!("@{word}"),
+        ];
+        let held = held_by(getpid());
+        assert!(wanted.iter().all(|name| held.contains(name)), "{wanted:?} {held:?}");
+        let sentence = format!("the socket @{word} outlived the run");
+        assert_eq!(named(&[&word], &[]), [sentence]);
+        assert_eq!(named(&[&word], &[format!("@{word}")]), [""; 0]);
+        let text = folder.path().to_str().unwrap();
+        assert_eq!(named(&[text], &[]).len(), 1);
+        drop((tcp, udp, bound, hidden));
+        let held = held_by(getpid());
+        assert!(wanted.iter().all(|name| !held.contains(name)), "{held:?}");
+        assert_eq!(named(&[&word], &[]), [""; 0]);
+    }
+}
