@@ -23,6 +23,10 @@ pub(crate) use sockets::named as sockets_named;
 /// How long a process that is already dying may take, before it counts as a survivor.
 const DYING: Duration = Duration::from_millis(500);
 
+/// How long one may take whose end has begun and who executes nothing any more: the kernel takes
+/// its time with namespaces where many go at once.
+const EXITING: Duration = Duration::from_secs(10);
+
 /// How long a heartbeat is listened for, several of its beats.
 const BEAT: Duration = Duration::from_millis(400);
 
@@ -116,10 +120,14 @@ pub(crate) struct Traces<'a> {
 /// Children of ours (orphans included) that still run after a moment, and whoever else shows by
 /// one of `traces`. Kills them all.
 pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
-    let until = Instant::now() + DYING;
+    let start = Instant::now();
     let mut alive = living(traces.ours, traces.word);
-    while !alive.is_empty() && Instant::now() < until {
-        wait_for_one(&alive, until);
+    while !alive.is_empty() {
+        let patience = if alive.iter().all(|pid| is_exiting(*pid)) { EXITING } else { DYING };
+        if Instant::now() >= start + patience {
+            break;
+        }
+        wait_for_one(&alive, start + patience);
         alive = living(traces.ours, traces.word);
     }
     let processes: Vec<Survivor> = alive.into_iter().map(Survivor::look_at).collect();
@@ -132,6 +140,15 @@ pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
     }
     kill_children(traces.ours);
     Survivors { processes, beating, sockets: Vec::new() }
+}
+
+/// Whether the end of `pid` has begun: it will execute nothing any more. Who is gone has ended.
+fn is_exiting(pid: Pid) -> bool {
+    /// PF_EXITING among the flags, the seventh word after the name.
+    const FLAG: u64 = 0x4;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    let flags = |stat: &str| stat.rsplit_once(") ")?.1.split(' ').nth(6)?.parse::<u64>().ok();
+    stat.map_or(true, |stat| flags(&stat).is_some_and(|flags| flags & FLAG != 0))
 }
 
 /// Whether somebody adds to `file`.
@@ -303,6 +320,22 @@ mod tests {
             ["/", "/a", "/a/b", "/ab", "/a/two\\040words", "/a/b\\134\\9"].map(line).concat();
         let found = points_below("/a".as_ref(), &table);
         assert_eq!(found, ["/a/b", "/a/two words", "/a/b\\\\9"].map(PathBuf::from));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_is_ending_is_told_from_who_lives() {
+        use nix::sys::wait::{Id, waitid};
+        use std::process::{Command, Stdio};
+        let mut cat = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let pid = Pid::from_raw(cat.id().cast_signed());
+        assert!(!is_exiting(getpid()) && !is_exiting(pid));
+        drop(cat.stdin.take());
+        // It has ended, and is not reaped yet.
+        waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).unwrap();
+        assert!(is_exiting(pid));
+        cat.wait().unwrap();
+        assert!(is_exiting(pid));
     }
 
     #[test]
