@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use boxproof_cases::protocol::{
     Capabilities, ClaimLevel, Command, EnvBase, EnvPolicy, Mode, Network, PROTOCOL, Policy,
-    Protect, Run, RunRequest, TmpPolicy,
+    Protect, Run, RunRequest, TmpPolicy, WirePath,
 };
 
 use nix::unistd::geteuid;
@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 47] = [
+const CLAIMS: [(&str, By, ClaimLevel); 48] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -37,6 +37,8 @@ const CLAIMS: [(&str, By, ClaimLevel); 47] = [
     ("fs.mask_holds", Boxed, Enforced),
     ("tmp.private", Boxed, Enforced),
     ("protect.present", Boxed, Enforced),
+    ("protect.absent", Boxed, Enforced),
+    ("fs.deny_absent", Boxed, Enforced),
     ("net.none", Boxed, Enforced),
     ("net.host", Any, Enforced),
     ("unix_socket.filter", Boxed, Partial),
@@ -73,15 +75,17 @@ const CLAIMS: [(&str, By, ClaimLevel); 47] = [
     ("supervise.stdin_error", Any, Enforced),
     ("supervise.debug", Any, Enforced),
     // Not claimed, and said so where it was asked for.
-    ("protect.absent", Boxed, ClaimLevel::None),
     ("fs.read_allowlist", Boxed, ClaimLevel::None),
 ];
+
+/// What takes the step `mediate`.
+const MEDIATED: [&str; 2] = ["protect.absent", "fs.deny_absent"];
 
 /// Limits of every mechanism.
 const LIMITS: [&str; 9] = [
     "A hard link made before the run reaches the same file under its other name.",
     "A second mount of the same file outside the view is not masked.",
-    "Protected names, deny_read and deny_write hold for what exists when the run starts; a deny of an absent path is refused.",
+    "Protected and denied names that the host itself makes during a run are not held: what is in them can be read and written.",
     "Protected names are looked for directly below the workspace and the writable roots, not in nested repositories.",
     "Host unix sockets bound after the start, under a relative name, or in another network namespace are not masked; /run is empty inside.",
     "A protected or write-denied path that is a symbolic link in a writable root is refused.",
@@ -95,10 +99,12 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
     match mechanism {
         Mechanism::Namespaces => &[
             "A file system that the host unmounts during the run stays in use until the run ends.",
+            "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a folder that was inherited as a descriptor may be refused.",
         ],
         Mechanism::Bubblewrap => &[
             "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
             "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
+            "Protected names that do not exist are not held; a deny of one in a writable root is refused.",
         ],
         Mechanism::Unconfined => &[],
     }
@@ -114,6 +120,9 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
             (*name, Partial)
         }
         "unix_socket.abstract" if !scopes_sockets() => (*name, Partial),
+        name if MEDIATED.contains(&name) && mechanism != Mechanism::Namespaces => {
+            (name, ClaimLevel::None)
+        }
         _ => (*name, *level),
     })
 }
@@ -136,6 +145,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.read_only" => policy.mode == Mode::ReadOnly,
         "fs.extra_write_roots" => !policy.writable.is_empty(),
         "fs.deny_write" => !policy.deny_write.is_empty(),
+        "fs.deny_absent" => !policy.deny_write.is_empty() || !policy.deny_read.is_empty(),
         "fs.read_deny" | "fs.read_deny_in_writable" => !policy.deny_read.is_empty(),
         "protect.present" | "protect.absent" => policy.protect == Protect::Metadata,
         "tmp.private" => policy.tmp == TmpPolicy::Private,
@@ -152,7 +162,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
 /// What holds on this host, found by running a command in each kind of box; `asked` names the one
 /// mechanism to answer for. Without any, why it does not work.
 pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabilities, String> {
-    let tried = Mechanism::ALL.map(|mechanism| (mechanism, trial(prefix, mechanism)));
+    let tried = Mechanism::ALL.map(|mechanism| (mechanism, trial(prefix, mechanism, &[])));
     let mut limits: Vec<String> = LIMITS.map(str::to_owned).into();
     let failed = tried.iter().filter(|(_, trial)| trial.is_err());
     limits.extend(failed.map(|(mechanism, _)| why_not(*mechanism, &tried)));
@@ -164,7 +174,14 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
         Some(asked) => return Err(why_not(asked, &tried)),
     };
     limits.extend(chosen.into_iter().flat_map(own_limits).map(|limit| (*limit).to_owned()));
-    let claimed = chosen.into_iter().flat_map(claims).filter(|(_, l)| *l != ClaimLevel::None);
+    let mediates = chosen.filter(|chosen| *chosen == Mechanism::Namespaces).map(|chosen| {
+        let tried = trial(prefix, chosen, &[TRIAL_NAME]);
+        limits.extend(tried.as_ref().err().cloned());
+        tried.is_ok()
+    });
+    let kept = |name: &str| mediates != Some(false) || !MEDIATED.contains(&name);
+    let claimed = chosen.into_iter().flat_map(claims);
+    let claimed = claimed.filter(|(name, level)| *level != ClaimLevel::None && kept(name));
     Ok(Capabilities {
         protocol: PROTOCOL,
         name: "refbox".to_owned(),
@@ -185,8 +202,11 @@ fn why_not(mechanism: Mechanism, tried: &[(Mechanism, Result<(), String>)]) -> S
 /// A folder every host has and that holds no `bwrap`: one in the workspace is not trusted.
 const TRIAL_FOLDER: &str = "/etc";
 
-/// Runs a harmless command by `mechanism`; why that failed, if it did.
-fn trial(prefix: &[&str], mechanism: Mechanism) -> Result<(), String> {
+/// A name that no host has, in a folder that a trial can write.
+const TRIAL_NAME: &str = "/tmp/a name that nobody has\u{1}";
+
+/// Runs a harmless command by `mechanism`, with these names denied; why that failed, if it did.
+fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), String> {
     let mode = match mechanism {
         Mechanism::Unconfined => Mode::Unconfined,
         _ => Mode::ReadOnly,
@@ -194,9 +214,10 @@ fn trial(prefix: &[&str], mechanism: Mechanism) -> Result<(), String> {
     let mechanism = mechanism.name().to_owned();
     let command = Command::Argv(vec!["true".to_owned()]);
     let env = EnvPolicy { base: EnvBase::Clear, ..EnvPolicy::default() };
+    let deny_write = denied.iter().map(|path| WirePath::from(*path)).collect();
     let request = RunRequest {
         protocol: PROTOCOL,
-        policy: Policy { mode, env, ..Policy::new(TRIAL_FOLDER) },
+        policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },
         run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_FOLDER) },
     };
     let tried = run::attempt(prefix, &request).map_err(|refusal| refusal.to_string())?;

@@ -22,6 +22,8 @@ const PACKET: usize = 10;
 pub(crate) enum Failed {
     /// Locking itself or the command down.
     Confine,
+    /// Having the command's calls decided.
+    Mediate,
     /// Entering the working directory.
     Chdir,
     /// Executing the program.
@@ -83,6 +85,7 @@ impl Report {
             Self::Starting => pack(b's', 0, 0),
             Self::Started => pack(b'S', 0, 0),
             Self::Failed(Failed::Confine, errno) => pack(b'F', b'l', errno),
+            Self::Failed(Failed::Mediate, errno) => pack(b'F', b'm', errno),
             Self::Failed(Failed::Chdir, errno) => pack(b'F', b'c', errno),
             Self::Failed(Failed::Exec, errno) => pack(b'F', b'x', errno),
             Self::Failed(Failed::Build(place), errno) => pack_at(place, b'F', b'b', errno),
@@ -99,6 +102,7 @@ impl Report {
             (b's', 0, 0, 0) => Self::Starting,
             (b'S', 0, 0, 0) => Self::Started,
             (b'F', b'l', errno, 0) => Self::Failed(Failed::Confine, errno),
+            (b'F', b'm', errno, 0) => Self::Failed(Failed::Mediate, errno),
             (b'F', b'c', errno, 0) => Self::Failed(Failed::Chdir, errno),
             (b'F', b'x', errno, 0) => Self::Failed(Failed::Exec, errno),
             (b'F', b'b', errno, place) => Self::Failed(Failed::Build(place), errno),
@@ -212,6 +216,7 @@ mod tests {
     #[case(Report::Starting)]
     #[case(Report::Started)]
     #[case(Report::Failed(Failed::Confine, 1))]
+    #[case(Report::Failed(Failed::Mediate, 16))]
     #[case(Report::Failed(Failed::Chdir, 2))]
     #[case(Report::Failed(Failed::Exec, 13))]
     #[case(Report::Failed(Failed::Build(0xfff_ffff), 1))]

@@ -28,6 +28,8 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod mechanism;
 #[cfg(target_os = "linux")]
+mod mediate;
+#[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
 mod report;

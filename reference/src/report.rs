@@ -99,6 +99,12 @@ pub(crate) fn why_not(
                 cwd.display()
             )),
             Failed::Build(place) => explain(Trouble::At(place, errno)),
+            Failed::Mediate => Refusal::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "names that do not exist cannot be held on this host: {error}; this takes Linux 5.19 and no other listener for the calls of the command (EBUSY)"
+                ),
+            ),
             Failed::Confine => Refusal::setup(format!("cannot lock the command down: {error}")),
         });
     }

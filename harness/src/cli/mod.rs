@@ -2,11 +2,13 @@
 
 mod audit;
 mod backend;
+mod check;
 mod compare;
 mod diff;
 mod doctor;
 mod expect;
 mod explain;
+mod install;
 mod lint;
 mod list;
 mod matrix;

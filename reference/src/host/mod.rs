@@ -1,6 +1,7 @@
 //! What this host looks like to one request: [`Host`], a snapshot that planning reads and nothing
 //! else; the only place before a run that looks at the file system.
 
+mod fold;
 mod git;
 mod paths;
 mod reach;
@@ -14,7 +15,7 @@ use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
 use crate::plan::names;
 
-pub(crate) use paths::Found;
+pub(crate) use paths::{Found, Missing};
 
 /// Folders that hold other people's temporary files.
 const TMP: [&str; 2] = ["/tmp", "/var/tmp"];
@@ -39,6 +40,8 @@ pub(crate) struct Host {
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Every path the request names → what is there; absent paths are missing here.
     pub(crate) paths: BTreeMap<PathBuf, Found>,
+    /// Denied paths where nothing is.
+    pub(crate) absent: BTreeMap<PathBuf, Missing>,
     /// Temp folders that exist (real paths).
     pub(crate) tmp: Vec<PathBuf>,
     /// Folders of service state that exist and are no links.
@@ -49,6 +52,8 @@ pub(crate) struct Host {
     pub(crate) resolver: Option<PathBuf>,
     /// Protected names found directly below writable roots, with what git pointers lead to.
     pub(crate) protected: Vec<Found>,
+    /// Protected names that are missing directly below writable roots.
+    pub(crate) unprotected: Vec<Missing>,
     /// Path sockets that are bound on the host.
     pub(crate) sockets: Vec<PathBuf>,
 }
@@ -67,11 +72,20 @@ impl Host {
             services: SERVICES.iter().map(PathBuf::from).filter(|path| is_folder(path)).collect(),
             knobs: KNOBS.iter().map(PathBuf::from).filter(|path| path.exists()).collect(),
             resolver: std::fs::canonicalize("/etc/resolv.conf").ok(),
-            protected: Vec::new(),
             sockets: sockets::bound(),
+            ..Self::default()
         };
-        host.protected = host.protected_names(policy);
+        let denied = policy.deny_read.iter().chain(&policy.deny_write).map(WirePath::as_path);
+        let denied = denied.filter(|path| !host.paths.contains_key(*path));
+        host.absent =
+            denied.filter_map(|path| Some((path.to_owned(), paths::missing(path)?))).collect();
+        (host.protected, host.unprotected) = host.protected_names(policy);
         host
+    }
+
+    /// Where `path` would be, if the request denies it and nothing is there.
+    pub(crate) fn missing(&self, path: &Path) -> Option<&Missing> {
+        self.absent.get(path)
     }
 
     /// What is at `path`, if the request names it and it exists.
@@ -79,15 +93,25 @@ impl Host {
         self.paths.get(path)
     }
 
-    fn protected_names(&self, policy: &Policy) -> Vec<Found> {
+    /// Protected names that are there, with what they lead to, and those that are not.
+    fn protected_names(&self, policy: &Policy) -> (Vec<Found>, Vec<Missing>) {
+        let (mut there, mut missing) = (Vec::new(), Vec::new());
         if policy.protect == Protect::None || policy.mode != Mode::WorkspaceWrite {
-            return Vec::new();
+            return (there, missing);
         }
         let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
-        let roots = roots.filter_map(|root| self.at(root.as_path()));
-        let names = names::PROTECTED.iter().filter(|name| !name.granted_by(&policy.grants));
-        let names: Vec<_> = names.collect();
-        roots.flat_map(|root| names.iter().flat_map(|name| git::below(&root.real, name))).collect()
+        for root in roots.filter_map(|root| self.at(root.as_path())) {
+            let folds = fold::folds(&root.real);
+            for name in names::PROTECTED.iter().filter(|name| !name.granted_by(&policy.grants)) {
+                let found = git::below(&root.real, name);
+                if found.is_empty() {
+                    let real = root.real.join(name.name);
+                    missing.push(Missing { real, links: Vec::new(), folds });
+                }
+                there.extend(found);
+            }
+        }
+        (there, missing)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::reach;
+use super::{fold, reach};
 
 /// Links followed before a path counts as a loop (the kernel's own limit).
 const MAX_LINKS: usize = 40;
@@ -30,6 +31,17 @@ impl Found {
         let reachable = reach::is_reachable(&real);
         Self { real, folder, links, reachable }
     }
+}
+
+/// A path where nothing is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing {
+    /// The path, real as far as it exists, then as it was named.
+    pub(crate) real: PathBuf,
+    /// Where the links stood that led there (real paths), in order.
+    pub(crate) links: Vec<PathBuf>,
+    /// Whether the volume takes names that differ in case for one.
+    pub(crate) folds: bool,
 }
 
 /// Finds many paths, each folder that holds some of them once.
@@ -105,6 +117,40 @@ pub(super) fn find(path: &Path) -> Option<Found> {
     }
     let folder = fs::symlink_metadata(&real).ok()?.is_dir();
     Some(Found::at(real, folder, links))
+}
+
+/// Where `path` (absolute) would be; `None` if something is there or nobody can tell.
+pub(super) fn missing(path: &Path) -> Option<Missing> {
+    let mut ahead: VecDeque<OsString> = parts(path);
+    let (mut real, mut links, mut exists) = (PathBuf::from("/"), Vec::new(), None);
+    while let Some(part) = ahead.pop_front() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&part);
+        match fs::symlink_metadata(&next) {
+            Ok(found) if found.is_symlink() => {
+                let target = fs::read_link(&next).ok()?;
+                links.push(next);
+                if links.len() > MAX_LINKS {
+                    return None;
+                }
+                follow(&target, &mut real, &mut ahead);
+                continue;
+            }
+            Ok(_) => {}
+            Err(error) if is_absence(&error) => exists = exists.or_else(|| Some(real.clone())),
+            Err(_) => return None,
+        }
+        real = next;
+    }
+    let folds = fold::folds(&exists?);
+    Some(Missing { real, links, folds })
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn follow(target: &Path, real: &mut PathBuf, ahead: &mut VecDeque<OsString>) {

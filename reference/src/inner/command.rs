@@ -9,14 +9,15 @@ use nix::unistd::{self, AccessFlags};
 
 use super::{Inner, Lockdown, Streams, filter};
 use crate::control::{Failed, Report};
+use crate::mediate::Mediation;
 use crate::sys;
 
 /// Where programs are looked up when the command's environment has no PATH.
 const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
 
 /// Becomes the command; returns (an exit code nobody sees) only if that failed, after saying why.
-pub(super) fn run(inner: &Inner<'_>, failure: &OwnedFd) -> i32 {
-    let (what, errno) = match become_command(inner) {
+pub(super) fn run(inner: &Inner<'_>, mediation: Option<&Mediation>, failure: &OwnedFd) -> i32 {
+    let (what, errno) = match become_command(inner, mediation) {
         Ok(never) => match never {},
         Err(failed) => failed,
     };
@@ -28,7 +29,10 @@ pub(super) fn run(inner: &Inner<'_>, failure: &OwnedFd) -> i32 {
     }
 }
 
-fn become_command(inner: &Inner<'_>) -> Result<std::convert::Infallible, (Failed, Errno)> {
+fn become_command(
+    inner: &Inner<'_>,
+    mediation: Option<&Mediation>,
+) -> Result<std::convert::Infallible, (Failed, Errno)> {
     let launch = inner.launch;
     take_over(&inner.streams).map_err(|errno| (Failed::Confine, errno))?;
     match &inner.lockdown {
@@ -37,6 +41,9 @@ fn become_command(inner: &Inner<'_>) -> Result<std::convert::Infallible, (Failed
         None => sys::die_with_parent(),
     }
     .map_err(|errno| (Failed::Confine, errno))?;
+    if let Some(mediation) = mediation {
+        mediation.hold().map_err(|errno| (Failed::Mediate, errno))?;
+    }
     unistd::chdir(launch.cwd.as_c_str()).map_err(|errno| (Failed::Chdir, errno))?;
     Err((Failed::Exec, execute(&launch.argv, &launch.env)))
 }
@@ -53,6 +60,7 @@ fn take_over(streams: &Streams) -> nix::Result<()> {
 
 fn confine(lockdown: &Lockdown) -> nix::Result<()> {
     nix::sys::prctl::set_no_new_privs()?;
+    sys::drop_capabilities().map_err(|error| errno_of(&error))?;
     if let Some(scope) = &lockdown.scope {
         sys::restrict_self(scope).map_err(|error| errno_of(&error))?;
     }

@@ -21,6 +21,8 @@ use group::Group;
 
 use crate::control::{self, Report};
 use crate::launch::{Hold, Launch};
+use crate::mediate::Mediation;
+use crate::plan::Absent;
 use crate::sys;
 
 /// The hidden verb that starts the inner stage; five descriptor numbers follow it.
@@ -50,6 +52,8 @@ struct Lockdown {
 pub(crate) struct Inner<'a> {
     launch: &'a Launch,
     lockdown: Option<Lockdown>,
+    /// Names that must not come to be.
+    absent: &'a [Absent],
     /// Our end of the control socket.
     pub(crate) control: OwnedFd,
     streams: Streams,
@@ -69,7 +73,17 @@ impl<'a> Inner<'a> {
             }
             Hold::Subreaper => None,
         };
-        Ok(Self { launch, lockdown, control, streams: streams.into() })
+        Ok(Self { launch, lockdown, absent: &[], control, streams: streams.into() })
+    }
+
+    /// The same, holding the names of `absent` too.
+    pub(crate) fn mediating(self, absent: &'a [Absent]) -> Self {
+        Self { absent, ..self }
+    }
+
+    /// Whether calls of the command are decided here, for which it has to be looked into.
+    pub(crate) fn mediates(&self) -> bool {
+        !self.absent.is_empty()
     }
 
     /// The numbers of the descriptors that must stay open.
@@ -141,14 +155,18 @@ fn prepare(hold: Hold) -> io::Result<SignalFd> {
 /// control socket.
 fn start(inner: Inner<'_>) -> io::Result<(Option<Pid>, OwnedFd)> {
     let (status, failure) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    let mediation = Mediation::prepare(inner.absent)?;
     control::post(&inner.control, Report::Starting.encode())?;
-    let command = sys::spawn_child(|| command::run(&inner, &failure))?;
+    let command = sys::spawn_child(|| command::run(&inner, mediation.as_ref(), &failure))?;
     // Only the command may hold its streams: a reader of them waits for the last holder.
     let Inner { control, streams, .. } = inner;
     drop((streams, failure));
     let mut packet = Vec::new();
     File::from(status).read_to_end(&mut packet)?;
     if packet.is_empty() {
+        if let Some(mediation) = mediation {
+            mediation.serve()?;
+        }
         control::post(&control, Report::Started.encode())?;
         return Ok((Some(command), control));
     }

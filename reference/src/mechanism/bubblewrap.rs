@@ -12,7 +12,7 @@ use boxproof_cases::protocol::ErrorKind;
 
 use super::{Handles, Program, inner_words, userns};
 use crate::error::Refusal;
-use crate::plan::{Step, View};
+use crate::plan::{By, Step, View};
 use crate::sys;
 
 /// The program.
@@ -41,6 +41,12 @@ pub(crate) fn helper(
     view: &View,
     untrusted: &[PathBuf],
 ) -> Result<Program, Refusal> {
+    if let Some(name) = view.mediate.iter().find(|name| name.by == By::Deny) {
+        return Err(Refusal::unsupported(format!(
+            "the policy denies {}, which does not exist: bubblewrap has no step mediate that could hold it; create it, or use the mechanism namespaces",
+            name.path.display()
+        )));
+    }
     let program = find(std::env::var_os("PATH"), untrusted)?;
     let masks = view.steps.iter().filter(|step| matches!(step, Step::MaskFile(_))).count();
     let masks: Vec<OwnedFd> = (0..masks).map(|_| empty()).collect::<Result<_, _>>()?;

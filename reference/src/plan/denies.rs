@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Policy, WirePath};
 
+use super::absent::{Absent, By};
 use crate::error::Refusal;
-use crate::host::{Found, Host};
+use crate::host::{Found, Host, Missing};
 
 /// Rules that take away, from `deny_read`, `deny_write` and `protect`. What the command cannot get
 /// to without capabilities needs no rule.
@@ -16,6 +17,8 @@ pub(super) struct Denies {
     pub(super) read: Vec<Found>,
     /// Not writable.
     pub(super) write: Vec<PathBuf>,
+    /// Not there, and not to be made.
+    pub(super) absent: Vec<Absent>,
     /// The paths of both, for looking up.
     hidden: HashSet<PathBuf>,
     closed: HashSet<PathBuf>,
@@ -28,22 +31,25 @@ impl Denies {
         host: &Host,
         roots: &[PathBuf],
     ) -> Result<Self, Refusal> {
-        let read = policy.deny_read.iter().map(|path| existing("deny_read", path, host));
-        let mut read: Vec<Found> = read.collect::<Result<_, _>>()?;
+        let (mut read, mut missing) = split("deny_read", &policy.deny_read, host)?;
         read.retain(|found| found.reachable);
         read.sort_by(|a, b| a.real.cmp(&b.real));
         read.dedup_by(|a, b| a.real == b.real);
-        let write = policy.deny_write.iter().map(|path| existing("deny_write", path, host));
-        let mut write: Vec<Found> = write.collect::<Result<_, _>>()?;
+        let (mut write, more) = split("deny_write", &policy.deny_write, host)?;
+        missing.extend(more);
+        missing.iter().try_for_each(|missing| held(&missing.links, roots))?;
         write.extend(host.protected.iter().cloned());
         write.retain(|found| found.reachable);
-        write.iter().try_for_each(|found| held(found, roots))?;
+        write.iter().try_for_each(|found| held(&found.links, roots))?;
         let mut write: Vec<PathBuf> = write.into_iter().map(|found| found.real).collect();
         write.sort();
         write.dedup();
         let hidden = read.iter().map(|found| found.real.clone()).collect();
         let closed = write.iter().cloned().collect();
-        Ok(Self { read, write, hidden, closed }.pruned())
+        let denied = missing.iter().map(|missing| missing.by(By::Deny));
+        let protected = host.unprotected.iter().map(|missing| missing.by(By::Protect));
+        let absent = denied.chain(protected).collect();
+        Ok(Self { read, write, absent, hidden, closed }.pruned())
     }
 
     /// Whether `path` is or lies below something denied.
@@ -58,10 +64,15 @@ impl Denies {
 
     /// A rule below a stricter one would re-open part of it.
     fn pruned(mut self) -> Self {
-        let Self { read, write, hidden, closed } = &mut self;
+        let Self { read, write, absent, hidden, closed } = &mut self;
         read.retain(|inner| !above(&inner.real).skip(1).any(|outer| hidden.contains(outer)));
         write.retain(|inner| !above(inner).skip(1).any(|outer| closed.contains(outer)));
         write.retain(|inner| !above(inner).any(|outer| hidden.contains(outer)));
+        let covered = |path: &Path| above(path).any(|o| hidden.contains(o) || closed.contains(o));
+        absent.retain(|name| !covered(&name.path));
+        // A deny comes before a protection of the same name.
+        absent.sort();
+        absent.dedup_by(|a, b| a.path == b.path);
         self
     }
 }
@@ -71,19 +82,38 @@ fn above(path: &Path) -> impl Iterator<Item = &Path> {
     path.ancestors()
 }
 
-fn existing(rule: &str, path: &WirePath, host: &Host) -> Result<Found, Refusal> {
-    host.at(path.as_path()).cloned().ok_or_else(|| {
-        Refusal::unsupported(format!(
-            "policy.{rule}: {} does not exist, and a mount cannot hold a name that is not there; create it or remove the rule",
-            path.as_path().display()
-        ))
-    })
+/// What of `paths` is there, and what is not.
+fn split(
+    rule: &str,
+    paths: &[WirePath],
+    host: &Host,
+) -> Result<(Vec<Found>, Vec<Missing>), Refusal> {
+    let (mut there, mut missing) = (Vec::new(), Vec::new());
+    for path in paths.iter().map(WirePath::as_path) {
+        match (host.at(path), host.missing(path)) {
+            (Some(found), _) => there.push(found.clone()),
+            (None, Some(absent)) => missing.push(absent.clone()),
+            (None, None) => {
+                return Err(Refusal::unsupported(format!(
+                    "policy.{rule}: {} cannot be looked up, so nothing can hold it; make it reachable or remove the rule",
+                    path.display()
+                )));
+            }
+        }
+    }
+    Ok((there, missing))
+}
+
+impl Missing {
+    fn by(&self, by: By) -> Absent {
+        Absent { path: self.real.clone(), folds: self.folds, by }
+    }
 }
 
 /// A mount lies on what a link leads to; a link that can be replaced is not held by it.
-fn held(found: &Found, roots: &[PathBuf]) -> Result<(), Refusal> {
+fn held(links: &[PathBuf], roots: &[PathBuf]) -> Result<(), Refusal> {
     let loose = |link: &&PathBuf| roots.iter().any(|root| link.starts_with(root));
-    match found.links.iter().find(loose) {
+    match links.iter().find(loose) {
         None => Ok(()),
         Some(link) => Err(Refusal::unsupported(format!(
             "{} is a symbolic link in a writable root, and a mount cannot hold a link; replace it by what it leads to",

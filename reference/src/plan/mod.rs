@@ -1,5 +1,6 @@
 //! From policy and host to [`Plan`]: what a mechanism has to do, in order. Pure.
 
+mod absent;
 mod denies;
 pub(crate) mod environment;
 pub(crate) mod names;
@@ -13,6 +14,8 @@ use boxproof_cases::protocol::{Mode, Network, Policy, Protect, Readable, Run, Tm
 
 use crate::error::Refusal;
 use crate::host::Host;
+
+pub(crate) use absent::{Absent, By};
 
 /// One step of building the file system view. Later steps lie on top of earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +43,8 @@ pub(crate) enum Step {
 pub(crate) struct View {
     /// The steps, in order.
     pub(crate) steps: Vec<Step>,
+    /// Names that must not come to be: the step `mediate`, last and only if there are any.
+    pub(crate) mediate: Vec<Absent>,
     /// Whether the host's network is shared; a private, empty one otherwise.
     pub(crate) host_network: bool,
 }
@@ -81,9 +86,9 @@ pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, R
     };
     let tmp = (policy.tmp == TmpPolicy::Private).then_some("/tmp");
     let cwd = real_cwd(run, host)?;
-    let steps = view::steps(policy, host, &cwd, host_network)?;
+    let view = view::view(policy, host, &cwd, host_network)?;
     let env = environment::environment(&policy.env, &host.env, tmp);
-    Ok(Plan { view: Some(View { steps, host_network }), env, cwd })
+    Ok(Plan { view: Some(view), env, cwd })
 }
 
 fn network_refusal(kind: &str) -> Refusal {

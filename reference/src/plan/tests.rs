@@ -1,7 +1,7 @@
 //! Policies over a made-up host and the steps they must become.
 
 use super::*;
-use crate::host::Found;
+use crate::host::{Found, Missing};
 use boxproof_cases::protocol::{Command, ErrorKind};
 use rstest::rstest;
 
@@ -176,8 +176,14 @@ fn protected_names_are_read_only_and_pinned_where_deep() {
 }
 
 #[rstest]
-#[case::absent_read(r#"{"deny_read":["/h/w/no"]}"#, "policy.deny_read: /h/w/no does not exist")]
-#[case::absent_write(r#"{"deny_write":["/h/w/no"]}"#, "policy.deny_write: /h/w/no does not exist")]
+#[case::closed_read(
+    r#"{"deny_read":["/h/w/no"]}"#,
+    "policy.deny_read: /h/w/no cannot be looked up"
+)]
+#[case::closed_write(
+    r#"{"deny_write":["/h/w/no"]}"#,
+    "policy.deny_write: /h/w/no cannot be looked up"
+)]
 #[case::absent_root(r#"{"writable":["/h/no"]}"#, "policy.writable: /h/no does not exist")]
 #[case::kernel_root(r#"{"writable":["/dev"]}"#, "policy.writable: /dev cannot be made writable")]
 #[case::link_leaves(r#"{"writable":["/h/w/out"]}"#, "through the link /h/w/out")]
@@ -226,4 +232,57 @@ fn mode_unconfined_has_no_view() {
     let plan = resolve(&policy(r#"{"mode":"unconfined"}"#), &run_in("/h/alias"), &host()).unwrap();
     assert_eq!(plan.view, None);
     assert_eq!(plan.cwd, PathBuf::from("/h/w"));
+}
+
+/// A host where nothing is at `path`.
+fn without(mut host: Host, path: &str) -> Host {
+    let missing = Missing { real: path.into(), links: Vec::new(), folds: false };
+    host.absent.insert(path.into(), missing);
+    host
+}
+
+fn mediated(json: &str, host: &Host) -> Vec<(PathBuf, By)> {
+    let view = resolve(&policy(json), &run_in("/h/w"), host).unwrap().view.unwrap();
+    view.mediate.into_iter().map(|name| (name.path, name.by)).collect()
+}
+
+#[rstest]
+#[case::nothing_absent(r#"{"deny_write":["/h/w/f"]}"#, "/h/w/no", &[])]
+#[case::deny_write(r#"{"deny_write":["/h/w/no"]}"#, "/h/w/no", &["/h/w/no"])]
+#[case::deny_read(r#"{"deny_read":["/h/w/no"]}"#, "/h/w/no", &["/h/w/no"])]
+#[case::named_twice(r#"{"deny_read":["/h/w/no"],"deny_write":["/h/w/no"]}"#, "/h/w/no", &["/h/w/no"])]
+#[case::outside(r#"{"deny_write":["/h/o/no"]}"#, "/h/o/no", &[])]
+#[case::below_a_deny(r#"{"deny_write":["/h/w/a","/h/w/a/no"]}"#, "/h/w/a/no", &[])]
+#[case::below_a_mask(r#"{"deny_read":["/h/w/a"],"deny_write":["/h/w/a/no"]}"#, "/h/w/a/no", &[])]
+#[case::read_only(r#"{"mode":"read_only","deny_write":["/h/w/no"]}"#, "/h/w/no", &[])]
+#[case::private_tmp(r#"{"deny_write":["/tmp/no"]}"#, "/tmp/no", &["/tmp/no"])]
+#[case::no_tmp(r#"{"tmp":"none","deny_write":["/tmp/no"]}"#, "/tmp/no", &[])]
+fn absent_names_that_could_come_to_be_are_mediated(
+    #[case] json: &str,
+    #[case] missing: &str,
+    #[case] expected: &[&str],
+) {
+    let expected: Vec<_> = expected.iter().map(|path| (PathBuf::from(path), By::Deny)).collect();
+    assert_eq!(mediated(json, &without(host(), missing)), expected);
+}
+
+#[test]
+fn protected_names_that_are_missing_are_mediated_and_a_deny_comes_first() {
+    let mut host = without(host(), "/h/w/.git");
+    for path in ["/h/w/.git", "/h/w/.envrc", "/h/w/a/.git"] {
+        host.unprotected.push(Missing { real: path.into(), links: Vec::new(), folds: false });
+    }
+    let json = r#"{"protect":"metadata","deny_write":["/h/w/.git","/h/w/a"]}"#;
+    let expected = [("/h/w/.envrc".into(), By::Protect), ("/h/w/.git".into(), By::Deny)];
+    assert_eq!(mediated(json, &host), expected);
+}
+
+#[test]
+fn a_missing_name_behind_a_loose_link_is_refused() {
+    let mut host = host();
+    let missing = Missing { real: "/h/o/no".into(), links: vec!["/h/w/l".into()], folds: false };
+    host.absent.insert("/h/w/l".into(), missing);
+    let refusal = resolve(&policy(r#"{"deny_write":["/h/w/l"]}"#), &run_in("/h/w"), &host);
+    let refusal = refusal.unwrap_err();
+    assert!(refusal.message.contains("/h/w/l is a symbolic link"), "{}", refusal.message);
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Policy, TmpPolicy, WirePath};
 
+use super::absent::Absent;
 use super::denies::Denies;
-use super::{Step, roots};
+use super::{Step, View, roots};
 use crate::error::Refusal;
 use crate::host::Host;
 
@@ -17,12 +18,12 @@ const TMP_MODE: u32 = 0o1777;
 const SERVICE_MODE: u32 = 0o755;
 
 /// Builds the view of `policy` on `host`; `cwd` is a real path.
-pub(super) fn steps(
+pub(super) fn view(
     policy: &Policy,
     host: &Host,
     cwd: &Path,
     host_network: bool,
-) -> Result<Vec<Step>, Refusal> {
+) -> Result<View, Refusal> {
     let scene = Scene::new(policy, host)?;
     scene.check_cwd(cwd)?;
     let mut steps = scene.system();
@@ -33,7 +34,7 @@ pub(super) fn steps(
     steps.sort_by_cached_key(|step| step.path().components().count());
     let seals = std::iter::once(PathBuf::from("/dev")).chain(host.services.iter().cloned());
     steps.extend(seals.map(Step::Seal));
-    Ok(steps)
+    Ok(View { steps, mediate: scene.mediated(), host_network })
 }
 
 impl Step {
@@ -168,6 +169,16 @@ impl<'a> Scene<'a> {
         });
         let write = self.denies.write.iter().filter(|path| self.is_writable(path));
         read.chain(write.cloned().map(Step::BindReadOnly)).collect()
+    }
+
+    /// Absent names that could come to be. Elsewhere nothing can be made anyway.
+    fn mediated(&self) -> Vec<Absent> {
+        let private = self.policy.tmp == TmpPolicy::Private;
+        let temp = |path: &Path| private && self.host.tmp.iter().any(|tmp| path.starts_with(tmp));
+        let makeable = |path: &Path| {
+            self.is_writable(path) || temp(path) && !self.roots.iter().any(|r| path.starts_with(r))
+        };
+        self.denies.absent.iter().filter(|name| makeable(&name.path)).cloned().collect()
     }
 
     /// Host sockets that would be visible though the policy does not list them.

@@ -10,6 +10,8 @@ use nix::sched::CloneFlags;
 use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
 
+use super::linux::CapabilityWord;
+
 /// Forks into the namespaces of `flags`; the child runs `body` and never returns. The caller must
 /// have one thread only. Returns the child and a descriptor of it.
 pub(crate) fn fork_into(
@@ -116,10 +118,12 @@ pub(crate) fn is_privileged() -> bool {
 
 const CAP_SETPCAP: u32 = 8;
 const CAP_NET_ADMIN: u32 = 12;
+const CAP_SYS_PTRACE: u32 = 19;
 const CAP_SYS_ADMIN: u32 = 21;
 
-/// Gives up every capability for good: bounding, ambient, effective, permitted, inheritable.
-pub(crate) fn drop_privileges() -> io::Result<()> {
+/// Gives up every capability for good: bounding, ambient, effective, permitted, inheritable. With
+/// `looks` the right to look into other processes can still be raised for a moment.
+pub(crate) fn drop_privileges(looks: bool) -> io::Result<()> {
     for capability in 0.. {
         match prctl(libc::PR_CAPBSET_DROP, capability) {
             // One past the last that this kernel knows.
@@ -128,8 +132,15 @@ pub(crate) fn drop_privileges() -> io::Result<()> {
         }
     }
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as c_ulong)?;
-    super::set_capabilities(&Default::default())?;
+    let kept = if looks { 1 << CAP_SYS_PTRACE } else { 0 };
+    let word = CapabilityWord { permitted: kept, ..CapabilityWord::default() };
+    super::set_capabilities(&[word, CapabilityWord::default()])?;
     Ok(nix::sys::prctl::set_no_new_privs()?)
+}
+
+/// Gives up what [`drop_privileges`] kept.
+pub(crate) fn drop_capabilities() -> io::Result<()> {
+    super::set_capabilities(&Default::default())
 }
 
 fn prctl(operation: c_int, argument: c_ulong) -> nix::Result<()> {

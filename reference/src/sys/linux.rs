@@ -149,6 +149,22 @@ pub(crate) fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
         .map(drop)
 }
 
+/// Whether the file system of `folder` says that it takes names that differ in case for one: a
+/// folder's own flag (ext4, f2fs), or a kind that does so always.
+pub(crate) fn ignores_case(folder: &std::path::Path) -> bool {
+    /// vfat, exFAT, NTFS, CIFS, SMB 2, HFS, HFS+.
+    const ALWAYS: [i64; 7] =
+        [0x4d44, 0x2011_bab0, 0x5346_544e, 0xff53_4d42, 0xfe53_4d42, 0x4244, 0x482b];
+    /// `FS_CASEFOLD_FL`.
+    const FOLDS: c_long = 0x4000_0000;
+    let Ok(file) = File::open(folder) else { return false };
+    let kind = nix::sys::statfs::fstatfs(&file).map(|found| found.filesystem_type().0);
+    let mut flags: c_long = 0;
+    // SAFETY: the number lives through the call, which writes at most that much.
+    let got = unsafe { libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &raw mut flags) };
+    got == 0 && flags & FOLDS != 0 || kind.is_ok_and(|kind| ALWAYS.contains(&kind))
+}
+
 /// `_LINUX_CAPABILITY_VERSION_3`: two words a set.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
@@ -163,8 +179,8 @@ struct CapabilityHeader {
 #[repr(C)]
 pub(super) struct CapabilityWord {
     pub(super) effective: u32,
-    permitted: u32,
-    inheritable: u32,
+    pub(super) permitted: u32,
+    pub(super) inheritable: u32,
 }
 
 /// Runs `body` with no effective capability in this thread, then puts them back.

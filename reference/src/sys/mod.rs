@@ -3,6 +3,7 @@
 mod enter;
 mod linux;
 pub(crate) mod mounts;
+pub(crate) mod notify;
 #[cfg(test)]
 pub(crate) mod raw;
 mod reap;

@@ -122,18 +122,29 @@ impl Bed {
 
     /// `refbox run` on the written request, not started yet.
     pub(crate) fn refbox(&self) -> Command {
-        let mut refbox = Command::new("setpriv");
-        if self.ordinary {
-            hand_over(&self.root());
-            refbox.args([format!("--reuid={USER}"), format!("--regid={USER}")]);
-            refbox.arg("--clear-groups").arg("--").arg(self.root().join("refbox"));
-        } else {
-            refbox = Command::new(program());
-        }
+        self.refbox_with_result(&self.result_file())
+    }
+
+    /// The same, with the result in another file.
+    pub(crate) fn refbox_with_result(&self, result: &Path) -> Command {
+        let own = self.root().join("refbox");
+        let mut refbox = self.as_user(if self.ordinary { &own } else { program() });
         refbox.arg("run").arg("--request").arg(self.request_file());
-        refbox.arg("--result").arg(self.result_file());
+        refbox.arg("--result").arg(result);
         refbox.stdin(Stdio::null());
         refbox
+    }
+
+    /// `program` by the user that the bed is for, who gets everything in it.
+    pub(crate) fn as_user(&self, program: &Path) -> Command {
+        if !self.ordinary {
+            return Command::new(program);
+        }
+        hand_over(&self.root());
+        let mut command = Command::new("setpriv");
+        command.args([format!("--reuid={USER}"), format!("--regid={USER}")]);
+        command.arg("--clear-groups").arg("--").arg(program);
+        command
     }
 
     /// Runs a shell line under `policy`.

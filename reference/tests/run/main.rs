@@ -7,6 +7,7 @@
     reason = "a test fails by panicking; JSON literals are handed over as they are written"
 )]
 
+mod absent;
 mod bed;
 mod environment;
 mod exec;

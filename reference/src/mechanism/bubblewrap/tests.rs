@@ -17,7 +17,7 @@ fn a_view_becomes_arguments_in_order() {
         Step::MaskFile(path("/w/e")),
         Step::Seal(path("/dev")),
     ];
-    let list = arguments(&View { steps, host_network: false }, &[7, 8]);
+    let list = arguments(&View { steps, mediate: Vec::new(), host_network: false }, &[7, 8]);
     let text: Vec<String> = list.iter().map(|word| word.display().to_string()).collect();
     let expected = "--unshare-user|--unshare-pid|--unshare-ipc|--unshare-uts|--unshare-cgroup-try|\
         --die-with-parent|--as-pid-1|--cap-drop|ALL|--unshare-net|--ro-bind|/|/|--dev|/dev|\
@@ -30,7 +30,7 @@ fn a_view_becomes_arguments_in_order() {
 #[test]
 fn the_host_network_is_shared_only_where_granted() {
     let has_net = |host_network| {
-        let list = arguments(&View { steps: Vec::new(), host_network }, &[]);
+        let list = arguments(&View { steps: Vec::new(), mediate: Vec::new(), host_network }, &[]);
         list.contains(&OsString::from("--unshare-net"))
     };
     assert!(has_net(false));

@@ -61,7 +61,8 @@ fn enter(entry: &Entry<'_>) -> Result<(), Failure> {
     }
     build(&entry.layout)?;
     sys::wipe_environment();
-    sys::drop_privileges().map_err(|error| whole(Call::Privileges)(errno_of(&error)))
+    sys::drop_privileges(entry.inner.mediates())
+        .map_err(|error| whole(Call::Privileges)(errno_of(&error)))
 }
 
 /// Dies with the launcher, also if that is dead already: then its end of the socket is closed.

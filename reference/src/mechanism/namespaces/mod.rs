@@ -32,12 +32,13 @@ const ALWAYS: CloneFlags = CloneFlags::CLONE_NEWNS
 ///
 /// Root needs no user namespace: its files keep their owners, and it gives up its capabilities all
 /// the same. Where it lacks some, and for everybody else, one maps the own ids.
-pub(crate) fn start(view: &View, inner: Inner<'_>) -> Result<Running, Refusal> {
+pub(crate) fn start<'a>(view: &'a View, inner: Inner<'a>) -> Result<Running, Refusal> {
     let ids = (!sys::is_privileged()).then(|| (geteuid(), getegid()));
     let layout = Layout::of(view);
     let mut flags = ALWAYS;
     flags.set(CloneFlags::CLONE_NEWUSER, ids.is_some());
     flags.set(CloneFlags::CLONE_NEWNET, !view.host_network);
+    let inner = inner.mediating(&view.mediate);
     let entry = Entry { layout, ids, private_network: !view.host_network, inner };
     let forked = sys::fork_into(flags, || enter::run(entry));
     let (_, process) =

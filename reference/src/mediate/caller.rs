@@ -1,0 +1,177 @@
+//! What is known of a calling thread: its strings, folders, umask and process ([`Caller`]). After
+//! each reading the call is checked to be waiting still: otherwise the number of the thread may
+//! have come to mean another.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::Mode;
+use nix::unistd::Pid;
+
+use crate::sys::notify::{self, Notice};
+
+/// Bytes of the longest path, with its NUL.
+const PATH_MAX: usize = 4096;
+/// Memory is read up to the end of a page, as the next may be missing.
+const PAGE: u64 = 4096;
+
+/// A thread that waits for its call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caller<'a> {
+    /// The thread.
+    pub(super) thread: Pid,
+    /// Where it waits, and the number of its call.
+    waits: Option<(BorrowedFd<'a>, u64)>,
+}
+
+/// What a thread's status says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Status {
+    /// The process it belongs to.
+    pub(super) process: Pid,
+    /// The mode bits that it never gives.
+    pub(super) umask: Mode,
+}
+
+impl<'a> Caller<'a> {
+    /// The thread that `notice`, heard of through `listener`, is from.
+    pub(super) fn of(notice: &Notice, listener: BorrowedFd<'a>) -> Self {
+        Self { thread: notice.thread, waits: Some((listener, notice.id)) }
+    }
+
+    /// Does `read`; where the thread cannot be looked into as any other of the same user, again
+    /// with the right to. It is raised for reading alone: what is opened for a caller is opened
+    /// without.
+    fn read<T>(self, mut read: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
+        let result = match read() {
+            Err(Errno::EPERM | Errno::EACCES) => notify::looking(read),
+            other => other,
+        };
+        match self.waits {
+            Some((listener, id)) if !notify::is_waiting(listener, id) => Err(Errno::ESRCH),
+            _ => result,
+        }
+    }
+
+    /// The string at `address`.
+    pub(super) fn string(self, address: u64) -> nix::Result<CString> {
+        let mut bytes = Vec::new();
+        while bytes.len() < PATH_MAX {
+            let from = address.checked_add(bytes.len() as u64).ok_or(Errno::EFAULT)?;
+            let wanted = (PAGE - from % PAGE) as usize;
+            let read = self.memory(from, wanted.min(PATH_MAX - bytes.len()))?;
+            bytes.extend(read);
+            if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
+                bytes.truncate(end);
+                return CString::new(bytes).map_err(|_| Errno::EFAULT);
+            }
+        }
+        Err(Errno::ENAMETOOLONG)
+    }
+
+    /// `length` bytes at `address`, all or none.
+    pub(super) fn memory(self, address: u64, length: usize) -> nix::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        let read = self.read(|| notify::read_memory(self.thread, address, &mut bytes))?;
+        if read == length { Ok(bytes) } else { Err(Errno::EFAULT) }
+    }
+
+    /// The folder that relative paths start at: a descriptor's, or the working directory.
+    pub(super) fn base(self, number: RawFd) -> nix::Result<OwnedFd> {
+        match number {
+            libc::AT_FDCWD => self.open("cwd"),
+            number if number < 0 => Err(Errno::EBADF),
+            number => self.open(&format!("fd/{number}")).map_err(|errno| match errno {
+                Errno::ENOENT => Errno::EBADF,
+                other => other,
+            }),
+        }
+    }
+
+    /// What a link of its own in `/proc` leads to.
+    fn open(self, link: &str) -> nix::Result<OwnedFd> {
+        let path = format!("/proc/{}/{link}", self.thread);
+        let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
+        self.read(|| open(path.as_str(), flags, Mode::empty()))
+    }
+
+    /// A copy of its descriptor `number`.
+    pub(super) fn descriptor(self, number: RawFd, process: Pid) -> nix::Result<OwnedFd> {
+        self.read(|| notify::take_descriptor(self.thread, process, number))
+    }
+
+    /// Its process and umask.
+    pub(super) fn status(self) -> nix::Result<Status> {
+        let text = self.text("status")?;
+        status(&text).ok_or(Errno::ESRCH)
+    }
+
+    /// The device number of its terminal, if it has one.
+    pub(super) fn terminal(self) -> nix::Result<Option<u64>> {
+        Ok(terminal(&self.text("stat")?))
+    }
+
+    fn text(self, name: &str) -> nix::Result<String> {
+        let path = format!("/proc/{}/{name}", self.thread);
+        self.read(|| fs::read_to_string(&path).map_err(|error| errno_of(&error)))
+    }
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
+}
+
+fn status(text: &str) -> Option<Status> {
+    let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let umask = u32::from_str_radix(value("Umask:")?, 8).ok()?;
+    let process = value("Tgid:")?.parse().ok()?;
+    Some(Status { process: Pid::from_raw(process), umask: Mode::from_bits_truncate(umask) })
+}
+
+/// The fifth number after the command's name, which is in brackets and may hold anything.
+fn terminal(text: &str) -> Option<u64> {
+    let (_, rest) = text.rsplit_once(')')?;
+    let number: i32 = rest.split_whitespace().nth(4)?.parse().ok()?;
+    let (major, minor) = (number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xfff00);
+    (number != 0).then(|| libc::makedev(major as u32, minor as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_read() {
+        let text = "Name:\tx\nUmask:\t0027\nState:\tR\nTgid:\t12\nPid:\t13\n";
+        let expected = Status { process: Pid::from_raw(12), umask: Mode::from_bits_truncate(0o27) };
+        assert_eq!(status(text), Some(expected));
+        assert_eq!(status("Name:\tx\nTgid:\t12\n"), None);
+    }
+
+    #[test]
+    fn a_terminal_is_read_whatever_the_name() {
+        assert_eq!(terminal("5 (a) b) S 1 5 5 34823 5 0"), Some(libc::makedev(136, 7)));
+        assert_eq!(terminal("5 (x) S 1 5 5 0 -1 0"), None);
+    }
+
+    #[test]
+    fn strings_of_another_thread_end_where_they_end() {
+        let caller = Caller { thread: Pid::this(), waits: None };
+        let text = c"some/path";
+        assert_eq!(caller.string(text.as_ptr() as u64).as_deref(), Ok(text));
+        assert_eq!(caller.string(8), Err(Errno::EFAULT));
+        let long = CString::new(vec![b'x'; 5000]).unwrap();
+        assert_eq!(caller.string(long.as_ptr() as u64), Err(Errno::ENAMETOOLONG));
+    }
+
+    #[test]
+    fn descriptors_that_are_not_open_are_bad() {
+        let caller = Caller { thread: Pid::this(), waits: None };
+        assert_eq!(caller.base(-5).unwrap_err(), Errno::EBADF);
+        assert_eq!(caller.base(999_999).unwrap_err(), Errno::EBADF);
+        assert!(caller.base(libc::AT_FDCWD).is_ok());
+    }
+}

@@ -1,0 +1,120 @@
+//! The calls that make or move names: their numbers, and what their arguments mean.
+
+use std::ffi::c_long;
+use std::os::fd::RawFd;
+
+use crate::sys::notify::Notice;
+
+/// A path in the caller's memory, and the descriptor that it starts at.
+pub(super) type Named = (RawFd, u64);
+
+/// One call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Call {
+    /// Opens, and makes what is missing.
+    Open { at: Named, flags: i32, mode: u32 },
+    /// Makes a folder.
+    Mkdir { at: Named, mode: u32 },
+    /// Makes a file, FIFO, socket or device.
+    Mknod { at: Named, mode: u32, device: u64 },
+    /// Makes a symbolic link that says what stands at `target`.
+    Symlink { target: u64, at: Named },
+    /// Makes another name.
+    Link { from: Named, to: Named, flags: i32 },
+    /// Moves a name, or exchanges two.
+    Rename { from: Named, to: Named, flags: u32 },
+    /// Binds a socket, which makes a name where its address is a path.
+    Bind { socket: RawFd, address: u64, length: u64 },
+}
+
+const HERE: RawFd = libc::AT_FDCWD;
+
+/// Calls that always come to us; the opening ones come only if they may make something.
+pub(super) const ALWAYS: &[c_long] = &[
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_symlinkat,
+    libc::SYS_linkat,
+    #[cfg(not(target_arch = "riscv64"))]
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_bind,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+];
+
+/// Calls that come to us if they may make something, and which argument says so.
+pub(super) const OPENING: &[(c_long, u8)] = &[
+    (libc::SYS_openat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+];
+
+impl Call {
+    /// What `notice` asks for; `None` if it is none of these calls.
+    pub(super) fn of(notice: &Notice) -> Option<Self> {
+        // The kernel reads descriptors, flags and modes as 32 bits.
+        let [a, b, c, d, e, _] = notice.args;
+        let at = |fd: u64, path| (fd as RawFd, path);
+        Some(match notice.number {
+            libc::SYS_openat => Self::Open { at: at(a, b), flags: c as i32, mode: d as u32 },
+            libc::SYS_mkdirat => Self::Mkdir { at: at(a, b), mode: c as u32 },
+            libc::SYS_mknodat => Self::Mknod { at: at(a, b), mode: c as u32, device: d },
+            libc::SYS_symlinkat => Self::Symlink { target: a, at: at(b, c) },
+            libc::SYS_linkat => Self::Link { from: at(a, b), to: at(c, d), flags: e as i32 },
+            #[cfg(not(target_arch = "riscv64"))]
+            libc::SYS_renameat => Self::Rename { from: at(a, b), to: at(c, d), flags: 0 },
+            libc::SYS_renameat2 => Self::Rename { from: at(a, b), to: at(c, d), flags: e as u32 },
+            libc::SYS_bind => Self::Bind { socket: a as RawFd, address: b, length: c },
+            number => return Self::plain(number, notice.args),
+        })
+    }
+
+    /// The older forms, which start at the working directory.
+    #[cfg(target_arch = "x86_64")]
+    fn plain(number: c_long, [a, b, c, ..]: [u64; 6]) -> Option<Self> {
+        /// What creat stands for.
+        const CREATE: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+        let at = (HERE, a);
+        Some(match number {
+            libc::SYS_open => Self::Open { at, flags: b as i32, mode: c as u32 },
+            libc::SYS_creat => Self::Open { at, flags: CREATE, mode: b as u32 },
+            libc::SYS_mkdir => Self::Mkdir { at, mode: b as u32 },
+            libc::SYS_mknod => Self::Mknod { at, mode: b as u32, device: c },
+            libc::SYS_symlink => Self::Symlink { target: a, at: (HERE, b) },
+            libc::SYS_link => Self::Link { from: at, to: (HERE, b), flags: 0 },
+            libc::SYS_rename => Self::Rename { from: at, to: (HERE, b), flags: 0 },
+            _ => return None,
+        })
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn plain(_: c_long, _: [u64; 6]) -> Option<Self> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_that_comes_is_understood() {
+        let numbers = ALWAYS.iter().chain(OPENING.iter().map(|(number, _)| number));
+        for number in numbers {
+            let thread = nix::unistd::Pid::this();
+            let notice = Notice { id: 1, thread, number: *number, args: [7; 6] };
+            assert!(Call::of(&notice).is_some(), "{number}");
+        }
+    }
+}

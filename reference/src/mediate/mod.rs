@@ -1,0 +1,17 @@
+//! Holds names that do not exist yet: the calls that make or move names come to pid 1, which decides
+//! on the place they mean and carries them out itself, on what it decided about. A call is never
+//! let through after a look at it, as what was looked at could be another thing by then.
+
+mod acts;
+mod caller;
+mod calls;
+mod desk;
+mod filter;
+mod fold;
+mod mounts;
+mod open;
+mod rules;
+mod serve;
+mod walk;
+
+pub(crate) use serve::Mediation;

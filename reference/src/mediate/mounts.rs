@@ -1,0 +1,121 @@
+//! Where a descriptor's object lies in its file system: [`Mounts`], read once, as the command can
+//! make no mounts.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::rules::Place;
+use crate::sys::notify;
+
+/// One mount of our namespace.
+#[derive(Debug, PartialEq, Eq)]
+struct Mount {
+    device: u64,
+    /// What of the file system is mounted.
+    root: PathBuf,
+    /// Where.
+    at: PathBuf,
+}
+
+/// The mounts of our namespace by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Mounts(HashMap<u64, Mount>);
+
+impl Mounts {
+    /// Those of this process.
+    pub(super) fn read() -> io::Result<Self> {
+        Ok(Self::parse(&fs::read("/proc/self/mountinfo")?))
+    }
+
+    fn parse(table: &[u8]) -> Self {
+        Self(table.split(|byte| *byte == b'\n').filter_map(mount).collect())
+    }
+
+    /// Where `folder` lies; `None` if it lies on no mount of ours, as one that was inherited.
+    pub(super) fn place(&self, folder: BorrowedFd<'_>) -> Option<Place> {
+        let mount = self.0.get(&notify::mount_of(folder).ok()?)?;
+        mount.place(&path_of(folder).ok()?)
+    }
+}
+
+impl Mount {
+    fn place(&self, path: &Path) -> Option<Place> {
+        let below = path.strip_prefix(&self.at).ok()?;
+        let path =
+            if below.as_os_str().is_empty() { self.root.clone() } else { self.root.join(below) };
+        Some(Place { device: self.device, path })
+    }
+}
+
+/// The path of what `file` is, as the kernel tells it.
+pub(super) fn path_of(file: BorrowedFd<'_>) -> io::Result<PathBuf> {
+    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// One line: number, parent, major:minor, root, place, and more.
+fn mount(line: &[u8]) -> Option<(u64, Mount)> {
+    let mut words = line.split(|byte| *byte == b' ');
+    let number = number(words.next()?)?;
+    let _parent = words.next()?;
+    let mut device = words.next()?.split(|byte| *byte == b':');
+    let device = self::number(device.next()?)? << 32 | self::number(device.next()?)?;
+    let (root, at) = (unescaped(words.next()?), unescaped(words.next()?));
+    Some((number, Mount { device, root, at }))
+}
+
+fn number(word: &[u8]) -> Option<u64> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+/// The kernel writes blanks and backslashes as a backslash and three octal digits.
+fn unescaped(word: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((first, after)) = rest.split_first() {
+        let octal = after.get(..3).filter(|_| *first == b'\\');
+        let value =
+            octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        match value {
+            Some(value) => {
+                bytes.push(value);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// A path as bytes.
+pub(super) fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[u8] = b"21 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+        36 21 8:1 /home/me/a\\040b /w rw,relatime - ext4 /dev/sda1 rw\n\
+        broken\n";
+
+    #[test]
+    fn two_mounts_of_one_folder_give_one_place() {
+        let mounts = Mounts::parse(TABLE);
+        assert_eq!(mounts.0.len(), 2);
+        let place = |number, path: &str| mounts.0[&number].place(Path::new(path));
+        let expected = Place { device: 8 << 32 | 1, path: "/home/me/a b/.git".into() };
+        assert_eq!(place(36, "/w/.git"), Some(expected.clone()));
+        assert_eq!(place(21, "/home/me/a b/.git"), Some(expected));
+        assert_eq!(place(36, "/elsewhere"), None);
+        assert_eq!(place(36, "/w").unwrap().path, Path::new("/home/me/a b"));
+    }
+}

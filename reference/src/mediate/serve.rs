@@ -1,0 +1,148 @@
+//! From the plan's names to rules, from the listener to workers.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::stat::Mode;
+
+use super::caller::Caller;
+use super::calls::Call;
+use super::desk::Desk;
+use super::filter;
+use super::mounts::{Mounts, bytes};
+use super::open::Opening;
+use super::rules::{Place, Rule, Rules};
+use crate::control::{self, Heard};
+use crate::plan::Absent;
+use crate::sys::notify::{self, Notice, Step};
+
+/// Threads that serve calls.
+const WORKERS: usize = 2;
+/// Bytes of stack of each: paths lie on the heap.
+const STACK: usize = 256 << 10;
+
+/// Everything it takes, prepared before the command is started.
+#[derive(Debug)]
+pub(crate) struct Mediation {
+    rules: Rules,
+    mounts: Mounts,
+    root: OwnedFd,
+    program: Vec<Step>,
+    /// How the listener comes from the command to us.
+    sender: OwnedFd,
+    receiver: OwnedFd,
+}
+
+impl Mediation {
+    /// For `names`, in the view that this process is in; `None` if it has none of them.
+    pub(crate) fn prepare(names: &[Absent]) -> io::Result<Option<Self>> {
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let mounts = Mounts::read()?;
+        let root = open("/", OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())?;
+        let rules: Vec<Rule> =
+            names.iter().map(|name| rule(name, &mounts)).collect::<Result<_, _>>()?;
+        let rules = Rules::new(rules);
+        let (sender, receiver) = control::pair()?;
+        Ok(Some(Self { rules, mounts, root, program: filter::program(), sender, receiver }))
+    }
+
+    /// Puts this process, which is to be the command, under the rules. Files that the kernel makes
+    /// of a dying process have names as well, so there are none.
+    pub(crate) fn hold(&self) -> nix::Result<()> {
+        setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+        let listener = notify::listen(&self.program)?;
+        control::hello(&self.sender, &listener).map_err(|_| Errno::EPIPE)
+    }
+
+    /// Serves the calls of the command, which was started, until this process ends.
+    pub(crate) fn serve(self) -> io::Result<()> {
+        let Self { rules, mounts, root, sender, receiver, .. } = self;
+        drop(sender);
+        // It was sent before the command was executed, which we waited for.
+        let Heard::Report(_, Some(listener)) = control::next_report(&receiver)? else {
+            return Err(io::Error::other("the listener did not come"));
+        };
+        let desk = Arc::new(Desk { listener, rules, mounts, root, gate: RwLock::new(()) });
+        for number in 0..WORKERS {
+            let desk = Arc::clone(&desk);
+            let worker =
+                std::thread::Builder::new().stack_size(STACK).name(format!("names{number}"));
+            worker.spawn(move || work(&desk))?;
+        }
+        Ok(())
+    }
+}
+
+/// The rule for `name`, by the innermost folder above it that the view has.
+fn rule(name: &Absent, mounts: &Mounts) -> io::Result<Rule> {
+    let unknown = || io::Error::other(format!("{} lies on no known mount", name.path.display()));
+    let (folder, rest) = innermost(&name.path)?;
+    let place = mounts.place(folder.as_fd()).ok_or_else(unknown)?;
+    let place = Place { device: place.device, path: place.path.join(rest) };
+    Ok(Rule { place, folds: name.folds })
+}
+
+fn innermost(path: &Path) -> nix::Result<(OwnedFd, PathBuf)> {
+    for folder in path.ancestors().skip(1) {
+        let name = CString::new(bytes(folder)).map_err(|_| Errno::EINVAL)?;
+        let how = OpenHow::new()
+            .flags(OFlag::O_PATH | OFlag::O_CLOEXEC | OFlag::O_DIRECTORY)
+            .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+        match openat2(nix::fcntl::AT_FDCWD, name.as_c_str(), how) {
+            Err(Errno::ENOENT | Errno::ENOTDIR) => {}
+            Err(errno) => return Err(errno),
+            Ok(found) => {
+                let rest = path.strip_prefix(folder).map_err(|_| Errno::EINVAL)?;
+                return Ok((found, rest.to_owned()));
+            }
+        }
+    }
+    Err(Errno::ENOENT)
+}
+
+/// Serves calls for ever. A worker that cannot go on takes the whole box along: a call that nobody
+/// answers must not be.
+fn work(desk: &Arc<Desk>) {
+    let _end = EndOfBox;
+    // Its own umask and working directory.
+    if unshare(CloneFlags::CLONE_FS).is_err() {
+        return;
+    }
+    loop {
+        match notify::next(desk.listener.as_fd()) {
+            Ok(notice) => serve(desk, &notice),
+            // The caller was killed before we heard of it.
+            Err(Errno::ENOENT | Errno::EINTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn serve(desk: &Arc<Desk>, notice: &Notice) {
+    let caller = Caller::of(notice, desk.listener.as_fd());
+    let result = match Call::of(notice) {
+        None => Err(Errno::ENOSYS),
+        Some(Call::Open { at, flags, mode }) => {
+            desk.open(caller, notice.id, at, Opening::new(flags, mode))
+        }
+        Some(call) => desk.act(caller, call),
+    };
+    desk.answer(notice.id, result);
+}
+
+struct EndOfBox;
+
+impl Drop for EndOfBox {
+    fn drop(&mut self) {
+        notify::leave(1);
+    }
+}

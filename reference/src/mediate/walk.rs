@@ -1,0 +1,259 @@
+//! Paths as the caller sees them, turned into pinned folders and one plain name each.
+//!
+//! The kernel resolves nearly all of them at once. What leads through `/proc` is walked by hand:
+//! there `self` must mean the caller, and nothing but what is the caller's own is followed.
+
+use std::cell::OnceCell;
+use std::collections::VecDeque;
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2, readlinkat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
+use nix::sys::statfs::{PROC_SUPER_MAGIC, fstatfs};
+use nix::unistd::Pid;
+
+use super::caller::Caller;
+use super::mounts;
+
+/// Links followed before a path counts as a loop, as in the kernel.
+const MAX_LINKS: usize = 40;
+
+/// A pinned folder, and one name in it.
+#[derive(Debug)]
+pub(super) struct Spot {
+    /// The folder.
+    pub(super) folder: OwnedFd,
+    /// The name: no slash in it, except where the path ended in one.
+    pub(super) name: CString,
+    /// Whether the path ended in a slash.
+    pub(super) slash: bool,
+    /// Whether the name is `.`, `..` or `/`, which always exist.
+    pub(super) stands: bool,
+}
+
+impl Spot {
+    /// The name without the slash.
+    pub(super) fn bare(&self) -> &[u8] {
+        let bytes = self.name.to_bytes();
+        if self.slash && !self.stands { &bytes[..bytes.len() - 1] } else { bytes }
+    }
+}
+
+/// Resolves the paths of one caller.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    caller: Caller<'a>,
+    /// The caller's process, once it was asked for.
+    process: OnceCell<Pid>,
+    links: usize,
+    /// Whether some of it was walked by hand.
+    pub(super) handmade: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// For `caller`.
+    pub(super) fn new(caller: Caller<'a>) -> Self {
+        Self { caller, process: OnceCell::new(), links: 0, handmade: false }
+    }
+
+    fn process(&self) -> nix::Result<Pid> {
+        if let Some(process) = self.process.get() {
+            return Ok(*process);
+        }
+        let process = self.caller.status()?.process;
+        Ok(*self.process.get_or_init(|| process))
+    }
+
+    /// The folder that the last name of `path` lies in, and that name; `base` is where a relative
+    /// path starts.
+    pub(super) fn spot(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<Spot> {
+        let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+        let start = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+        if path.is_empty() {
+            return Err(Errno::ENOENT);
+        }
+        let slash = end < path.len();
+        let name = match &path[start..end] {
+            b"" => b"/".to_vec(),
+            name if slash => [name, b"/"].concat(),
+            name => name.to_vec(),
+        };
+        let stands = matches!(&path[start..end], b"" | b"." | b"..");
+        let folder = self.folder(base, &path[..start])?;
+        Ok(Spot { folder, name: text(&name)?, slash, stands })
+    }
+
+    /// The object that `path` means, pinned; links at its end are followed.
+    pub(super) fn object(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
+        let spot = self.spot(base, path)?;
+        let found = self.by_hand(spot.folder.as_fd(), spot.name.to_bytes())?;
+        let folder = fstat(&found).is_ok_and(|found| kind(&found) == SFlag::S_IFDIR);
+        if spot.slash && !folder { Err(Errno::ENOTDIR) } else { Ok(found) }
+    }
+
+    /// The folder that `path`, all but the last name, leads to.
+    fn folder(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
+        let straight = match path {
+            b"" => base.try_clone_to_owned().map_err(|_| Errno::EMFILE),
+            path => find(base, &text(path)?, OFlag::O_DIRECTORY),
+        };
+        let folder = match straight {
+            Ok(folder) if !is_proc(folder.as_fd())? => return Ok(folder),
+            // Through `/proc` nothing the kernel tells us is about the caller, errors included.
+            _ => self.by_hand(base, path)?,
+        };
+        if is_proc(folder.as_fd())? {
+            self.own(folder.as_fd())?;
+        }
+        Ok(folder)
+    }
+
+    /// Goes along `path` name by name.
+    fn by_hand(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
+        self.handmade = true;
+        let mut at = start(base, path)?;
+        let mut ahead = parts(path);
+        while let Some(part) = ahead.pop_front() {
+            let name = text(&part)?;
+            let proc = is_proc(at.as_fd())?;
+            let straight = if proc { None } else { outside_proc(at.as_fd(), &name)? };
+            at = match straight {
+                Some(found) => found,
+                None => match self.step(at.as_fd(), &name, proc)? {
+                    Step::To(found) => found,
+                    Step::Along(link) => {
+                        for part in parts(&link).into_iter().rev() {
+                            ahead.push_front(part);
+                        }
+                        start(at.as_fd(), &link)?
+                    }
+                },
+            };
+        }
+        Ok(at)
+    }
+
+    /// One name that the kernel cannot be asked about.
+    fn step(&mut self, at: BorrowedFd<'_>, name: &CStr, proc: bool) -> nix::Result<Step> {
+        if proc && let Some(link) = self.substitute(at, name.to_bytes())? {
+            return Ok(Step::Along(link));
+        }
+        let found = openat(at, name, PINNED | OFlag::O_NOFOLLOW, Mode::empty())?;
+        if kind(&fstat(&found)?) != SFlag::S_IFLNK {
+            return Ok(Step::To(found));
+        }
+        self.follow(at, name, found.as_fd())
+    }
+
+    /// Follows the link `name` in `at`, pinned as `link`.
+    pub(super) fn follow(
+        &mut self,
+        at: BorrowedFd<'_>,
+        name: &CStr,
+        link: BorrowedFd<'_>,
+    ) -> nix::Result<Step> {
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            return Err(Errno::ELOOP);
+        }
+        if is_proc(at)? {
+            if let Some(link) = self.substitute(at, name.to_bytes())? {
+                return Ok(Step::Along(link));
+            }
+            if mounts::path_of(at).map_err(|_| Errno::EACCES)? != std::path::Path::new(PROC) {
+                // Below a process all links are the kernel's own.
+                return openat(at, name, PINNED, Mode::empty()).map(Step::To);
+            }
+        }
+        let target = readlinkat(link, c"")?;
+        Ok(Step::Along(std::os::unix::ffi::OsStringExt::into_vec(target)))
+    }
+
+    /// What stands for `name` in a folder of `/proc`, where that hangs on who asks; EACCES for
+    /// what belongs to another process.
+    fn substitute(&self, at: BorrowedFd<'_>, name: &[u8]) -> nix::Result<Option<Vec<u8>>> {
+        if mounts::path_of(at).map_err(|_| Errno::EACCES)? != std::path::Path::new(PROC) {
+            return self.own(at).map(|()| None);
+        }
+        let (process, thread) = (self.process()?, self.caller.thread);
+        match name {
+            b"self" => Ok(Some(process.to_string().into_bytes())),
+            b"thread-self" => Ok(Some(format!("{process}/task/{thread}").into_bytes())),
+            name if name.iter().all(u8::is_ascii_digit) && !self.is_own(name)? => {
+                Err(Errno::EACCES)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn is_own(&self, number: &[u8]) -> nix::Result<bool> {
+        let own = [self.process()?, self.caller.thread].map(|pid| pid.to_string().into_bytes());
+        Ok(own.iter().any(|own| own == number))
+    }
+
+    /// EACCES for a folder of `/proc` that belongs to another process, or to another `/proc`.
+    fn own(&self, folder: BorrowedFd<'_>) -> nix::Result<()> {
+        let path = mounts::path_of(folder).map_err(|_| Errno::EACCES)?;
+        let Ok(below) = path.strip_prefix(PROC) else { return Err(Errno::EACCES) };
+        let first = below.iter().next().map(std::os::unix::ffi::OsStrExt::as_bytes);
+        match first {
+            Some(name) if name[0].is_ascii_digit() && !self.is_own(name)? => Err(Errno::EACCES),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Where one name leads.
+pub(super) enum Step {
+    /// To this object.
+    To(OwnedFd),
+    /// Along this text, from the folder that the name lies in.
+    Along(Vec<u8>),
+}
+
+/// The one place of proc in a view.
+const PROC: &str = "/proc";
+/// How objects are pinned.
+const PINNED: OFlag = OFlag::O_PATH.union(OFlag::O_CLOEXEC);
+
+/// What `path` leads to, unless links of the kernel's own lie on the way (ELOOP).
+fn find(base: BorrowedFd<'_>, path: &CStr, flags: OFlag) -> nix::Result<OwnedFd> {
+    let how = OpenHow::new().flags(PINNED | flags).resolve(ResolveFlag::RESOLVE_NO_MAGICLINKS);
+    openat2(base, path, how)
+}
+
+/// What `name` leads to, if the kernel can tell without passing through `/proc`.
+fn outside_proc(at: BorrowedFd<'_>, name: &CStr) -> nix::Result<Option<OwnedFd>> {
+    match find(at, name, OFlag::empty()) {
+        Ok(found) if !is_proc(found.as_fd())? => Ok(Some(found)),
+        _ => Ok(None),
+    }
+}
+
+fn is_proc(file: BorrowedFd<'_>) -> nix::Result<bool> {
+    Ok(fstatfs(file)?.filesystem_type() == PROC_SUPER_MAGIC)
+}
+
+/// The kind of a file.
+pub(super) fn kind(found: &FileStat) -> SFlag {
+    SFlag::from_bits_retain(found.st_mode & SFlag::S_IFMT.bits())
+}
+
+/// Where `path` starts.
+fn start(base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
+    match path.first() {
+        Some(b'/') => openat(AT_FDCWD, c"/", PINNED, Mode::empty()),
+        _ => base.try_clone_to_owned().map_err(|_| Errno::EMFILE),
+    }
+}
+
+fn parts(path: &[u8]) -> VecDeque<Vec<u8>> {
+    let parts = path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."));
+    parts.map(<[u8]>::to_vec).collect()
+}
+
+fn text(bytes: &[u8]) -> nix::Result<CString> {
+    CString::new(bytes).map_err(|_| Errno::EINVAL)
+}

@@ -1,0 +1,167 @@
+//! Seccomp user notification, and reading the callers it tells about.
+
+use std::ffi::{c_int, c_long};
+use std::io::IoSliceMut;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use nix::errno::Errno;
+use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::unistd::Pid;
+
+use super::{capabilities, set_capabilities};
+
+/// One step of a filter program.
+pub(crate) use libc::sock_filter as Step;
+
+/// `CAP_SYS_PTRACE` as a bit.
+const PTRACE: u32 = 1 << 19;
+
+/// A call that waits for our answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Notice {
+    /// What the answer has to name.
+    pub(crate) id: u64,
+    /// The calling thread.
+    pub(crate) thread: Pid,
+    /// The call's number.
+    pub(crate) number: c_long,
+    /// Its arguments.
+    pub(crate) args: [u64; 6],
+}
+
+/// Installs `program` for this thread and what comes of it; the descriptor that hears of its calls.
+/// Callers wait for answers until they are killed (Linux 5.19, else EINVAL).
+pub(crate) fn listen(program: &[Step]) -> nix::Result<OwnedFd> {
+    let length = u16::try_from(program.len()).map_err(|_| Errno::EINVAL)?;
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    let flags =
+        libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let set = libc::SECCOMP_SET_MODE_FILTER;
+    // SAFETY: the program lives through the call, which copies it.
+    let fd = unsafe { libc::syscall(libc::SYS_seccomp, set, flags, &raw const program) };
+    let fd = Errno::result(fd)?;
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// Waits for a call; ENOENT if its caller was killed meanwhile.
+pub(crate) fn next(listener: BorrowedFd<'_>) -> nix::Result<Notice> {
+    // SAFETY: all zeroes is a valid notice, and what the kernel asks for.
+    let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    let request = libc::SECCOMP_IOCTL_NOTIF_RECV as _;
+    // SAFETY: the notice lives through the call and has the layout that the request writes.
+    Errno::result(unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw mut notice) })?;
+    Ok(Notice {
+        id: notice.id,
+        thread: Pid::from_raw(notice.pid as i32),
+        number: c_long::from(notice.data.nr),
+        args: notice.data.args,
+    })
+}
+
+/// Whether the caller still waits; only then was what we read about its thread read from it.
+pub(crate) fn is_waiting(listener: BorrowedFd<'_>, id: u64) -> bool {
+    let request = libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _;
+    // SAFETY: the number lives through the call, which reads it.
+    unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const id) == 0 }
+}
+
+/// Ends the call with a value or an errno. A caller that is gone is no error.
+pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errno>) {
+    let (val, error) = match answer {
+        Ok(value) => (value, 0),
+        Err(errno) => (0, -(errno as i32)),
+    };
+    let answer = libc::seccomp_notif_resp { id, val, error, flags: 0 };
+    let request = libc::SECCOMP_IOCTL_NOTIF_SEND as _;
+    // SAFETY: the answer lives through the call, which reads it.
+    let _gone = unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const answer) };
+}
+
+/// Gives the caller a new descriptor of `file`; its number there. The call goes on waiting.
+pub(crate) fn hand_over(
+    listener: BorrowedFd<'_>,
+    id: u64,
+    file: BorrowedFd<'_>,
+    close_on_exec: bool,
+) -> nix::Result<RawFd> {
+    let addition = libc::seccomp_notif_addfd {
+        id,
+        flags: 0,
+        srcfd: file.as_raw_fd() as u32,
+        newfd: 0,
+        newfd_flags: if close_on_exec { libc::O_CLOEXEC as u32 } else { 0 },
+    };
+    let request = libc::SECCOMP_IOCTL_NOTIF_ADDFD as _;
+    // SAFETY: the request lives through the call, which reads it.
+    Errno::result(unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const addition) })
+}
+
+/// Reads memory of `thread` from `address`; how many bytes could be read.
+pub(crate) fn read_memory(thread: Pid, address: u64, into: &mut [u8]) -> nix::Result<usize> {
+    let base = usize::try_from(address).map_err(|_| Errno::EFAULT)?;
+    let from = [RemoteIoVec { base, len: into.len() }];
+    process_vm_readv(thread, &mut [IoSliceMut::new(into)], &from)
+}
+
+/// A copy of descriptor `number` of `thread`, or of its process on kernels before 6.9.
+pub(crate) fn take_descriptor(thread: Pid, process: Pid, number: RawFd) -> nix::Result<OwnedFd> {
+    /// `PIDFD_THREAD`.
+    const THREAD: c_int = libc::O_EXCL;
+    let opened = open_process(thread, THREAD).or_else(|_| open_process(process, 0))?;
+    // SAFETY: pidfd_getfd takes three numbers and returns a new descriptor.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_getfd, opened.as_raw_fd(), number, 0) };
+    let fd = Errno::result(fd)?;
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+fn open_process(pid: Pid, flags: c_int) -> nix::Result<OwnedFd> {
+    // SAFETY: pidfd_open takes two integers and returns a new descriptor.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), flags) };
+    let fd = Errno::result(fd)?;
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// Binds `socket` to `address`, given as bytes.
+pub(crate) fn bind(socket: impl AsFd, address: &[u8]) -> nix::Result<()> {
+    let length = address.len() as libc::socklen_t;
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel copies `length` bytes of the address, whatever they are.
+    Errno::result(unsafe { libc::bind(socket, address.as_ptr().cast(), length) }).map(drop)
+}
+
+/// The number of the mount that `file` was found on (Linux 5.8).
+pub(crate) fn mount_of(file: BorrowedFd<'_>) -> nix::Result<u64> {
+    // SAFETY: all zeroes is a valid statx buffer.
+    let mut found: libc::statx = unsafe { std::mem::zeroed() };
+    let (flags, mask) = (libc::AT_EMPTY_PATH, libc::STATX_MNT_ID);
+    // SAFETY: the name is an empty C string and the buffer lives through the call.
+    Errno::result(unsafe {
+        libc::statx(file.as_raw_fd(), c"".as_ptr(), flags, mask, &raw mut found)
+    })?;
+    if found.stx_mask & mask == 0 { Err(Errno::ENOSYS) } else { Ok(found.stx_mnt_id) }
+}
+
+/// Runs `body` with the right to look into other processes, which this thread holds but does not
+/// use otherwise.
+pub(crate) fn looking<T>(body: impl FnOnce() -> nix::Result<T>) -> nix::Result<T> {
+    let errno = |_| Errno::EPERM;
+    let resting = capabilities().map_err(errno)?;
+    let mut raised = resting;
+    raised[0].effective |= PTRACE;
+    set_capabilities(&raised).map_err(errno)?;
+    let result = body();
+    if set_capabilities(&resting).is_err() {
+        // A thread that cannot give the right back must do nothing more.
+        std::process::abort();
+    }
+    result
+}
+
+/// Ends this process at once, whatever its threads do.
+pub(crate) fn leave(code: i32) -> ! {
+    // SAFETY: _exit ends the process; nothing of ours has to run any more.
+    unsafe { libc::_exit(code) }
+}

@@ -1,0 +1,81 @@
+//! The actor's side, and how tests have it act.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::Trial;
+use nix::errno::Errno;
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, NAMESPACES, ORDINARY};
+use crate::{denied, deputy, faithful, killed, races};
+
+/// Acts by name.
+pub(crate) fn run(name: &str, words: &[String]) {
+    match name {
+        "denied" => denied::act(),
+        "deputy" => deputy::act(),
+        "hidden" => deputy::act_hidden(),
+        "faithful" => faithful::act(),
+        "storm" => faithful::act_storm(words[0] == "restart"),
+        "waiting" => faithful::act_waiting(),
+        "race" => races::act(&words[0], words[1].parse().unwrap()),
+        "loop" => killed::act(),
+        other => panic!("no act {other}"),
+    }
+}
+
+/// Prints what an attempt gave.
+pub(crate) fn tell<T>(label: &str, result: Result<T, Errno>) {
+    match result {
+        Ok(_) => println!("{label}: done"),
+        Err(errno) => println!("{label}: {errno:?}"),
+    }
+}
+
+/// The errno of a failed call of the standard library.
+pub(crate) fn errno(error: &std::io::Error) -> Errno {
+    Errno::from_raw(error.raw_os_error().unwrap_or(0))
+}
+
+/// One test by each kind of user.
+pub(crate) fn both(name: &str, test: fn(&'static str)) -> [Trial; 2] {
+    [NAMESPACES, ORDINARY].map(|who| {
+        let user = if who == ORDINARY { "ordinary" } else { "self" };
+        Trial::test(format!("{name}::{user}"), move || {
+            test(who);
+            Ok(())
+        })
+    })
+}
+
+/// A bed with the actor where every user gets to it.
+pub(crate) fn stage(mechanism: &'static str) -> (Bed, PathBuf) {
+    let bed = Bed::new(mechanism);
+    let actor = bed.out("actor");
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&actor).status();
+    assert!(copied.unwrap().success());
+    (bed, actor)
+}
+
+/// What the actor prints, in a sandbox under `policy`.
+#[track_caller]
+pub(crate) fn confined(bed: &Bed, actor: &Path, words: &[&str], policy: &Value) -> Vec<String> {
+    let argv: Vec<&str> = [actor.to_str().unwrap(), "act"].iter().chain(words).copied().collect();
+    let done = bed.go(policy, json!({"argv": argv}), &json!({}));
+    done.expect(0).out.lines().map(str::to_owned).collect()
+}
+
+/// What the actor prints without a sandbox, by the same user, in an empty folder of its own.
+#[track_caller]
+pub(crate) fn open(bed: &Bed, actor: &Path, words: &[&str]) -> Vec<String> {
+    let folder = bed.out("open");
+    fs::create_dir(&folder).unwrap();
+    let mut command = bed.as_user(actor);
+    command.arg("act").args(words).current_dir(&folder);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
