@@ -23,6 +23,8 @@ pub(crate) use sockets::named as sockets_named;
 /// How long a process that is already dying may take, before it counts as a survivor.
 const DYING: Duration = Duration::from_millis(500);
 
+/// How long the kernel may take to be done with a process that can run nothing any more.
+const DEAD: Duration = Duration::from_secs(10);
 /// How long a heartbeat is listened for, several of its beats.
 const BEAT: Duration = Duration::from_millis(400);
 
@@ -116,10 +118,14 @@ pub(crate) struct Traces<'a> {
 /// Children of ours (orphans included) that still run after a moment, and whoever else shows by
 /// one of `traces`. Kills them all.
 pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
-    let until = Instant::now() + DYING;
+    let started = Instant::now();
     let mut alive = living(traces.ours, traces.word);
-    while !alive.is_empty() && Instant::now() < until {
-        wait_for_one(&alive, until);
+    while !alive.is_empty() {
+        let patience = if alive.iter().all(|pid| is_exiting(*pid)) { DEAD } else { DYING };
+        if started.elapsed() >= patience {
+            break;
+        }
+        wait_for_one(&alive, started + patience);
         alive = living(traces.ours, traces.word);
     }
     let processes: Vec<Survivor> = alive.into_iter().map(Survivor::look_at).collect();
@@ -162,6 +168,16 @@ fn living(ours: &[i32], nonce: Option<&str>) -> Vec<Pid> {
 /// Whether `pid` was a dead child, which is none any more now.
 fn reaped(pid: Pid) -> bool {
     !matches!(waitpid(pid, Some(WaitPidFlag::WNOHANG)), Ok(nix::sys::wait::WaitStatus::StillAlive))
+}
+
+/// Whether `pid` is on its way out: it runs nothing of its own any more, however long the kernel
+/// takes to tear down what it held.
+fn is_exiting(pid: Pid) -> bool {
+    const PF_EXITING: u32 = 4;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name may hold blanks and brackets; the flags are the seventh word after it.
+    let flags = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(6)?.parse().ok());
+    flags.is_none_or(|flags: u32| flags & PF_EXITING != 0)
 }
 
 /// Sleeps until one of `pids` ends, or until the deadline; where nothing can wake us, a moment.
@@ -303,6 +319,19 @@ mod tests {
             ["/", "/a", "/a/b", "/ab", "/a/two\\040words", "/a/b\\134\\9"].map(line).concat();
         let found = points_below("/a".as_ref(), &table);
         assert_eq!(found, ["/a/b", "/a/two words", "/a/b\\\\9"].map(PathBuf::from));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_is_on_its_way_out_is_told_from_who_runs() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = Pid::from_raw(child.id().cast_signed());
+        assert!(!is_exiting(pid) && !is_exiting(getpid()));
+        kill(pid, Signal::SIGKILL).unwrap();
+        wait_for_one(&[pid], Instant::now() + Duration::from_secs(20));
+        assert!(is_exiting(pid), "dead, and not waited for");
+        child.wait().unwrap();
+        assert!(is_exiting(pid), "gone");
     }
 
     #[test]
