@@ -212,3 +212,21 @@ fn a_private_namespace_masks_for_itself_alone() {
 fn a_private_namespace_without_a_command_is_no_answer_of_an_act() {
     Command::new(PROGRAM).args(["__private-ns", "/absent"]).assert().code(71);
 }
+
+/// Each waits until all of them are there: none is held up by another that waits.
+#[test]
+fn what_waits_does_not_wait_for_what_waits() {
+    const ALL: usize = 60;
+    let text = format!(
+        "waits_ms: 1000\nact: {{sh: ': > $TEST/here/$NONCE; \
+         until [ $(ls $TEST/here | wc -l) -ge {ALL} ]; do sleep 0.2; done'}}\n\
+         expect: {{allowed: {{}}}}\ncontrol: {{none: it would be there, too}}\ntimeout_ms: 60000\n"
+    );
+    let names: Vec<String> = (0..ALL).map(|number| format!("case-{number}")).collect();
+    let cases: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), &*text)).collect();
+    let corpus = Corpus::new(&cases);
+    fs::create_dir(corpus.path("here")).unwrap();
+    let rows = corpus.run(corpus.command());
+    let passed = rows.values().filter(|[verdict, ..]| verdict == "pass").count();
+    assert_eq!(passed, ALL, "{rows:?}");
+}

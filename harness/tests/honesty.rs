@@ -10,53 +10,20 @@ use std::path::Path;
 
 use rstest::rstest;
 use serde_json::Value;
+use support::fakes::{self, confined, fake, verdict};
 use support::{BOXPROOF, Place, Ran, as_we_are};
 
-/// Where the backends and the cases that kill them are.
-const FAKES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes");
+/// The corpus that kills the fakes.
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/corpus");
 
-/// A place in which the fake called `name` is ready, and how to name it to `--backend`.
-fn fake(name: &str) -> (Place, String) {
-    let place = Place::new();
-    let text = std::fs::read_to_string(format!("{FAKES}/{name}.yaml")).unwrap();
-    std::fs::create_dir(place.path("state")).unwrap();
-    let text = text
-        .replace("FAKES", FAKES)
-        .replace("STATE", &place.arg("state"))
-        .replace("BOXPROOF", BOXPROOF);
-    place.write("fake.yaml", &text);
-    let spec = place.arg("fake.yaml");
-    (place, spec)
-}
-
-/// Runs the fakes' corpus, as far as `filters` select it, against `spec`.
+/// Runs it, as far as `filters` select it, against `spec`.
 fn run(place: &Place, spec: &str, filters: &[&str]) -> (Ran, Vec<Value>) {
-    let (corpus, scratch) = (format!("{FAKES}/corpus"), place.arg("scratch"));
-    let record = place.arg("record.ndjson");
-    let mut args = vec!["run", "--backend", spec, "--cases", &corpus, "--scratch", &scratch];
-    args.extend(["--report", &record]);
-    args.extend(as_we_are());
-    args.extend(filters);
-    let ran = place.run(&args);
-    let rows = place.record("record.ndjson");
-    (ran, rows.into_iter().filter(|line| line["type"] == "case").collect())
+    fakes::run(place, spec, CORPUS, filters)
 }
 
 /// The one row of `case` against the fake called `name`.
 fn row_of(name: &str, case: &str) -> (Place, Ran, Value) {
-    let (place, spec) = fake(name);
-    let (ran, rows) = run(&place, &spec, &[case]);
-    assert_eq!(rows.len(), 1, "{rows:?}");
-    let row = rows[0].clone();
-    assert_eq!(row["id"], case);
-    assert_eq!(row["backend"], name);
-    (place, ran, row)
-}
-
-/// `verdict reason`, as the record has them.
-fn verdict(row: &Value) -> String {
-    let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    format!("{} {}", word("verdict"), word("reason")).trim().to_owned()
+    fakes::row_of(name, CORPUS, case)
 }
 
 /// The exit code of a run with this one verdict.
@@ -163,24 +130,18 @@ fn who_hangs_is_given_up_once_and_for_all() {
     ran.exits(4);
 }
 
-/// The arm that is judged.
-fn confined(row: &Value) -> &Value {
-    let arms = row["arms"].as_array().unwrap();
-    arms.iter().find(|arm| arm["arm"] == "confined").unwrap()
-}
-
 /// Kibibytes of memory that a run may map while it is flooded, worker by worker.
 const BOUND: &str = "400000";
 
 #[test]
 fn a_flood_ends_by_time_out_in_bounded_memory() {
     let (place, spec) = fake("floods");
-    let (corpus, scratch) = (format!("{FAKES}/corpus"), place.arg("scratch"));
+    let (corpus, scratch) = (CORPUS, place.arg("scratch"));
     let record = place.arg("record.ndjson");
     let mut shell = assert_cmd::Command::new("sh");
     let bounded = format!("ulimit -v {BOUND}; exec \"$@\"");
     shell.args(["-c", &bounded, "sh", BOXPROOF, "run", "fs/outside-briefly", "--backend", &spec]);
-    shell.args(["--cases", &corpus, "--scratch", &scratch, "--report", &record]).args(as_we_are());
+    shell.args(["--cases", corpus, "--scratch", &scratch, "--report", &record]).args(as_we_are());
     let ran = Ran::of(&shell.output().unwrap());
     place.is_clean();
     let rows = place.record("record.ndjson");

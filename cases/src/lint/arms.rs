@@ -3,12 +3,19 @@
 use std::path::Path;
 
 use super::{Finding, finding};
-use crate::case::{Act, Case, Oracle, Twin};
+use crate::case::{Act, Case, Moment, Oracle, Twin};
 use crate::vars::{VARIABLES, Vars, used_in};
 
 /// Everything these rules find in `case`.
 pub(super) fn arms(case: &Case) -> Vec<Finding> {
-    let rules = [claims, twin_is_wider, canary_is_planted, oracles_see_the_act, paths_fit];
+    let rules = [
+        claims,
+        twin_is_wider,
+        canary_is_planted,
+        oracles_see_the_act,
+        moments_are_said,
+        paths_fit,
+    ];
     rules.into_iter().filter_map(|rule| rule(case)).collect()
 }
 
@@ -58,6 +65,30 @@ fn oracles_see_the_act(case: &Case) -> Option<Finding> {
         !reaching(case).into_iter().any(|text| used_in(text).any(|used| used == name))
     })?;
     Some(at(case, "oracle-apart", &format!("no act and no link leads to `{apart}`")))
+}
+
+/// What nobody announces never comes, and with it nothing that waits for it.
+fn moments_are_said(case: &Case) -> Option<Finding> {
+    let unsaid = case.moments().find(|moment| match moment {
+        Moment::Ready => !says(case.act(), "ready"),
+        Moment::Mark(word) => !says(case.act(), word),
+        _ => false,
+    })?;
+    Some(at(case, "moment-unsaid", &format!("the act never announces `{unsaid}`")))
+}
+
+fn says(act: &Act, word: &str) -> bool {
+    match act {
+        Act::Probe { probe, args } => {
+            probe == word || args.iter().any(|(key, values)| key == word || holds(values, word))
+        }
+        Act::Sh(line) => line.contains(word),
+        Act::Argv(argv) => holds(argv, word),
+    }
+}
+
+fn holds(texts: &[String], word: &str) -> bool {
+    texts.iter().any(|text| text.contains(word))
 }
 
 fn reaching(case: &Case) -> Vec<&str> {
@@ -125,6 +156,27 @@ twin: {network: {host: {}}}
     #[case("{unchanged: g}", "{absent: g}", "oracle-path")]
     fn each_rule_fires(#[case] from: &str, #[case] to: &str, #[case] rule: &str) {
         assert_eq!(rules(&CASE.replace(from, to)), [rule]);
+    }
+
+    #[rstest]
+    #[case("{probe: hold, ready: true}", "{when: ready, signal: TERM}", &[])]
+    #[case("{probe: hold}", "{when: ready, signal: TERM}", &["moment-unsaid"])]
+    #[case("{sh: 'say ready'}", "{when: ready, signal: TERM}", &[])]
+    #[case("{sh: 'say so'}", "{when: ready, signal: TERM}", &["moment-unsaid"])]
+    #[case("{sh: 'say got-it'}", "{when: {mark: got-it}, signal: TERM}", &[])]
+    #[case("{argv: [say, got]}", "{when: {mark: got-it}, signal: TERM}", &["moment-unsaid"])]
+    #[case("{sh: 'say so'}", "{when: {file: f}, signal: TERM}", &[])]
+    fn what_waits_for_a_moment_has_one(
+        #[case] act: &str,
+        #[case] event: &str,
+        #[case] found: &[&str],
+    ) {
+        let case = format!(
+            "purpose: Works.\nrequirement: R-x\nneeds: [net.none]\nfixture: {{f: x}}\nact: {act}\n\
+             during: [{event}]\nexpect: {{contained: {{}}, oracle: [{{unchanged: f}}]}}\n\
+             twin: {{network: {{host: {{}}}}}}\n"
+        );
+        assert_eq!(rules(&case), found);
     }
 
     #[rstest]

@@ -12,6 +12,10 @@ use crate::execution::{RunReport, Stream};
 /// Exit, streams, rule, native result and times are as the case (and the backend itself) says.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     exit(case, run)?;
+    // What was captured is nowhere but in the result.
+    if let Some(fault) = run.result_fault.as_ref().filter(|_| case.run.capture) {
+        return Err(Finding::contract(Reason::Result, fault.clone()));
+    }
     streams(case, run)?;
     if let (Some(rule), Some(result)) = (&case.expect.rule, &run.result) {
         let given = result.blocked.as_ref().map(|blocked| blocked.rule.as_str());

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use boxproof_cases::case::{Moment, StdinFrom, TtyStream};
 use boxproof_cases::protocol;
 
 use super::moments::Files;
-use super::watched::{Terms, Watched};
+use super::watched::{ALONE, Terms, Watched};
 use super::{Runner, Stop, launcher};
 use crate::backend::{Kind, Spawn};
 use crate::execution::{ArmKind, Exit};
@@ -102,6 +102,8 @@ impl Runner<'_> {
             listens: self.case.moments().any(Moment::is_said),
             files: Files::new(files).map_err(|error| format!("watching for a file: {error}"))?,
             apart: self.case.launcher.apart,
+            // Without a sandbox nobody ends it, and nobody has to.
+            alone: if self.kind == ArmKind::Control { Duration::ZERO } else { ALONE },
         })
     }
 

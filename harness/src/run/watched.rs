@@ -24,7 +24,7 @@ pub(super) const KEEP: usize = 16 << 20;
 const READS: usize = 16;
 /// How long a backend may outlive the launcher that was killed before it counts as left behind:
 /// the grace of 5 s, and a bit.
-const ALONE: Duration = Duration::from_millis(6_500);
+pub(super) const ALONE: Duration = Duration::from_millis(6_500);
 
 /// How a child is watched.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub(super) struct Terms<'a> {
     pub(super) files: Files,
     /// Whether it is a launcher that starts the backend as its only child.
     pub(super) apart: bool,
+    /// How long the backend may outlive that launcher.
+    pub(super) alone: Duration,
 }
 
 /// A child under watch.
@@ -71,6 +73,7 @@ pub(super) struct Watched {
     /// How far stdout, stderr and the terminal were listened to.
     ears: [Ear; 3],
     apart: bool,
+    alone: Duration,
     /// The backend, where a launcher of its own starts it.
     backend: Option<Backend>,
     /// How the launcher ended, while its backend lives on.
@@ -126,6 +129,7 @@ impl Watched {
             listens: terms.listens,
             ears: Default::default(),
             apart: terms.apart,
+            alone: terms.alone,
             backend: None,
             left_alone: None,
             out: Vec::new(),
@@ -283,7 +287,7 @@ impl Watched {
             self.give_up();
         } else if self.backend.as_ref().is_some_and(|backend| is_alive(backend.pid)) {
             self.left_alone = Some(exit_of(status));
-            self.deadline = self.deadline.min(Instant::now() + ALONE);
+            self.deadline = self.deadline.min(Instant::now() + self.alone);
         } else {
             self.end(exit_of(status));
         }

@@ -29,6 +29,9 @@ case $how in
             rewrite 's/"mode":"workspace_write"/"mode":"unconfined"/'
         fi
         ;;
+    honest) exec "$boxproof" reference "$@" ;;
+    ends-early) rewrite 's/"timeout_ms":700/"timeout_ms":200/' ;;
+    ends-late) rewrite 's/"timeout_ms":700/"timeout_ms":3000/' ;;
     refuses-everything)
         error='{"kind":"unsupported","message":"refused, as always"}'
         echo '{"protocol":1,"started":false,"success":false,"exit_code":null,"error":'"$error"'}' >"$result"
@@ -39,7 +42,17 @@ esac
 "$boxproof" reference "$@"
 code=$?
 
+# Rewrites the result by a sed expression.
+restate() {
+    sed "$1" "$result" >"$result.new" && mv "$result.new" "$result"
+}
+
 case $how in
+    swallows-annotations) restate 's/"process timed out"//' ;;
+    says-no-time-out) restate 's/"timed_out":true/"timed_out":false/' ;;
+    counts-a-signal) restate 's/"timed_out":true/"timed_out":true,"interrupted_by":"SIGTERM"/;s/"interrupted_by":null,//' ;;
+    talks-while-capturing) echo words ;;
+    garbles-capture) restate 's/"stdout":"out"/"stdout":"in"/' ;;
     drops-result) rm -f "$result" ;;
     garbles-result) echo 'exit 0' >"$result" ;;
     contradicts-itself) echo '{"protocol":1,"started":true,"success":true,"exit_code":0}' >"$result" ;;

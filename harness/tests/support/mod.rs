@@ -4,6 +4,8 @@
 // Every test file is a program of its own and uses a part of this.
 #![allow(dead_code, reason = "no test file uses everything")]
 
+pub(crate) mod fakes;
+
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;

@@ -34,6 +34,7 @@ fn terms(feed: Vec<u8>, timeout: Duration, during: &[During]) -> Terms<'_> {
         listens: true,
         files: Files::default(),
         apart: false,
+        alone: LONG,
     }
 }
 
