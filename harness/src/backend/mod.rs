@@ -4,6 +4,7 @@ mod claims;
 mod context;
 mod environment;
 mod exits;
+mod install;
 mod launch;
 mod manifest;
 mod native;
@@ -23,15 +24,21 @@ use boxproof_cases::protocol::ClaimLevel;
 
 pub use claims::{Claim, Claims, Evidence};
 pub use exits::{ExitRule, Exits, SignalExit, SignalWord, Special, Stop};
+pub use install::{Lack, lacks};
 pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
 pub use manifest::{ConfigFile, Liveness, Manifest, ManifestKind, Rule, RunAs, schema};
 pub use noise::{Noise, Sound};
 pub use pattern::Pattern;
 pub use resolve::{BackendError, resolve, run_as};
-pub use shipped::names as shipped_names;
+pub use shipped::{names as shipped_names, pinned_versions, plain_cases, text as shipped_text};
 pub use version::VersionRange;
 
 use crate::known::Known;
+
+/// Whether PATH has an executable called `name`.
+pub fn is_in_path(name: &str) -> bool {
+    program::find(name).is_some()
+}
 
 /// One sandbox under test, as found on this host.
 #[derive(Debug, Clone)]

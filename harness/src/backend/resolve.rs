@@ -80,7 +80,7 @@ pub fn run_as(spec: &str) -> Result<RunAs, BackendError> {
 }
 
 /// The manifest that `spec` means, with its known failures, if it means one.
-fn manifest(spec: &str) -> Result<Option<(Manifest, Known)>, BackendError> {
+pub(super) fn manifest(spec: &str) -> Result<Option<(Manifest, Known)>, BackendError> {
     if spec.ends_with(".yaml") || spec.ends_with(".yml") {
         return from_file(Path::new(spec)).map(Some);
     }

@@ -1,13 +1,20 @@
 //! The manifests built into the program.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use boxproof_cases::Capability;
+use boxproof_cases::load::{LoadError, parse};
 use include_dir::{Dir, include_dir};
+use serde::de::DeserializeOwned;
 
 static BACKENDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/backends");
 
 /// The suffix of a file of known failures.
 const KNOWN: &str = ".known";
+
+/// Files beside the manifests that are none: lists that verbs go by.
+const LISTS: [&str; 2] = ["plain", "versions"];
 
 /// A shipped manifest: path and text, and those of its known failures.
 pub(super) struct Shipped {
@@ -21,7 +28,8 @@ pub fn names() -> Vec<&'static str> {
     let stems = BACKENDS
         .files()
         .filter_map(|file| file.path().file_name()?.to_str()?.strip_suffix(".yaml"));
-    let mut names: Vec<_> = stems.filter(|stem| !stem.ends_with(KNOWN)).collect();
+    let mut names: Vec<_> =
+        stems.filter(|stem| !stem.ends_with(KNOWN) && !LISTS.contains(stem)).collect();
     names.sort_unstable();
     names
 }
@@ -31,7 +39,7 @@ pub(super) fn find(name: &str) -> Option<Shipped> {
     let text = |file: &str| BACKENDS.get_file(file)?.contents_utf8();
     let at = |file: &str| PathBuf::from("backends").join(file);
     let (file, known) = (format!("{name}.yaml"), format!("{name}{KNOWN}.yaml"));
-    if name.ends_with(KNOWN) {
+    if name.ends_with(KNOWN) || LISTS.contains(&name) {
         return None;
     }
     Some(Shipped {
@@ -39,4 +47,30 @@ pub(super) fn find(name: &str) -> Option<Shipped> {
         known: text(&known).map(|text| (at(&known), text)),
         file: at(&file),
     })
+}
+
+/// The text of the shipped manifest called `name`.
+pub fn text(name: &str) -> Option<&'static str> {
+    find(name).map(|shipped| shipped.text)
+}
+
+/// The cases that `backend check` asks about each capability.
+///
+/// # Errors
+/// The built-in list is no such list.
+pub fn plain_cases() -> Result<BTreeMap<Capability, Vec<String>>, LoadError> {
+    list("plain.yaml")
+}
+
+/// Package manager → package → the version to install.
+///
+/// # Errors
+/// The built-in list is no such list.
+pub fn pinned_versions() -> Result<BTreeMap<String, BTreeMap<String, String>>, LoadError> {
+    list("versions.yaml")
+}
+
+fn list<T: DeserializeOwned>(name: &str) -> Result<T, LoadError> {
+    let text = BACKENDS.get_file(name).and_then(|file| file.contents_utf8()).unwrap_or_default();
+    parse(&PathBuf::from("backends").join(name), text)
 }

@@ -1,18 +1,14 @@
 //! `boxproof backend`: list, show and check backends.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use boxproof_cases::Capability;
 use boxproof_cases::protocol::ClaimLevel;
-use boxproof_cases::{Capability, Suite};
-use boxproof_reports::{CaseRow, Verdict};
 use clap::Subcommand;
 
 use super::user::{Who, settle};
-use super::{Failure, backends, print};
+use super::{Failure, backends, check, install, print};
 use crate::backend::{Backend, shipped_names};
-use crate::selection::{Selection, Slow};
-use crate::session::{Conclusion, Request, conduct, tools_for};
 
 /// Arguments of `backend`.
 #[derive(Debug, clap::Args)]
@@ -30,8 +26,15 @@ enum Verb {
         /// A shipped NAME, a PROGRAM or a manifest FILE.yaml.
         backend: String,
     },
-    /// Measure every claim: for each claimed capability, is there a case that passes and none that
-    /// fails?
+    /// What backends lack on this system, and how to install it.
+    InstallHint {
+        /// Shipped NAMEs or manifest FILEs; by default every shipped backend.
+        names: Vec<String>,
+        /// Print a shell script that installs it, versions pinned.
+        #[arg(long)]
+        script: bool,
+    },
+    /// Ask the plain cases about every claim: a second pair of eyes for a manifest.
     Check {
         /// A shipped NAME, a PROGRAM or a manifest FILE.yaml.
         backend: String,
@@ -47,10 +50,11 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     match args.verb {
         Verb::List => list(),
         Verb::Show { backend } => show(&backends(&[backend])?[0]),
+        Verb::InstallHint { names, script } => install::run(&names, script),
         Verb::Check { backend, scratch, who } => {
             let specs = [backend];
             settle(&who, &specs, || Ok(()))?;
-            check(backends(&specs)?, scratch)
+            check::run(backends(&specs)?, scratch)
         }
     }
 }
@@ -94,80 +98,4 @@ fn show(backend: &Backend) -> Result<i32, Failure> {
         print(&format!("  limit      {limit}\n"));
     }
     Ok(0)
-}
-
-/// What the cases about a capability (the last one they need) came to.
-#[derive(Debug, Default)]
-struct Measured {
-    passed: u32,
-    failed: Vec<String>,
-}
-
-fn check(backends: Vec<Backend>, scratch: Option<PathBuf>) -> Result<i32, Failure> {
-    let backend = backends[0].clone();
-    if let Some(missing) = &backend.missing {
-        anstream::eprintln!("boxproof: {}: {}", missing.what, missing.hint);
-        return Ok(3);
-    }
-    let suite = Suite::embedded().map_err(|errors| Failure::usage(format!("{errors:?}")))?;
-    let request = Request {
-        suite,
-        selection: Selection::new::<&str>(&[], Slow::ByIdOnly)
-            .map_err(|error| Failure::usage(error.to_string()))?,
-        backends,
-        all: false,
-        strict: false,
-        jobs: None,
-        scratch,
-        reproduce: String::new(),
-    };
-    let tools = tools_for(&request.suite, &request.selection);
-    let finished = match conduct(&request, tools, |_, _| {})? {
-        Conclusion::Finished(finished) => finished,
-        Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
-    };
-    Ok(report(&backend, &measure(&finished.rows)))
-}
-
-fn measure(rows: &[CaseRow]) -> BTreeMap<String, Measured> {
-    let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.verdict.is_judged()) {
-        let Some(subject) = row.needs.last() else { continue };
-        let measured = measured.entry(subject.clone()).or_default();
-        if row.verdict == Verdict::Pass {
-            measured.passed += 1;
-        } else {
-            measured.failed.push(format!("{} ({})", row.id, row.verdict.word()));
-        }
-    }
-    measured
-}
-
-/// Prints a line a claim; red when one is contradicted or none could be measured.
-fn report(backend: &Backend, measured: &BTreeMap<String, Measured>) -> i32 {
-    let (mut red, mut confirmed) = (false, 0);
-    for (capability, level) in backend.claims.iter().filter(|(_, l)| **l != ClaimLevel::None) {
-        let nothing = Measured::default();
-        let found = measured.get(capability.name()).unwrap_or(&nothing);
-        let word = match (found.passed, found.failed.as_slice()) {
-            (0, []) => "not measured",
-            (_, []) => "confirmed",
-            _ => "contradicted",
-        };
-        red |= word == "contradicted";
-        confirmed += u32::from(word == "confirmed");
-        let failed = found.failed.join(", ");
-        print(&format!(
-            "{:30} {:9} {word:13} {} pass {failed}\n",
-            capability.name(),
-            level.word(),
-            found.passed
-        ));
-    }
-    print(&format!("{}: {confirmed} claims confirmed\n", backend.name));
-    match (red, confirmed) {
-        (true, _) => 1,
-        (false, 0) => 4,
-        _ => 0,
-    }
 }

@@ -23,8 +23,10 @@ pub(crate) use sockets::named as sockets_named;
 /// How long a process that is already dying may take, before it counts as a survivor.
 const DYING: Duration = Duration::from_millis(500);
 
-/// How long the kernel may take to be done with a process that can run nothing any more.
-const DEAD: Duration = Duration::from_secs(10);
+/// How long the kernel may take to bury who is dead already: it can do nothing any more, and a busy
+/// host lets it lie.
+const BURIAL: Duration = Duration::from_secs(10);
+
 /// How long a heartbeat is listened for, several of its beats.
 const BEAT: Duration = Duration::from_millis(400);
 
@@ -118,14 +120,14 @@ pub(crate) struct Traces<'a> {
 /// Children of ours (orphans included) that still run after a moment, and whoever else shows by
 /// one of `traces`. Kills them all.
 pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
-    let started = Instant::now();
+    let (until, burial) = (Instant::now() + DYING, Instant::now() + BURIAL);
     let mut alive = living(traces.ours, traces.word);
     while !alive.is_empty() {
-        let patience = if alive.iter().all(|pid| is_exiting(*pid)) { DEAD } else { DYING };
-        if started.elapsed() >= patience {
+        let until = if alive.iter().all(|pid| is_dying(*pid)) { burial } else { until };
+        if Instant::now() >= until {
             break;
         }
-        wait_for_one(&alive, started + patience);
+        wait_for_one(&alive, until);
         alive = living(traces.ours, traces.word);
     }
     let processes: Vec<Survivor> = alive.into_iter().map(Survivor::look_at).collect();
@@ -170,14 +172,15 @@ fn reaped(pid: Pid) -> bool {
     !matches!(waitpid(pid, Some(WaitPidFlag::WNOHANG)), Ok(nix::sys::wait::WaitStatus::StillAlive))
 }
 
-/// Whether `pid` is on its way out: it runs nothing of its own any more, however long the kernel
-/// takes to tear down what it held.
-fn is_exiting(pid: Pid) -> bool {
-    const PF_EXITING: u32 = 4;
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name may hold blanks and brackets; the flags are the seventh word after it.
-    let flags = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(6)?.parse().ok());
-    flags.is_none_or(|flags: u32| flags & PF_EXITING != 0)
+/// Whether `pid` is past doing anything: it has no memory left, or a SIGKILL on its way.
+fn is_dying(pid: Pid) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return true };
+    let member = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let killed = |name: &str| {
+        let pending = member(name).and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        pending.is_some_and(|set| set & (1 << (Signal::SIGKILL as u64 - 1)) != 0)
+    };
+    member("VmSize:").is_none() || killed("SigPnd:") || killed("ShdPnd:")
 }
 
 /// Sleeps until one of `pids` ends, or until the deadline; where nothing can wake us, a moment.
@@ -312,6 +315,35 @@ mod tests {
         assert!(why().contains("cmdline: No such file"), "{}", why());
     }
 
+    /// Ended with the test.
+    #[cfg(target_os = "linux")]
+    struct Sleeper(std::process::Child);
+
+    #[cfg(target_os = "linux")]
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_is_stopped_is_not_dying_and_who_is_dead_is() {
+        let mut sleeper = Sleeper(std::process::Command::new("sleep").arg("600").spawn().unwrap());
+        let pid = Pid::from_raw(sleeper.0.id().cast_signed());
+        for signal in [Signal::SIGSTOP, Signal::SIGTERM] {
+            kill(pid, signal).unwrap();
+            assert!(!is_dying(pid), "{signal}");
+        }
+        sleeper.0.kill().unwrap();
+        wait_for_one(&[pid], Instant::now() + Duration::from_secs(20));
+        assert!(is_dying(pid), "nobody has reaped it");
+        sleeper.0.wait().unwrap();
+        assert!(is_dying(pid), "it is gone");
+        assert!(!is_dying(getpid()));
+    }
+
     #[test]
     fn mounts_below_a_folder_are_found_blanks_and_all() {
         let line = |point: &str| format!("1 2 0:3 / {point} rw - tmpfs x rw\n");
@@ -326,12 +358,12 @@ mod tests {
     fn who_is_on_its_way_out_is_told_from_who_runs() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let pid = Pid::from_raw(child.id().cast_signed());
-        assert!(!is_exiting(pid) && !is_exiting(getpid()));
+        assert!(!is_dying(pid) && !is_dying(getpid()));
         kill(pid, Signal::SIGKILL).unwrap();
         wait_for_one(&[pid], Instant::now() + Duration::from_secs(20));
-        assert!(is_exiting(pid), "dead, and not waited for");
+        assert!(is_dying(pid), "dead, and not waited for");
         child.wait().unwrap();
-        assert!(is_exiting(pid), "gone");
+        assert!(is_dying(pid), "gone");
     }
 
     #[test]

@@ -1,0 +1,55 @@
+//! What a shipped backend lacks on this host, and where each thing comes from: [`lacks`].
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use boxproof_cases::case::Platform;
+
+use super::resolve::{self, BackendError};
+use super::{Manifest, program};
+
+/// A program that is not here, or not in the right version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// The program's name.
+    pub program: String,
+    /// Package manager → package.
+    pub install: BTreeMap<String, String>,
+}
+
+/// What the backend that `spec` means lacks here; none when it does not run on this platform, has
+/// no manifest or needs nothing.
+///
+/// # Errors
+/// When there is no such backend, or it cannot be asked.
+pub fn lacks(spec: &str, me: &Path) -> Result<Vec<Lack>, BackendError> {
+    let Some((manifest, _)) = resolve::manifest(spec)? else { return Ok(Vec::new()) };
+    if !manifest.platforms.contains(&Platform::HERE) || manifest.program.is_empty() {
+        return Ok(Vec::new());
+    }
+    let lack = |(program, install): (&String, &BTreeMap<String, String>)| Lack {
+        program: program.clone(),
+        install: install.clone(),
+    };
+    let mut lacks: Vec<Lack> = programs(&manifest)
+        .filter(|(program, _)| program::find(program).is_none())
+        .map(lack)
+        .collect();
+    // Everything is here, and still it cannot be run: it is another version.
+    if lacks.is_empty() && !may_need_root(&manifest) && is_missing(spec, me)? {
+        lacks.extend(programs(&manifest).take(1).map(lack));
+    }
+    Ok(lacks)
+}
+
+fn programs(manifest: &Manifest) -> impl Iterator<Item = (&String, &BTreeMap<String, String>)> {
+    std::iter::once((&manifest.program, &manifest.install)).chain(&manifest.requires)
+}
+
+fn may_need_root(manifest: &Manifest) -> bool {
+    manifest.run_as() == super::RunAs::Root
+}
+
+fn is_missing(spec: &str, me: &Path) -> Result<bool, BackendError> {
+    Ok(resolve::resolve(spec, me)?.missing.is_some())
+}

@@ -1,0 +1,242 @@
+//! `boxproof backend install-hint`: what backends lack on this host, as a list or as a script that
+//! installs it, versions pinned.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::{Failure, me, print};
+use crate::backend::{Lack, lacks, pinned_versions, shipped_names};
+use crate::collect::shell_word;
+
+/// Package manager → package → version.
+type Pins = BTreeMap<String, BTreeMap<String, String>>;
+
+/// A system's own package managers, each with its command; the first one that is there is used.
+const SYSTEM: [(&str, &str); 5] = [
+    ("apt", "$sudo apt-get update -q\n$sudo apt-get install -qy --no-install-recommends"),
+    ("dnf", "$sudo dnf install -qy"),
+    ("pacman", "$sudo pacman -S --noconfirm --needed"),
+    ("apk", "$sudo apk add -q"),
+    ("brew", "brew install -q"),
+];
+
+/// The managers that install a tool for itself, in order of how quick they are.
+const OWN: [&str; 3] = ["npm", "pip", "cargo"];
+
+/// How the script starts: where tools go, so that every user can run them.
+const HEAD: &str = "set -eu
+tools=${BOXPROOF_TOOLS:-/opt/boxproof-tools}
+bin=${BOXPROOF_BIN:-/usr/local/bin}
+sudo=
+if [ \"$(id -u)\" != 0 ]; then sudo=sudo; fi
+";
+
+/// Prints what the backends called `names` lack, by default the shipped ones.
+pub(super) fn run(names: &[String], script: bool) -> Result<i32, Failure> {
+    let shipped: Vec<String> = shipped_names().into_iter().map(str::to_owned).collect();
+    let names = if names.is_empty() { &shipped } else { names };
+    let pins = pinned_versions().map_err(|error| Failure::usage(error.to_string()))?;
+    let me = me()?;
+    let mut found = Vec::new();
+    for name in names {
+        let lacks = lacks(name, &me).map_err(|error| Failure::usage(error.to_string()))?;
+        found.push((name.as_str(), lacks));
+    }
+    found.retain(|(_, lacks)| !lacks.is_empty());
+    let here = |manager: &str| crate::backend::is_in_path(command(manager));
+    match script {
+        true => print(&self::script(&found, &here, &pins)),
+        false => print(&hints(&found, &pins)),
+    }
+    Ok(0)
+}
+
+/// The program that a manager's name stands for.
+fn command(manager: &str) -> &str {
+    match manager {
+        "apt" => "apt-get",
+        "pip" => "python3",
+        other => other,
+    }
+}
+
+/// One line a missing program.
+fn hints(found: &[(&str, Vec<Lack>)], pins: &Pins) -> String {
+    let mut text = String::new();
+    for (name, lacks) in found {
+        for lack in lacks {
+            let ways = lack.install.iter();
+            let ways: Vec<_> = ways.map(|(m, p)| format!("{m}: {}", pinned(pins, m, p))).collect();
+            let _ = writeln!(text, "{name:12} lacks {:12} {}", lack.program, ways.join(", "));
+        }
+    }
+    text
+}
+
+/// The package with its version, as its manager writes both.
+fn pinned(pins: &Pins, manager: &str, package: &str) -> String {
+    let version = pins.get(manager).and_then(|packages| packages.get(package));
+    match (version, manager) {
+        (None, _) => package.to_owned(),
+        (Some(version), "pip") => format!("{package}=={version}"),
+        (Some(version), _) => format!("{package}@{version}"),
+    }
+}
+
+/// What to install: manager → packages, and which programs come of it.
+#[derive(Debug, Default)]
+struct Order {
+    packages: BTreeMap<String, BTreeSet<String>>,
+    programs: BTreeMap<String, BTreeSet<String>>,
+    hopeless: BTreeSet<String>,
+}
+
+/// A shell script that installs what `found` lacks with the managers that are `here`.
+fn script(found: &[(&str, Vec<Lack>)], here: &dyn Fn(&str) -> bool, pins: &Pins) -> String {
+    let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+    if names.is_empty() {
+        return "#!/bin/sh\n# Nothing is missing.\n".to_owned();
+    }
+    let mut order = order(found.iter().flat_map(|(_, lacks)| lacks), here, pins);
+    let system = SYSTEM.iter().find(|(manager, _)| here(manager));
+    if system.is_some_and(|(manager, _)| *manager == "apt") && order.packages.contains_key("pip") {
+        let packages = order.packages.entry("apt".to_owned()).or_default();
+        packages.insert("python3-venv".to_owned());
+    }
+    let mut text = format!("#!/bin/sh\n# What is missing here for {}.\n{HEAD}", names.join(", "));
+    for (manager, install) in &SYSTEM {
+        if let Some(packages) = order.packages.get(*manager) {
+            let _ = writeln!(text, "{install} {}", words(packages));
+        }
+    }
+    for manager in OWN {
+        if let Some(packages) = order.packages.get(manager) {
+            text += &own(manager, packages, &order.programs[manager]);
+        }
+    }
+    for program in &order.hopeless {
+        let _ = writeln!(text, "echo {} >&2", shell_word(&format!("no way to install {program}")));
+    }
+    text
+}
+
+fn order<'a>(
+    lacks: impl Iterator<Item = &'a Lack>,
+    here: &dyn Fn(&str) -> bool,
+    pins: &Pins,
+) -> Order {
+    let system = SYSTEM.iter().map(|(manager, _)| *manager).find(|manager| here(manager));
+    let managers: Vec<&str> =
+        system.into_iter().chain(OWN.into_iter().filter(|m| here(m))).collect();
+    let mut order = Order::default();
+    for lack in lacks {
+        let Some(manager) = managers.iter().find(|manager| lack.install.contains_key(**manager))
+        else {
+            order.hopeless.insert(lack.program.clone());
+            continue;
+        };
+        let package = pinned(pins, manager, &lack.install[*manager]);
+        order.packages.entry((*manager).to_owned()).or_default().insert(package);
+        order.programs.entry((*manager).to_owned()).or_default().insert(lack.program.clone());
+    }
+    order
+}
+
+/// The lines that install `packages` into a folder of their own and link `programs`.
+fn own(manager: &str, packages: &BTreeSet<String>, programs: &BTreeSet<String>) -> String {
+    let packages = words(packages);
+    let mut text = match manager {
+        "npm" => format!("$sudo npm install -g --silent --prefix \"$tools/npm\" {packages}\n"),
+        // The system's own Python, since another one may lie where not every user can look.
+        "pip" => format!(
+            "python=/usr/bin/python3\nif [ ! -x \"$python\" ]; then python=python3; fi\n\
+             $sudo \"$python\" -m venv \"$tools/pip\"\n\
+             $sudo \"$tools/pip/bin/pip\" install -q {packages}\n"
+        ),
+        _ => {
+            format!("$sudo \"$(command -v cargo)\" install -q --root \"$tools/cargo\" {packages}\n")
+        }
+    };
+    for program in programs {
+        let word = shell_word(program);
+        let _ = writeln!(text, "$sudo ln -sf \"$tools/{manager}/bin/\"{word} \"$bin/\"{word}");
+    }
+    text
+}
+
+fn words(packages: &BTreeSet<String>) -> String {
+    packages.iter().map(|package| shell_word(package)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Manifest, shipped_text};
+    use std::path::Path;
+
+    fn lack(program: &str, install: &[(&str, &str)]) -> Lack {
+        let install = install.iter().map(|(m, p)| ((*m).to_owned(), (*p).to_owned()));
+        Lack { program: program.to_owned(), install: install.collect() }
+    }
+
+    fn pins() -> Pins {
+        serde_yaml::from_str("{npm: {'@a/srt': 1.2.3}, pip: {zb: 0.4.0}, cargo: {h: 9.0.0}}")
+            .unwrap()
+    }
+
+    fn lacking() -> Vec<(&'static str, Vec<Lack>)> {
+        let bwrap = || lack("bwrap", &[("apt", "bubblewrap"), ("dnf", "bubblewrap")]);
+        vec![
+            ("srt", vec![lack("srt", &[("npm", "@a/srt")]), bwrap()]),
+            ("zb", vec![lack("zb", &[("pip", "zb"), ("cargo", "zb")]), bwrap()]),
+            ("h", vec![lack("hako", &[("cargo", "h")])]),
+        ]
+    }
+
+    #[test]
+    fn the_script_installs_each_thing_once_in_its_pinned_version() {
+        let text = script(&lacking(), &|manager| manager != "dnf", &pins());
+        for line in [
+            "# What is missing here for srt, zb, h.\n",
+            "--no-install-recommends bubblewrap python3-venv\n",
+            "--prefix \"$tools/npm\" @a/srt@1.2.3\n",
+            "\"$tools/pip/bin/pip\" install -q zb==0.4.0\n",
+            "--root \"$tools/cargo\" h@9.0.0\n",
+            "ln -sf \"$tools/cargo/bin/\"hako \"$bin/\"hako\n",
+        ] {
+            assert_eq!(text.matches(line).count(), 1, "{line}\n{text}");
+        }
+        assert!(!text.contains("dnf") && !text.contains("no way"), "{text}");
+    }
+
+    #[test]
+    fn what_no_manager_here_has_is_said() {
+        let text = script(&lacking(), &|manager| ["dnf", "pip"].contains(&manager), &pins());
+        assert!(text.contains("$sudo dnf install -qy bubblewrap\n"), "{text}");
+        assert!(text.contains("echo 'no way to install srt' >&2\n"), "{text}");
+        assert!(text.contains("echo 'no way to install hako' >&2\n"), "{text}");
+        assert!(!text.contains("apt-get") && !text.contains("npm"), "{text}");
+    }
+
+    #[test]
+    fn a_shell_can_read_the_script() {
+        for text in [script(&lacking(), &|_| true, &pins()), script(&[], &|_| true, &pins())] {
+            let read = std::process::Command::new("sh").args(["-n", "-c", &text]).output().unwrap();
+            assert!(read.status.success(), "{}\n{text}", String::from_utf8_lossy(&read.stderr));
+        }
+    }
+
+    #[test]
+    fn every_tool_of_a_registry_has_a_pinned_version() {
+        let pins = pinned_versions().unwrap();
+        for name in shipped_names() {
+            let manifest = Manifest::parse(Path::new(name), shipped_text(name).unwrap()).unwrap();
+            for (manager, package) in
+                manifest.requires.values().chain([&manifest.install]).flatten()
+            {
+                let pinned = pins.get(manager).is_some_and(|pins| pins.contains_key(package));
+                assert_eq!(pinned, OWN.contains(&manager.as_str()), "{name}: {manager} {package}");
+            }
+        }
+    }
+}
