@@ -27,7 +27,7 @@ fn section(title: &str, lines: &[String]) -> String {
 
 /// `name` and `text`, further lines of it below the first.
 fn entry(name: &str, text: &str) -> String {
-    format!("{name:12} {}", text.replace('\n', &format!("\n  {:12} ", "")))
+    format!("{name:12} {}", text.trim_end().replace('\n', &format!("\n  {:12} ", "")))
 }
 
 fn head(case: &Case, suite: &Suite) -> String {

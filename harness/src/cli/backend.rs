@@ -92,7 +92,7 @@ fn show(backend: &Backend) -> Result<i32, Failure> {
         };
         let evidence = backend.evidence.get(&capability).map_or("", |evidence| evidence.word());
         let (name, meaning) = (capability.name(), capability.meaning());
-        print(&format!("  {level:9} {evidence:11}{name:30} {meaning}\n"));
+        print(&format!("  {level:9} {name:30} {evidence:11} {meaning}\n"));
     }
     for limit in &backend.limits {
         print(&format!("  limit      {limit}\n"));
