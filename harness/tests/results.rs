@@ -111,7 +111,7 @@ fn a_folder_stands_for_its_records() {
 fn update(place: &Place, args: &[&str]) -> Ran {
     let (cases, scratch) = (place.arg("corpus"), place.arg("scratch"));
     let update = ["expect", "update", "--cases", &cases, "--scratch", &scratch];
-    place.run(&[&update[..], args].concat())
+    place.run(&[&update[..], args, as_we_are()].concat())
 }
 
 fn known(place: &Place) -> String {

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use boxproof_reports::{CaseRow, Header, Run, UserKind};
 use clap::Subcommand;
 
-use super::{Cases, Failure, backends, print, records};
+use super::{Cases, Failure, backends, child, print, records};
 use crate::backend::{Backend, Kind};
 use crate::expect::{Measured, Options, changes, text, update};
 use crate::known::{Date, Known, KnownRow, Os, Setting, is_exempt};
-use crate::session::{Conclusion, Request, conduct, tools_for};
 
 /// Arguments of `expect`.
 #[derive(Debug, clap::Args)]
@@ -43,6 +42,9 @@ struct Update {
     /// Write down what is inconclusive or an error, too.
     #[arg(long)]
     unlearnt: bool,
+    /// Run as this account, as `boxproof run` has it.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
     /// Where the scratch folder is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
@@ -130,23 +132,19 @@ fn measure(args: &Update, backend: &Backend) -> Result<Result<Vec<Ran>, i32>, Fa
         anstream::eprintln!("boxproof: {}: {}", missing.what, missing.hint);
         return Ok(Err(3));
     }
-    let suite = args.cases.suite()?;
-    let request = Request {
-        selection: args.cases.selection(&suite)?,
-        suite,
-        backends: vec![backend.clone()],
-        all: false,
-        strict: false,
-        jobs: None,
-        scratch: args.scratch.clone(),
-        reproduce: args.cases.reproduce(),
+    // As `run` would, by whoever that lets run the backend.
+    let asked = child::Asked {
+        cases: &args.cases,
+        backends: std::slice::from_ref(&args.backend),
+        scratch: args.scratch.as_deref(),
+        user: args.user.as_deref(),
     };
-    let tools = tools_for(&request.suite, &request.selection);
-    match conduct(&request, tools, |_, _| {})? {
-        Conclusion::Finished(finished) if finished.rows.is_empty() => Ok(Err(4)),
-        Conclusion::Finished(finished) => Ok(Ok(vec![(finished.header, finished.rows)])),
-        Conclusion::Interrupted(signal) => Ok(Err(128 + signal as i32)),
-    }
+    let bytes = match child::record(asked)? {
+        Ok(bytes) => bytes,
+        Err(code) => return Ok(Err(code)),
+    };
+    let run = child::read_back(&bytes)?;
+    Ok(if run.rows.is_empty() { Err(4) } else { Ok(vec![(run.header, run.rows)]) })
 }
 
 fn of_run<'a>(

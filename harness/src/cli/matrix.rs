@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use boxproof_reports::diff::{diff, terminal};
 use boxproof_reports::{Run, html, markdown, merge, summary_line};
 
-use super::{Cases, Failure, print, records, terminal_options};
+use super::{Cases, Failure, child, print, records, terminal_options};
 
 /// Arguments of `matrix`.
 #[derive(Debug, clap::Args)]
@@ -47,9 +47,10 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         true => vec![None],
         false => args.user.iter().map(|name| Some(name.as_str())).collect(),
     };
+    let specs = runs::specs(&args.backends);
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for user in &users {
-        let bytes = match runs::record(args, *user)? {
+        let bytes = match child::record(args.asked(&specs, *user))? {
             Ok(bytes) => bytes,
             Err(code) => return Ok(code),
         };
@@ -58,8 +59,8 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let judged = publish(args)?;
     if args.twice {
         for user in &users {
-            match runs::record(args, *user)? {
-                Ok(bytes) => second.push(runs::read_back(&bytes)?),
+            match child::record(args.asked(&specs, *user))? {
+                Ok(bytes) => second.push(child::read_back(&bytes)?),
                 Err(code) => return Ok(code),
             }
         }
@@ -68,9 +69,16 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     Ok(if judged { 0 } else { 4 })
 }
 
+impl Args {
+    fn asked<'a>(&'a self, specs: &'a [String], user: Option<&'a str>) -> child::Asked<'a> {
+        let scratch = self.scratch.as_deref();
+        child::Asked { cases: &self.cases, backends: specs, scratch, user }
+    }
+}
+
 /// Writes the record where it belongs and returns what it says.
 fn keep(out: &Path, bytes: &[u8]) -> Result<Run, Failure> {
-    let run = runs::read_back(bytes)?;
+    let run = child::read_back(bytes)?;
     let file = out.join(runs::file_name(&run.header));
     std::fs::write(&file, bytes).map_err(|error| fault(&file, &error))?;
     print(&format!("{}: {}\n", file.display(), summary_line(&run.rows)));

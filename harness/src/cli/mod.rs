@@ -3,6 +3,7 @@
 mod audit;
 mod backend;
 mod check;
+mod child;
 mod compare;
 mod diff;
 mod doctor;

@@ -1,0 +1,66 @@
+//! `boxproof run` in a process of its own, which may become another user: [`record`].
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use boxproof_reports::Run;
+use boxproof_reports::record::read;
+
+use super::{Cases, Failure};
+use crate::sys;
+
+/// What such a run is asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) cases: &'a Cases,
+    pub(super) backends: &'a [String],
+    pub(super) scratch: Option<&'a Path>,
+    /// As `--user` of `run`.
+    pub(super) user: Option<&'a str>,
+}
+
+/// The bytes of its record; or its exit code where there is none, after it has said why.
+pub(super) fn record(asked: Asked<'_>) -> Result<Result<Vec<u8>, i32>, Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(arguments(asked)?).stdin(Stdio::null()).stderr(Stdio::inherit());
+    sys::end_with_parent(&mut command);
+    let output = command.output()?;
+    match output.status.code() {
+        // Whatever the verdicts are: a record that is not whole is refused where it is read.
+        Some(0 | 1 | 3 | 4) if !output.stdout.is_empty() => Ok(Ok(output.stdout)),
+        Some(code) => Ok(Err(code)),
+        None => Err(Failure::usage(format!("boxproof run: {}", output.status))),
+    }
+}
+
+/// What the record says; whether it is whole is checked on the way.
+pub(super) fn read_back(bytes: &[u8]) -> Result<Run, Failure> {
+    read(bytes).map_err(|error| Failure::usage(format!("the record is broken: {error}")))
+}
+
+fn arguments(asked: Asked<'_>) -> Result<Vec<String>, Failure> {
+    let mut words: Vec<String> =
+        ["run", "--format", "ndjson", "--allow-missing"].map(str::to_owned).into();
+    for spec in asked.backends {
+        words.extend(["--backend".to_owned(), spec.clone()]);
+    }
+    words.extend(asked.user.into_iter().flat_map(|name| ["--user".to_owned(), name.to_owned()]));
+    if asked.cases.slow {
+        words.push("--slow".to_owned());
+    }
+    for (flag, folder) in [("--cases", asked.cases.cases.as_deref()), ("--scratch", asked.scratch)]
+    {
+        if let Some(folder) = folder {
+            words.extend([flag.to_owned(), text(folder)?]);
+        }
+    }
+    words.push("--".to_owned());
+    words.extend(asked.cases.filters.iter().cloned());
+    Ok(words)
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        Failure::usage(format!("{}: not UTF-8, so that it cannot be passed on", path.display()))
+    })
+}
