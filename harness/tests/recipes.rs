@@ -1,0 +1,193 @@
+//! The shipped recipes, whatever they are for: each renders every policy or says why it cannot,
+//! and where two rules meet the denial is the last word.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail it")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use boxproof::backend::{
+    Backend, Kind, Launch, LaunchContext, LaunchError, Manifest, ManifestKind, Spawn, shipped_names,
+};
+use boxproof::known::Known;
+use boxproof_cases::protocol::{Command, Policy, Run, RunRequest};
+use rstest::rstest;
+use tempfile::TempDir;
+
+/// The folder of the shipped manifests.
+const BACKENDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/backends");
+
+fn manifest(name: &str) -> Manifest {
+    let file = Path::new(BACKENDS).join(format!("{name}.yaml"));
+    Manifest::parse(&file, &std::fs::read_to_string(&file).unwrap()).unwrap()
+}
+
+/// A workspace, and folders beside it.
+struct Scene {
+    dir: TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self { dir: tempfile::tempdir().unwrap() };
+        for folder in ["w/.git", "w/conf", "extra", "open", "home", "state", "probe"] {
+            std::fs::create_dir_all(scene.at(folder)).unwrap();
+        }
+        std::fs::write(scene.at("w/secret"), "s").unwrap();
+        scene
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    /// How `name` is started under the default policy with the members that `over` (JSON) names;
+    /// `@` is the scene's folder.
+    fn launch(&self, name: &str, over: &str) -> Result<Spawn, LaunchError> {
+        let mut policy = serde_json::to_value(Policy::new(self.at("w"))).unwrap();
+        let over = over.replace('@', self.dir.path().to_str().unwrap());
+        let over: serde_json::Value = serde_json::from_str(&over).unwrap();
+        policy.as_object_mut().unwrap().extend(over.as_object().unwrap().clone());
+        let run = Run::new(Command::Argv(vec!["true".into()]), self.at("w"));
+        let policy = serde_json::from_value(policy).unwrap();
+        let request = RunRequest { protocol: 1, policy, run };
+        let env = [("PATH", "/bin"), ("TMPDIR", "/tmp"), ("B", "b")];
+        let base_env: BTreeMap<String, String> =
+            env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let ctx = LaunchContext {
+            state: &self.at("state"),
+            home: &self.at("home"),
+            uid: 1500,
+            probe: &self.at("probe/boxprobe"),
+            base_env: &base_env,
+            request_file: &self.at("request"),
+            result_file: &self.at("result"),
+        };
+        match backend(name).launch(&request, &ctx)? {
+            Launch::Spawn(spawn) => Ok(*spawn),
+            Launch::Refuse { message } => panic!("{message}"),
+        }
+    }
+
+    /// Arguments and files of such a launch in one text, the scene's folder written as `@`.
+    fn text(&self, name: &str, over: &str) -> String {
+        let spawn = self.launch(name, over).unwrap();
+        let words = spawn.argv.iter().map(|word| word.to_str().unwrap().to_owned());
+        let files = spawn.files.iter().map(|(_, text)| String::from_utf8(text.clone()).unwrap());
+        let all = words.chain(files).collect::<Vec<_>>().join("\n");
+        all.replace(self.dir.path().to_str().unwrap(), "@")
+    }
+}
+
+fn backend(name: &str) -> Backend {
+    let manifest = manifest(name);
+    Backend {
+        name: name.into(),
+        spec: name.into(),
+        version: None,
+        sha256: None,
+        program: Some("/bin/true".into()),
+        mechanism: None,
+        claims: manifest.claims.levels(),
+        evidence: manifest.claims.evidence(),
+        asked: manifest.asked.clone(),
+        limits: Vec::new(),
+        kind: Kind::Argv(Box::new(manifest)),
+        known: Known::default(),
+        missing: None,
+    }
+}
+
+/// The policies that cases ask for, one of each kind.
+const POLICIES: &[&str] = &[
+    "{}",
+    r#"{"mode": "read_only"}"#,
+    r#"{"mode": "unconfined"}"#,
+    r#"{"readable": ["@/open"]}"#,
+    r#"{"writable": ["@/extra"]}"#,
+    r#"{"writable": ["@/none"]}"#,
+    r#"{"deny_read": ["@/w/secret", "@/w/conf"]}"#,
+    r#"{"deny_read": ["@/w/none"]}"#,
+    r#"{"deny_write": ["@/w/conf"]}"#,
+    r#"{"protect": "metadata"}"#,
+    r#"{"protect": "metadata", "grants": ["git_metadata_write"]}"#,
+    r#"{"tmp": "host"}"#,
+    r#"{"tmp": "none"}"#,
+    r#"{"network": {"host": {}}}"#,
+    r#"{"network": {"proxy": {"port": 3128}}}"#,
+    r#"{"network": {"domains": {"allow": ["a.example"], "deny": []}}}"#,
+    r#"{"unix_sockets": ["@/s"]}"#,
+    r#"{"env": {"base": "clear", "scrub": true, "pass": ["PATH"], "set": {"B": "x \"y\""}}}"#,
+    r#"{"env": {"base": "inherit", "scrub": false, "pass": [], "set": {"B": "x"}}}"#,
+];
+
+#[test]
+fn every_recipe_renders_every_policy_or_says_why_not() {
+    let scene = Scene::new();
+    let recipes = shipped_names().into_iter().filter(|n| manifest(n).kind == ManifestKind::Argv);
+    let mut rendered = BTreeMap::new();
+    for name in recipes {
+        for over in POLICIES {
+            match scene.launch(name, over) {
+                Ok(_) => *rendered.entry(name).or_insert(0) += 1,
+                Err(LaunchError::Inexpressible(reason)) => assert!(reason.len() > 10, "{name}"),
+                Err(fault) => panic!("{name}, {over}: {fault}"),
+            }
+        }
+    }
+    assert!(rendered.len() > 10 && rendered.values().all(|count| *count > 2), "{rendered:?}");
+}
+
+#[rstest]
+#[case("hozo", r#""@/w", mode: rw"#, r#""@/w/.git", mode: ro"#)]
+#[case("agent-nook", r#""@/w", type: bind"#, r#""@/w/.git", type: ro-bind"#)]
+#[case("buddelkiste", "target = \"@/w\"\nmode = \"rw\"", "target = \"@/w/.git\"\nmode = \"ro\"")]
+#[case("hakoniwa", "-B\n@/w:@/w", "-b\n@/w/.git:@/w/.git")]
+fn what_is_protected_comes_after_what_is_granted(
+    #[case] name: &str,
+    #[case] grant: &str,
+    #[case] denial: &str,
+) {
+    let text = Scene::new().text(name, r#"{"protect": "metadata"}"#);
+    let (grant, denial) = (text.find(grant), text.find(denial));
+    assert!(grant.is_some() && denial.is_some() && grant < denial, "{text}");
+}
+
+/// These keep one mount a place, so that the denial must be the only one.
+#[rstest]
+#[case("buddelkiste", "target = \"@/extra\"", "source = \"@/state/nothing\"")]
+#[case("hakoniwa", ":@/extra", "-b\n@/state/nothing:@/extra")]
+fn of_a_grant_and_a_denial_of_one_path_the_denial_is_written(
+    #[case] name: &str,
+    #[case] place: &str,
+    #[case] denial: &str,
+) {
+    let text = Scene::new().text(name, r#"{"writable": ["@/extra"], "deny_read": ["@/extra"]}"#);
+    assert_eq!(text.matches(place).count(), 1, "{text}");
+    assert!(text.contains(denial), "{text}");
+}
+
+#[rstest]
+#[case("bww", "{}", true)]
+#[case("hozo", "{}", false)]
+#[case("hozo", r#"{"readable": ["@/open"]}"#, true)]
+#[case("bubblewrap", "{}", false)]
+#[case("sandlock", r#"{"readable": ["@/open"]}"#, false)]
+fn a_view_without_what_is_not_granted_is_told(
+    #[case] name: &str,
+    #[case] over: &str,
+    #[case] hides: bool,
+) {
+    assert_eq!(Scene::new().launch(name, over).unwrap().hides, hides);
+}
+
+#[rstest]
+#[case("hozo")]
+#[case("buddelkiste")]
+#[case("hakoniwa")]
+#[case("sandlock")]
+#[case("nono")]
+fn the_probe_can_be_read_where_little_can(#[case] name: &str) {
+    let text = Scene::new().text(name, r#"{"readable": ["@/open"]}"#);
+    assert!(text.contains("@/probe") && text.contains("@/open"), "{text}");
+}
