@@ -121,6 +121,7 @@ pub fn stale(
 fn why(staleness: Staleness) -> &'static str {
     match staleness {
         Staleness::Unused => "no case it matches was judged: remove the row",
+        Staleness::Drifted => "it fails in another way now: look again, then update the row",
         Staleness::Expired => "its time is up: look again, then renew or remove the row",
     }
 }

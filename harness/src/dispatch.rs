@@ -1,6 +1,6 @@
-//! What the running program is besides the harness: the probe, a victim, a private namespace, a
-//! launcher. Every program that calls [`crate::session::conduct`] starts with [`dispatch`], because the
-//! probe of a run is a copy of that program.
+//! What the running program is besides the harness: the probe, a victim, a listener, a private
+//! namespace, a launcher. Every program that calls [`crate::session::conduct`] starts with
+//! [`dispatch`], because the probe of a run is a copy of that program.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,6 +17,7 @@ pub fn dispatch(args: &[OsString]) -> Option<i32> {
     let rest = |skip: usize| args.iter().skip(skip).cloned().collect::<Vec<_>>().into_iter();
     match (name(args), verb) {
         (_, workspace::VICTIM_VERB) => Some(workspace::serve_victim()),
+        (_, workspace::LISTEN_VERB) => Some(workspace::serve_listeners(rest(2))),
         (_, run::PRIVATE_NS_VERB) => Some(run::serve_private_ns(rest(2))),
         (_, run::LAUNCHER_VERB) => Some(run::serve_launcher(rest(2))),
         (PROBE, _) => Some(boxproof_probes::main(rest(1))),

@@ -15,6 +15,11 @@ pub use date::Date;
 /// Backends that show that the harness is right; a known failure there would hide that it is not.
 const NEVER: &[&str] = &["reference", "none", "allow-all", "deny-all"];
 
+/// Whether the backend called `name` never has known failures.
+pub fn is_exempt(name: &str) -> bool {
+    NEVER.contains(&name.split(':').next().unwrap_or_default())
+}
+
 /// The known failures of one backend; by default none.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
@@ -51,7 +56,7 @@ pub struct KnownRow {
 }
 
 /// An operating system, by the name Rust has for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Os {
     /// Linux.
@@ -130,6 +135,8 @@ pub struct Stale<'a> {
 pub enum Staleness {
     /// No case it matches was judged, although cases of every id it could match were planned.
     Unused,
+    /// What it matches fails in other ways only.
+    Drifted,
     /// Its time is up.
     Expired,
 }
@@ -140,7 +147,7 @@ impl Known {
     /// # Errors
     /// The first thing that is wrong with it, located.
     pub fn parse(file: &Path, text: &str, name: &str) -> Result<Self, LoadError> {
-        if NEVER.contains(&name.split(':').next().unwrap_or_default()) {
+        if is_exempt(name) {
             let message = format!("{name} never has known failures: fix it, or the cases");
             return Err(LoadError::whole(file, message));
         }
@@ -192,6 +199,8 @@ impl Known {
                 Staleness::Expired
             } else if row.is_unused(ids, found) {
                 Staleness::Unused
+            } else if row.has_drifted(found) {
+                Staleness::Drifted
             } else {
                 return None;
             };
@@ -213,7 +222,8 @@ impl KnownRow {
         None
     }
 
-    fn applies(&self, setting: &Setting) -> bool {
+    /// Whether it is meant for these circumstances.
+    pub fn applies(&self, setting: &Setting) -> bool {
         self.os.is_none_or(|os| os == setting.os)
             && self.user.is_none_or(|user| user == setting.user)
             && self.version.as_deref().is_none_or(|parts| {
@@ -231,6 +241,17 @@ impl KnownRow {
         }
         let mut here = found.iter().filter(|found| self.case.matches(found.case)).peekable();
         here.peek().is_some() && here.all(|found| found.verdict == Verdict::Unsupported)
+    }
+}
+
+impl KnownRow {
+    /// Something it matches failed, and nothing as it says. What passes is told on its own, and
+    /// what was not learnt says nothing.
+    fn has_drifted(&self, found: &[Concluded<'_>]) -> bool {
+        let here = found.iter().filter(|found| self.case.matches(found.case));
+        let mut failed = here.filter(|found| found.verdict.is_failure()).peekable();
+        failed.peek().is_some()
+            && !failed.any(|f| f.verdict == self.verdict && f.signature == self.signature)
     }
 }
 
@@ -330,6 +351,9 @@ mod tests {
 
     #[rstest]
     #[case("2026-05-31", Verdict::UnderBlock, &[])]
+    #[case("2026-05-31", Verdict::Leak, &[("fs/mkdir", Staleness::Drifted)])]
+    #[case("2026-05-31", Verdict::Inconclusive, &[])]
+    #[case("2026-05-31", Verdict::Pass, &[])]
     #[case("2026-05-31", Verdict::Unsupported, &[("fs/mkdir", Staleness::Unused)])]
     #[case("2026-06-01", Verdict::UnderBlock, &[("fs/mkdir", Staleness::Expired)])]
     fn stale_rows_are_told(

@@ -6,6 +6,8 @@
 
 mod support;
 
+use std::os::unix::fs::PermissionsExt;
+
 use rstest::rstest;
 use support::{Place, Ran, as_we_are, has};
 
@@ -79,4 +81,30 @@ fn a_spoilt_one_is_red(#[case] from: &str, #[case] to: &str, #[case] line: &str)
 fn what_is_not_installed_is_not_checked() {
     let ran = check(&spoilt("program: bwrap", "program: boxproof-no-such-program"));
     has(&ran.exits(3).stderr, "boxproof-no-such-program is not installed");
+}
+
+/// The worked example of the guide, saved as it stands, with a `jail` that obeys it.
+#[test]
+fn the_guides_example_runs_as_it_stands() {
+    let guide = include_str!("../backends/README.md");
+    let example =
+        guide.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert!(example.lines().count() < 15, "{example}");
+    let place = Place::new();
+    place.write("jail.yaml", example);
+    let jail = place.write(
+        "bin/jail",
+        "#!/bin/sh\n[ \"$1\" = --version ] && exec echo jail 1.0\n\
+         while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n",
+    );
+    std::fs::set_permissions(jail, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", place.arg("bin"), std::env::var("PATH").unwrap());
+    let (spec, scratch) = (place.arg("jail.yaml"), place.arg("scratch"));
+    let args = ["run", "exec/exit-codes/seven", "fs/write-outside/write", "--backend", &spec];
+    let args = [&args[..], &["--scratch", &scratch], as_we_are()].concat();
+    let ran = Ran::of(&place.command(&args).env("PATH", path).output().unwrap());
+    // It runs commands, and confines nothing.
+    ran.exits(1);
+    has(ran.last_line(), "2 cases: 1 pass, 1 under-block");
+    place.is_clean();
 }

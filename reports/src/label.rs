@@ -78,6 +78,7 @@ pub(crate) fn column_labels(columns: &[(&BackendInfo, &Header)]) -> Vec<String> 
         });
     }
     tell_apart(&mut labels, columns, |(backend, _)| backend.mechanism.clone());
+    tell_apart(&mut labels, columns, |(_, header)| format!("boxproof {}", header.harness));
     tell_apart(&mut labels, columns, |(_, header)| header.started.clone());
     labels
 }

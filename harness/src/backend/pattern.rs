@@ -25,7 +25,8 @@ impl Pattern {
         Ok(Self { part, whole })
     }
 
-    fn as_str(&self) -> &str {
+    /// Its text.
+    pub fn as_str(&self) -> &str {
         self.part.as_str()
     }
 

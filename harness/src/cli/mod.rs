@@ -6,11 +6,15 @@ mod check;
 mod compare;
 mod diff;
 mod doctor;
+mod expect;
+mod explain;
 mod install;
 mod lint;
 mod list;
+mod matrix;
 mod records;
 mod report;
+mod repro;
 mod run;
 mod show;
 mod user;
@@ -56,12 +60,20 @@ enum Verb {
     List(list::Args),
     /// Show what one case asks, expects and cites.
     Show(show::Args),
+    /// Explain one case: what it asks, what passes, what fails, and why it matters.
+    Explain(explain::Args),
+    /// Run every backend that is installed, and write records and matrix of it.
+    Matrix(matrix::Args),
+    /// Show one failure without the harness: a script with everything it needs.
+    Repro(repro::Args),
     /// Render run records: terminal, Markdown, HTML.
     Report(report::Args),
     /// Set run records against the table of outcomes that was made by hand.
     Compare(compare::Args),
     /// Compare two runs: what opened, what closed, what was fixed, what else changed.
     Diff(diff::Args),
+    /// Write what a backend is known to get wrong.
+    Expect(expect::Args),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
     Lint(lint::Args),
     /// Show that every case can fail: each denial on a backend that allows all, each allowance on
@@ -113,9 +125,13 @@ pub fn main() -> i32 {
         Verb::Run(args) => run::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Matrix(args) => matrix::run(&args),
+        Verb::Repro(args) => repro::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Diff(args) => diff::run(&args),
+        Verb::Expect(args) => expect::run(args),
         Verb::Lint(args) => lint::run(&args),
         Verb::Audit(args) => audit::run(args),
         Verb::Doctor(args) => doctor::run(&args),

@@ -159,7 +159,7 @@ fn finish(args: &Args, report: Option<File>, finished: Finished) -> Result<i32, 
 pub(super) const GITHUB_LIMIT: usize = 65_535;
 
 /// The record as written, and as read back: what is printed is what a reader will see.
-fn record(
+pub(super) fn record(
     header: boxproof_reports::Header,
     rows: Vec<boxproof_reports::CaseRow>,
 ) -> Result<(Run, Vec<u8>), Failure> {

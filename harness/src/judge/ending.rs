@@ -192,7 +192,7 @@ pub(super) fn told(case: &Case, errnos: &[&str], run: &RunReport) -> Result<(), 
 }
 
 /// What the C library says for the errno called `name`, in the locale that every act has.
-fn message(name: &str) -> Option<String> {
+pub(crate) fn message(name: &str) -> Option<String> {
     // The kernel's numbers are dense; asking each for its name needs no table of our own.
     let number = (1..=133).find(|number| format!("{:?}", Errno::from_raw(*number)) == name)?;
     let text = std::io::Error::from_raw_os_error(number).to_string();

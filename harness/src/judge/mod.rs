@@ -23,6 +23,7 @@ use crate::execution::{Arm, Execution, Report};
 use effect::Shortfall;
 use reason::{Finding, gravest};
 
+pub(crate) use ending::message as errno_text;
 pub use reason::Reason;
 
 /// What the judge concludes.

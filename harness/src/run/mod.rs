@@ -8,6 +8,7 @@ mod moments;
 mod oracle;
 mod place;
 mod private_ns;
+mod render;
 mod spawn;
 mod steps;
 mod stream;
@@ -31,6 +32,7 @@ pub use command::commandline;
 pub use launcher::{VERB as LAUNCHER_VERB, serve as serve_launcher};
 use place::Placed;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
+pub use render::{LATE, Rendered, RenderedStep, Unrendered, render, token};
 pub use watch::SETTLED;
 use watch::{Around, Verge, watch};
 use watched::Watched;
@@ -95,7 +97,8 @@ fn attempt(
     let root = scene.folder.join("arm");
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     let before = oracle::Before::look(case, &workspace, mounts)?;
-    let mut runner = Runner { case, kind, backend, scene, state: 0 };
+    let uid = nix::unistd::geteuid().as_raw();
+    let mut runner = Runner { case, kind, backend, scene, uid, state: 0 };
     let started = Instant::now();
     let broken = runner.prelude(&mut workspace)?;
     let runs = match broken {
@@ -153,6 +156,8 @@ struct Runner<'a> {
     kind: ArmKind,
     backend: &'a Backend,
     scene: &'a Scene<'a>,
+    /// The user that the backend runs as.
+    uid: u32,
     /// How many launches there were; each has a state folder of its own.
     state: u32,
 }
@@ -313,7 +318,7 @@ impl Runner<'_> {
         let context = LaunchContext {
             state: &state,
             home: &home,
-            uid: nix::unistd::geteuid().as_raw(),
+            uid: self.uid,
             probe: self.scene.probe,
             base_env: &env,
             request_file: &state.join("request.json"),

@@ -23,6 +23,10 @@ pub(crate) use sockets::named as sockets_named;
 /// How long a process that is already dying may take, before it counts as a survivor.
 const DYING: Duration = Duration::from_millis(500);
 
+/// How long the kernel may take to bury who is dead already: it can do nothing any more, and a busy
+/// host lets it lie.
+const BURIAL: Duration = Duration::from_secs(10);
+
 /// How long a heartbeat is listened for, several of its beats.
 const BEAT: Duration = Duration::from_millis(400);
 
@@ -116,9 +120,13 @@ pub(crate) struct Traces<'a> {
 /// Children of ours (orphans included) that still run after a moment, and whoever else shows by
 /// one of `traces`. Kills them all.
 pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
-    let until = Instant::now() + DYING;
+    let (until, burial) = (Instant::now() + DYING, Instant::now() + BURIAL);
     let mut alive = living(traces.ours, traces.word);
-    while !alive.is_empty() && Instant::now() < until {
+    while !alive.is_empty() {
+        let until = if alive.iter().all(|pid| is_dying(*pid)) { burial } else { until };
+        if Instant::now() >= until {
+            break;
+        }
         wait_for_one(&alive, until);
         alive = living(traces.ours, traces.word);
     }
@@ -162,6 +170,17 @@ fn living(ours: &[i32], nonce: Option<&str>) -> Vec<Pid> {
 /// Whether `pid` was a dead child, which is none any more now.
 fn reaped(pid: Pid) -> bool {
     !matches!(waitpid(pid, Some(WaitPidFlag::WNOHANG)), Ok(nix::sys::wait::WaitStatus::StillAlive))
+}
+
+/// Whether `pid` is past doing anything: it has no memory left, or a SIGKILL on its way.
+fn is_dying(pid: Pid) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return true };
+    let member = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let killed = |name: &str| {
+        let pending = member(name).and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        pending.is_some_and(|set| set & (1 << (Signal::SIGKILL as u64 - 1)) != 0)
+    };
+    member("VmSize:").is_none() || killed("SigPnd:") || killed("ShdPnd:")
 }
 
 /// Sleeps until one of `pids` ends, or until the deadline; where nothing can wake us, a moment.
@@ -294,6 +313,35 @@ mod tests {
         assert!(why().contains("mountinfo: it is empty"), "{}", why());
         std::fs::write(proc.path().join("self/mountinfo"), "x").unwrap();
         assert!(why().contains("cmdline: No such file"), "{}", why());
+    }
+
+    /// Ended with the test.
+    #[cfg(target_os = "linux")]
+    struct Sleeper(std::process::Child);
+
+    #[cfg(target_os = "linux")]
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_is_stopped_is_not_dying_and_who_is_dead_is() {
+        let mut sleeper = Sleeper(std::process::Command::new("sleep").arg("600").spawn().unwrap());
+        let pid = Pid::from_raw(sleeper.0.id().cast_signed());
+        for signal in [Signal::SIGSTOP, Signal::SIGTERM] {
+            kill(pid, signal).unwrap();
+            assert!(!is_dying(pid), "{signal}");
+        }
+        sleeper.0.kill().unwrap();
+        wait_for_one(&[pid], Instant::now() + Duration::from_secs(20));
+        assert!(is_dying(pid), "nobody has reaped it");
+        sleeper.0.wait().unwrap();
+        assert!(is_dying(pid), "it is gone");
+        assert!(!is_dying(getpid()));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
@@ -71,6 +73,14 @@ const OF_A_HOME: [&str; 6] = [
 /// The errno of prctl(2).
 pub(crate) fn die_with_parent(signal: Signal) -> io::Result<()> {
     Ok(prctl::set_pdeathsig(signal)?)
+}
+
+/// Has the kernel kill `command` when its parent dies.
+pub(crate) fn end_with_parent(command: &mut Command) {
+    // SAFETY: prctl is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| die_with_parent(Signal::SIGTERM));
+    }
 }
 
 /// The children of `parent`, orphans it has taken over included.

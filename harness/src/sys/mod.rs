@@ -13,5 +13,6 @@ pub(crate) use process::{
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;
 pub(crate) use system::{
-    become_user, children_of, detach, exit_watch, own_tmpfs, private_mounts, subreaper,
+    become_user, children_of, detach, end_with_parent, exit_watch, own_tmpfs, private_mounts,
+    subreaper,
 };

@@ -32,14 +32,22 @@ pub(super) fn entry(path: &Path, entry: &Entry, workspace: &Workspace) -> io::Re
     }
 }
 
-/// The least that git takes for a repository; hand-made, so that no case costs a git run.
+/// The folders of the least that git takes for a repository; hand-made, so that no case costs a
+/// git run.
+pub const REPOSITORY_FOLDERS: [&str; 6] =
+    ["objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info"];
+
+/// Its files, path and text.
+pub const REPOSITORY_FILES: [(&str, &str); 3] = [
+    ("HEAD", "ref: refs/heads/main\n"),
+    ("info/exclude", ""),
+    ("config", "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"),
+];
+
 fn repository(path: &Path) -> io::Result<()> {
     let git = path.join(".git");
-    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info"] {
+    for folder in REPOSITORY_FOLDERS {
         fs::create_dir_all(git.join(folder))?;
     }
-    fs::write(git.join("HEAD"), "ref: refs/heads/main\n")?;
-    fs::write(git.join("info/exclude"), "")?;
-    let config = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n";
-    fs::write(git.join("config"), config)
+    REPOSITORY_FILES.into_iter().try_for_each(|(file, text)| fs::write(git.join(file), text))
 }

@@ -1,13 +1,19 @@
 //! Listeners: where the harness waits for what should not arrive. The log is an oracle.
 
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
 /// The variables that stand for a listener.
-pub(super) const NAMES: &[&str] = &["TCP4", "TCP6", "UDP", "UNIX", "ABSTRACT"];
+pub const NAMES: &[&str] = &["TCP4", "TCP6", "UDP", "UNIX", "ABSTRACT"];
+
+/// The hidden verb under which the program listens for a script.
+pub const VERB: &str = "__listen";
 
 /// All listeners of one arm.
 #[derive(Debug, Default)]
@@ -157,6 +163,59 @@ fn abstract_socket(nonce: &str) -> io::Result<(Socket, String)> {
 #[cfg(not(target_os = "linux"))]
 fn abstract_socket(_nonce: &str) -> io::Result<(Socket, String)> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Listens for a script: `LOG OUT NONCE NAME…`. Writes each address to `LOG/NAME.address`, and when
+/// standard input ends, how much arrived and what to `LOG/NAME.arrived` and `LOG/NAME.data`.
+pub fn serve(args: impl Iterator<Item = OsString>) -> i32 {
+    match listen_for_script(&args.collect::<Vec<_>>()) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("listener: {error}");
+            1
+        }
+    }
+}
+
+fn listen_for_script(args: &[OsString]) -> io::Result<()> {
+    let [log, out, nonce, names @ ..] = args else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let (log, nonce) = (Path::new(log), nonce.to_string_lossy());
+    let mut listeners = Listeners::default();
+    for name in names {
+        let known = NAMES.iter().find(|known| name == *known);
+        let name = known.ok_or_else(|| io::Error::other("no listener is called so"))?;
+        let address = listeners.open(name, Path::new(out), &nonce)?;
+        let draft = log.join(format!("{name}.draft"));
+        std::fs::write(&draft, address)?;
+        std::fs::rename(draft, log.join(format!("{name}.address")))?;
+    }
+    wait_for_end(&mut listeners)?;
+    for listener in listeners.iter() {
+        std::fs::write(log.join(format!("{}.data", listener.name)), &listener.data)?;
+        let arrived = listener.arrived.to_string();
+        std::fs::write(log.join(format!("{}.arrived", listener.name)), arrived)?;
+    }
+    Ok(())
+}
+
+/// Takes what arrives until standard input ends, and what has arrived by then.
+fn wait_for_end(listeners: &mut Listeners) -> io::Result<()> {
+    let stdin = io::stdin();
+    loop {
+        let mut ready: Vec<PollFd<'_>> = std::iter::once(stdin.as_fd())
+            .chain(listeners.descriptors())
+            .map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN))
+            .collect();
+        poll(&mut ready, PollTimeout::NONE)?;
+        let ended = ready[0].any() == Some(true);
+        drop(ready);
+        listeners.collect();
+        if ended && stdin.lock().read(&mut [0; 64])? == 0 {
+            return Ok(());
+        }
+    }
 }
 
 #[cfg(test)]

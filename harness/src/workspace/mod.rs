@@ -19,7 +19,10 @@ use boxproof_cases::Case;
 use boxproof_cases::vars::Vars;
 
 pub use bounded::finish;
-pub use listen::{Listener, Listeners};
+pub use lay::{REPOSITORY_FILES, REPOSITORY_FOLDERS};
+pub use listen::{
+    Listener, Listeners, NAMES as LISTENERS, VERB as LISTEN_VERB, serve as serve_listeners,
+};
 pub use snapshot::{Facts, Snapshot, tree};
 pub use terminal::Terminal;
 pub use victim::{VERB as VICTIM_VERB, Victim, serve as serve_victim};

@@ -4,7 +4,8 @@ use std::fs;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -95,6 +96,38 @@ fn a_signal_that_races_with_the_end_is_told_only_if_it_came_first(
     assert_eq!((done.code, &done.result["interrupted_by"]), (Some(code), &interrupted_by));
     assert_eq!(done.result["success"], ended);
     assert_eq!(done.err.is_empty(), ended, "{}", done.err);
+}
+
+/// How often process `id` has gone to sleep.
+fn sleeps(id: u32) -> String {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    status.lines().find(|line| line.starts_with("voluntary")).unwrap().to_owned()
+}
+
+/// The launcher passes a signal on before it can know that the command has ended.
+#[rstest]
+fn a_signal_that_comes_too_late_for_the_command_is_not_told(
+    #[values(NAMESPACES, ORDINARY, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let line = ": > ready; until test -e go; do sleep 0.01; done; : > gone; exit 0";
+    let child = start(&bed, line, &json!({}));
+    let inner = Pid::from_raw(child_of(&child) as i32);
+    kill(inner, Signal::SIGSTOP).unwrap();
+    wait_until("the inner stage is stopped", || state(inner.as_raw() as u32) == Some('T'));
+    let command = fs::read_to_string(format!("/proc/{inner}/task/{inner}/children")).unwrap();
+    let command: u32 = command.trim().parse().expect("one command");
+    fs::write(bed.ws("go"), "").unwrap();
+    wait_until("the command is dead", || state(command) == Some('Z'));
+    let before = sleeps(child.id());
+    send(&child, Signal::SIGTERM);
+    wait_until("the launcher has passed it on", || {
+        sleeps(child.id()) != before && state(child.id()) == Some('S')
+    });
+    kill(inner, Signal::SIGCONT).unwrap();
+    let done = finish(&bed, child);
+    done.expect(0);
+    assert_eq!((done.err.as_str(), &done.result["interrupted_by"]), ("", &Value::Null));
 }
 
 /// The process that has `nonce` in its command line.

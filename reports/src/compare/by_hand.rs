@@ -101,6 +101,9 @@ pub struct Difference {
     pub user: Option<UserKind>,
     /// What was measured. Any other verdict is not explained by this.
     pub measured: Verdict,
+    /// The reason code it came with; by default any.
+    #[serde(default)]
+    pub code: Option<String>,
     /// What differs.
     pub because: Because,
     /// How that makes the difference.
@@ -191,6 +194,12 @@ impl Seen {
 }
 
 impl Difference {
+    /// Whether this is the difference that it explains.
+    #[must_use]
+    pub fn explains(&self, verdict: Verdict, code: &str) -> bool {
+        self.measured == verdict && self.code.as_deref().is_none_or(|own| own == code)
+    }
+
     /// Whether it speaks of this cell.
     #[must_use]
     pub fn covers(&self, probe: &str, column: &str, user: UserKind) -> bool {

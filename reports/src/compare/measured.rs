@@ -8,6 +8,8 @@ use crate::verdict::Verdict;
 pub struct Measured {
     /// What it comes to. `None`: the record lacks a case.
     pub verdict: Option<Verdict>,
+    /// The reason code it came with.
+    pub code: String,
     /// That, for people: which case says so where not all do, and why nothing was asked.
     pub words: String,
 }
@@ -34,13 +36,18 @@ impl Measured {
         let Some(rows) = rows else {
             let lacks = cases.iter().find(|id| row(id).is_none());
             let words = format!("no row for {}", lacks.map_or("", String::as_str));
-            return Self { verdict: None, words };
+            return Self::nothing(words);
         };
         let weighs = |row: &&&CaseRow| WEIGHT.iter().position(|verdict| *verdict == row.verdict);
         let Some(heaviest) = rows.iter().min_by_key(weighs) else {
-            return Self { verdict: None, words: "no case".to_owned() };
+            return Self::nothing("no case".to_owned());
         };
-        Self { verdict: Some(heaviest.verdict), words: words(heaviest, &rows) }
+        let (verdict, code) = (Some(heaviest.verdict), heaviest.reason.clone());
+        Self { verdict, code, words: words(heaviest, &rows) }
+    }
+
+    fn nothing(words: String) -> Self {
+        Self { verdict: None, code: String::new(), words }
     }
 }
 

@@ -189,12 +189,13 @@ fn lines(
         let measured = Measured::of(&probe.cases, |id| rows.get(id).copied());
         let accepted = table.meaning(probe, &seen.word)?;
         let same = agrees(&seen, accepted, measured.verdict);
-        let known = table.differences.iter().find(|known| known.covers(id, column, user));
+        let known = table.differences.iter().filter(|known| known.covers(id, column, user));
+        let known: Vec<&Difference> = known.collect();
         Some(Line {
             probe: id.clone(),
             asks: probe.asks.clone(),
             by_hand: words(&seen, accepted),
-            status: status(measured.verdict, same, known),
+            status: status(&measured, same, &known),
             measured: clean(&measured.words),
         })
     };
@@ -207,17 +208,19 @@ fn agrees(seen: &Seen, word: &Word, verdict: Option<Verdict>) -> bool {
     unstated || verdict.is_some_and(|verdict| word.verdicts.contains(&verdict))
 }
 
-fn status(verdict: Option<Verdict>, same: bool, known: Option<&Difference>) -> Status {
+fn status(measured: &Measured, same: bool, known: &[&Difference]) -> Status {
     let reason = |known: &Difference| format!("{}: {}", known.because.word(), known.reason.trim());
-    match (verdict, known) {
-        (None | Some(Verdict::NotApplicable | Verdict::Skipped), _) => Status::NotAsked,
-        (Some(_), Some(known)) if same => Status::Stale(reason(known)),
-        (Some(_), None) if same => Status::Agree,
-        (Some(verdict), Some(known)) if known.measured == verdict => {
-            Status::Explained(reason(known))
-        }
-        (Some(verdict), _) if verdict.is_unlearnt() => Status::Unlearnt,
-        _ => Status::Differs,
+    let verdict = match measured.verdict {
+        None | Some(Verdict::NotApplicable | Verdict::Skipped) => return Status::NotAsked,
+        Some(verdict) => verdict,
+    };
+    if same {
+        return known.first().map_or(Status::Agree, |known| Status::Stale(reason(known)));
+    }
+    match known.iter().find(|known| known.explains(verdict, &measured.code)) {
+        Some(known) => Status::Explained(reason(known)),
+        None if verdict.is_unlearnt() => Status::Unlearnt,
+        None => Status::Differs,
     }
 }
 

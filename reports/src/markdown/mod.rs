@@ -5,7 +5,10 @@ mod budget;
 mod claims;
 pub(crate) mod escape;
 mod findings;
+mod summary;
 mod tables;
+
+pub use summary::summary;
 
 use budget::{Block, fit};
 use escape::text;
@@ -17,6 +20,17 @@ use crate::summary::summary_line;
 
 /// The most bytes GitHub takes for a comment, and a safe size for a step summary.
 pub const GITHUB_BUDGET: usize = 65_535;
+
+/// The most bytes of a page that is kept as a file: what GitHub still shows.
+const FILE_BUDGET: usize = 500_000;
+
+/// The page of a published matrix: the summary, then everything.
+#[must_use]
+pub fn published(matrix: &Matrix<'_>) -> String {
+    let head =
+        "<!-- Written by `boxproof matrix`; see README.md beside it. -->\n\n# The matrix\n\n";
+    format!("{head}{}\n{}", summary(matrix), render(matrix, FILE_BUDGET))
+}
 
 /// Renders the matrix in at most `budget` bytes (at least 1 KiB are used). Details go first, then
 /// cases that need no look, then findings.

@@ -96,6 +96,19 @@ fn a_measurement_agrees_is_explained_or_differs(
 }
 
 #[test]
+fn an_explanation_may_ask_for_the_reason_code() {
+    let told = TABLE.replace("measured: pass", "measured: over-block\n    code: CODE");
+    let with = |code: &str| {
+        let table = ByHand::read(Path::new("table.yaml"), &told.replace("CODE", code)).unwrap();
+        let rows = [bad("fs/kept", "jail", Verdict::OverBlock, "twin"), row("fs/kept-too", "jail")];
+        let runs = [run(ROOT, &rows)];
+        compare(&table, &merge(&runs).unwrap()).columns[0].lines[1].status.clone()
+    };
+    assert_eq!(with("twin"), explained());
+    assert_eq!(with("refused"), Status::Differs);
+}
+
+#[test]
 fn an_explanation_without_a_difference_is_stale() {
     let stale = status("jail", ROOT, Verdict::UnderBlock);
     assert_eq!(stale, Status::Stale("policy: Told otherwise.".to_owned()));

@@ -211,3 +211,25 @@ fn what_is_captured_is_not_passed_on(
     });
     assert_eq!(seen, wanted);
 }
+
+#[rstest]
+#[case::with_a_trace("exit: 124", "{exists: g}, ", true, PASS)]
+#[case::without_the_trace("exit: 124", "{exists: g}, ", false, "inconclusive no-trace")]
+#[case::that_asks_for_none("exit: 124", "", true, "inconclusive no-reason")]
+#[case::in_some_way("exit: nonzero", "{exists: g}, ", true, "inconclusive no-reason")]
+fn who_is_cut_short_inside_ran_if_it_left_its_trace(
+    #[case] exit: &str,
+    #[case] trace: &str,
+    #[case] there: bool,
+    #[case] wanted: &str,
+) {
+    let text = TOOL_CONTAINED.replace("oracle: [", &format!("{exit}, oracle: [{trace}"));
+    let case = case(&text);
+    let mut execution = good(&case);
+    first(&mut execution).exit = Exit::Code(124);
+    for reading in confined(&mut execution).oracles.iter_mut().filter(|reading| reading.positive) {
+        reading.holds = there;
+    }
+    let judgement = judge(&case, &execution);
+    assert_eq!(format!("{} {}", judgement.verdict.word(), judgement.reason).trim(), wanted);
+}

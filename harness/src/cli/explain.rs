@@ -1,0 +1,31 @@
+//! `boxproof explain`: a case in full sentences.
+
+use std::path::PathBuf;
+
+use super::{Cases, Failure, print};
+use crate::explain::text;
+
+/// Arguments of `explain`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The case's id, or a glob.
+    #[arg(value_name = "CASE", required = true)]
+    ids: Vec<String>,
+    /// Cases of your own instead of the built-in corpus.
+    #[arg(long, value_name = "DIR")]
+    cases: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+    let cases = Cases { filters: args.ids.clone(), cases: args.cases.clone(), slow: true };
+    let suite = cases.suite()?;
+    let selection = cases.selection(&suite)?;
+    let texts: Vec<String> = suite
+        .cases
+        .iter()
+        .filter(|case| selection.selects(case))
+        .map(|case| text(case, &suite))
+        .collect();
+    print(&texts.join("\n\n"));
+    Ok(if texts.is_empty() { 4 } else { 0 })
+}

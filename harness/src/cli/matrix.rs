@@ -1,0 +1,154 @@
+//! `boxproof matrix`: a real run of every backend that is installed, kept as records and pages.
+
+mod runs;
+
+use std::path::{Path, PathBuf};
+
+use boxproof_reports::diff::{diff, terminal};
+use boxproof_reports::{Run, html, markdown, merge, summary_line};
+
+use super::{Cases, Failure, print, records, terminal_options};
+
+/// Arguments of `matrix`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    cases: Cases,
+    /// `all` (the reference, no sandbox, and every shipped backend), or backends by comma.
+    #[arg(long, value_name = "LIST", default_value = "all", value_delimiter = ',')]
+    backends: Vec<String>,
+    /// Where records (run-*.ndjson), matrix.md and matrix.html are written. Records that other
+    /// hosts or users left there become columns, too.
+    #[arg(long, value_name = "DIR", default_value = "reports/matrix")]
+    out: PathBuf,
+    /// Run as this account, which only root can; repeatable, a column each. By default as
+    /// `boxproof run` does: root runs backends that are meant for ordinary users as one.
+    #[arg(long, value_name = "NAME")]
+    user: Vec<String>,
+    /// Run everything a second time and tell what is not the same.
+    #[arg(long)]
+    twice: bool,
+    /// Put the summary between the lines `<!-- matrix -->` and `<!-- /matrix -->` of this page.
+    #[arg(long, value_name = "FILE")]
+    readme: Option<PathBuf>,
+    /// Where the scratch folder is made.
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+}
+
+/// The lines between which a page shows the summary.
+const OPEN: &str = "<!-- matrix -->\n";
+/// The second of them.
+const CLOSE: &str = "<!-- /matrix -->\n";
+
+pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+    std::fs::create_dir_all(&args.out).map_err(|error| fault(&args.out, &error))?;
+    let users: Vec<Option<&str>> = match args.user.is_empty() {
+        true => vec![None],
+        false => args.user.iter().map(|name| Some(name.as_str())).collect(),
+    };
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for user in &users {
+        let bytes = match runs::record(args, *user)? {
+            Ok(bytes) => bytes,
+            Err(code) => return Ok(code),
+        };
+        first.push(keep(&args.out, &bytes)?);
+    }
+    let judged = publish(args)?;
+    if args.twice {
+        for user in &users {
+            match runs::record(args, *user)? {
+                Ok(bytes) => second.push(runs::read_back(&bytes)?),
+                Err(code) => return Ok(code),
+            }
+        }
+        return compare(&first, &second);
+    }
+    Ok(if judged { 0 } else { 4 })
+}
+
+/// Writes the record where it belongs and returns what it says.
+fn keep(out: &Path, bytes: &[u8]) -> Result<Run, Failure> {
+    let run = runs::read_back(bytes)?;
+    let file = out.join(runs::file_name(&run.header));
+    std::fs::write(&file, bytes).map_err(|error| fault(&file, &error))?;
+    print(&format!("{}: {}\n", file.display(), summary_line(&run.rows)));
+    Ok(run)
+}
+
+/// Renders every record in the folder; whether anything was judged at all.
+fn publish(args: &Args) -> Result<bool, Failure> {
+    let files = records::in_folder(&args.out)?;
+    let runs = files.iter().map(|file| records::read_one(file)).collect::<Result<Vec<_>, _>>()?;
+    let matrix = merge(&runs).map_err(|error| {
+        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        Failure::usage(format!(
+            "{error}\nwritten are the records only; make anew or remove what does not belong \
+             with them: {}",
+            names.join(", ")
+        ))
+    })?;
+    let pages =
+        [("matrix.md", markdown::published(&matrix)), ("matrix.html", html::render(&matrix))];
+    for (name, page) in pages {
+        let file = args.out.join(name);
+        std::fs::write(&file, page).map_err(|error| fault(&file, &error))?;
+    }
+    let summary = markdown::summary(&matrix);
+    if let Some(page) = &args.readme {
+        let text = std::fs::read_to_string(page).map_err(|error| fault(page, &error))?;
+        let text = replaced(&text, &summary).ok_or_else(|| {
+            let (open, close) = (OPEN.trim_end(), CLOSE.trim_end());
+            fault(page, &format!("it has not one line `{open}` and below it one `{close}`"))
+        })?;
+        std::fs::write(page, text).map_err(|error| fault(page, &error))?;
+    }
+    print(&format!("\n{summary}"));
+    let judged = matrix.rows().any(|row| row.verdict.is_judged());
+    Ok(judged)
+}
+
+/// `page` with `summary` between its marks; nothing where it does not have them, once each.
+fn replaced(page: &str, summary: &str) -> Option<String> {
+    let (head, rest) = page.split_once(OPEN)?;
+    let (_, tail) = rest.split_once(CLOSE)?;
+    let once = !rest.contains(OPEN) && !tail.contains(CLOSE);
+    once.then(|| format!("{head}{OPEN}\n{summary}\n{CLOSE}{tail}"))
+}
+
+/// Tells what a second run shows otherwise: nothing, or something is flaky.
+fn compare(first: &[Run], second: &[Run]) -> Result<i32, Failure> {
+    let merged = |runs| merge(runs).map_err(|error| Failure::usage(error.to_string()));
+    let (first, second) = (merged(first)?, merged(second)?);
+    let found = diff(&first, &second);
+    print(&format!("\nsecond run\n{}", terminal(&found, terminal_options(false).width)));
+    Ok(i32::from(!found.transitions.is_empty()))
+}
+
+fn fault(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::usage(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[test]
+    fn a_summary_goes_between_its_marks_again_and_again() {
+        let page = format!("# Title\n\n{OPEN}old\n{CLOSE}rest\n");
+        let once = replaced(&page, "new\n").unwrap();
+        assert_eq!(once, format!("# Title\n\n{OPEN}\nnew\n\n{CLOSE}rest\n"));
+        assert_eq!(replaced(&once, "new\n").unwrap(), once);
+    }
+
+    #[rstest]
+    #[case("no marks\n")]
+    #[case("<!-- matrix -->\n")]
+    #[case("<!-- /matrix -->\n<!-- matrix -->\n")]
+    #[case("<!-- matrix -->\n<!-- matrix -->\n<!-- /matrix -->\n")]
+    fn a_page_without_its_marks_is_refused(#[case] page: &str) {
+        assert_eq!(replaced(page, "new\n"), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! `boxproof repro`: one case against one backend, as a script that runs without the harness.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::case::{Control, Twin};
+use boxproof_cases::{Case, Suite};
+use clap::ValueEnum;
+
+use super::{Cases, Failure, backends, me, print};
+use crate::backend::Backend;
+use crate::execution::ArmKind;
+use crate::repro::{LIBRARY, PROBE, SCRIPT, Subject, arm_word, obstacle, preview, script};
+use crate::run::{Rendered, Scene, render};
+use crate::scratch::{self, Scratch};
+
+/// Arguments of `repro`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The case's id.
+    #[arg(value_name = "CASE")]
+    id: String,
+    /// The backend: a shipped NAME, a PROGRAM or a manifest FILE.yaml.
+    #[arg(long, value_name = "BACKEND", default_value = "reference")]
+    backend: String,
+    /// Which arm the script is about. That of the confined one runs the control first.
+    #[arg(long, value_enum, default_value_t = Arm::Confined)]
+    arm: Arm,
+    /// Write script, library, probe and policy to this folder, which must not exist or be empty.
+    /// Without it, what would be laid out and started is printed.
+    #[arg(long, value_name = "DIR")]
+    export: Option<PathBuf>,
+    /// The user id that the script is for; by default yours. Backends may be told otherwise as
+    /// root.
+    #[arg(long, value_name = "UID")]
+    uid: Option<u32>,
+    /// Cases of your own instead of the built-in corpus.
+    #[arg(long, value_name = "DIR")]
+    cases: Option<PathBuf>,
+    /// Where the scratch folder is made.
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+}
+
+/// An arm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Arm {
+    /// Under the policy of the case.
+    Confined,
+    /// Without a sandbox.
+    Control,
+    /// In the same sandbox, one grant wider.
+    Twin,
+}
+
+impl From<Arm> for ArmKind {
+    fn from(arm: Arm) -> Self {
+        match arm {
+            Arm::Confined => Self::Confined,
+            Arm::Control => Self::Control,
+            Arm::Twin => Self::Twin,
+        }
+    }
+}
+
+pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+    let cases = Cases { filters: Vec::new(), cases: args.cases.clone(), slow: true };
+    let suite = cases.suite()?;
+    let case = find(&suite, &args.id)?;
+    let backend = backends(std::slice::from_ref(&args.backend))?.remove(0);
+    if let Some(missing) = &backend.missing {
+        anstream::eprintln!("boxproof: {}: {}", missing.what, missing.hint);
+        return Ok(3);
+    }
+    has_arm(case, args.arm)?;
+    let arm = ArmKind::from(args.arm);
+    if let Some(why) = obstacle(case, &backend) {
+        return Err(Failure::usage(format!("{} has no script: {why}", case.id)));
+    }
+    let base = args.scratch.clone().unwrap_or_else(scratch::default_base);
+    let scratch = Scratch::make(&base)?;
+    let uid = args.uid.unwrap_or_else(|| nix::unistd::geteuid().as_raw());
+    let rendered = rendered(case, arm, &backend, (&scratch, uid))?;
+    let control = match (arm, &case.control) {
+        (ArmKind::Confined, Control::Host | Control::PrivateNs) => {
+            Some(self::rendered(case, ArmKind::Control, &backend, (&scratch, uid))?)
+        }
+        _ => None,
+    };
+    let subject = Subject {
+        case,
+        suite: &suite,
+        backend: &backend,
+        arm,
+        rendered: &rendered,
+        control: control.as_ref(),
+        uid,
+    };
+    match &args.export {
+        Some(folder) => export(folder, &subject),
+        None => show(&subject, args),
+    }
+}
+
+fn find<'a>(suite: &'a Suite, id: &str) -> Result<&'a Case, Failure> {
+    let found = suite.cases.iter().find(|case| case.id.as_str() == id);
+    found.ok_or_else(|| {
+        let rows =
+            suite.cases.iter().filter(|case| case.id.as_str().starts_with(&format!("{id}/")));
+        let rows: Vec<&str> = rows.map(|case| case.id.as_str()).take(20).collect();
+        match rows.is_empty() {
+            true => Failure::usage(format!("no case `{id}`; see `boxproof list`")),
+            false => Failure::usage(format!("`{id}` has rows, name one: {}", rows.join(" "))),
+        }
+    })
+}
+
+fn has_arm(case: &Case, arm: Arm) -> Result<(), Failure> {
+    let lacks = match (arm, &case.control, &case.twin) {
+        (Arm::Control, Control::None(why), _) => Some(format!("no control: {why}")),
+        (Arm::Twin, _, Some(Twin::None(why))) => Some(format!("no twin: {why}")),
+        (Arm::Twin, _, None) => Some("no twin: nothing is denied".to_owned()),
+        _ => None,
+    };
+    lacks.map_or(Ok(()), |why| Err(Failure::usage(format!("{} has {why}", case.id))))
+}
+
+fn rendered(
+    case: &Case,
+    arm: ArmKind,
+    backend: &Backend,
+    (scratch, uid): (&Scratch, u32),
+) -> Result<Rendered, Failure> {
+    let folder = scratch.path.join(arm_word(arm));
+    std::fs::create_dir(&folder)?;
+    // A name that nothing else has, for a program that only a victim executes here.
+    let probe = folder.join(PROBE);
+    std::os::unix::fs::symlink(me()?, &probe)?;
+    let scene = Scene { folder: &folder, probe: &probe, run_id: &scratch.run_id, boss: None };
+    render(case, arm, backend, &scene, uid)
+        .map_err(|error| Failure::usage(format!("{}: {error}", case.id)))
+}
+
+fn show(subject: &Subject<'_>, args: &Args) -> Result<i32, Failure> {
+    let text = preview(subject).map_err(Failure::usage)?;
+    print(&format!(
+        "{text}\n# `boxproof repro {} --backend {} --arm {} --export DIR` writes a script of it.\n",
+        crate::collect::shell_word(&args.id),
+        crate::collect::shell_word(&args.backend),
+        arm_word(subject.arm)
+    ));
+    Ok(0)
+}
+
+fn export(folder: &Path, subject: &Subject<'_>) -> Result<i32, Failure> {
+    let text = script(subject)
+        .map_err(|why| Failure::usage(format!("{} has no script: {why}", subject.case.id)))?;
+    let fault =
+        |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(|error| fault(&error))?;
+    if std::fs::read_dir(folder).map_err(|error| fault(&error))?.next().is_some() {
+        return Err(fault(&"it is not empty: name a folder that is, or none that exists"));
+    }
+    let (library, functions) = LIBRARY;
+    let policy = subject.rendered.steps.last().map(|step| &step.policy);
+    let policy = serde_json::to_string_pretty(&policy).map_err(|error| fault(&error))?;
+    let write = |name: &str, bytes: &[u8], mode: u32| -> Result<(), Failure> {
+        let file = folder.join(name);
+        std::fs::write(&file, bytes).map_err(|error| fault(&error))?;
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(&file, mode).map_err(|error| fault(&error))
+    };
+    let root = subject.rendered.vars.get("WS").and_then(|ws| ws.strip_suffix("/ws"));
+    let policy = policy.replace(root.unwrap_or_default(), "$root");
+    write(SCRIPT, text.as_bytes(), 0o755)?;
+    write(library, functions.as_bytes(), 0o644)?;
+    write("policy.json", format!("{policy}\n").as_bytes(), 0o644)?;
+    let copy = folder.join(PROBE);
+    std::fs::copy(me()?, &copy).map_err(|error| fault(&error))?;
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755))
+        .map_err(|error| fault(&error))?;
+    print(&format!("{}\n", folder.join(SCRIPT).display()));
+    Ok(0)
+}

@@ -1,0 +1,242 @@
+//! Known failures written anew from what was measured ([`update`]): the least rows that say it,
+//! with the reasons, links and dates that somebody wrote before. Pure.
+
+mod globs;
+mod write;
+
+use std::collections::BTreeSet;
+
+use boxproof_cases::Suite;
+use boxproof_reports::{CaseRow, UserKind, Verdict};
+
+use crate::known::{Date, KnownRow, Os, Pattern, Setting};
+
+pub use write::text;
+
+/// What one run came to.
+#[derive(Debug, Clone)]
+pub struct Measured<'a> {
+    /// Under which circumstances.
+    pub setting: Setting,
+    /// The rows of the backend in question.
+    pub rows: Vec<&'a CaseRow>,
+}
+
+/// How to update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Whether inconclusive and error are written down, too: nothing was learnt there.
+    pub unlearnt: bool,
+    /// Whether the backend runs on several systems, so that rows name theirs.
+    pub several_systems: bool,
+}
+
+/// Where a row applies.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Scope {
+    user: Option<UserKind>,
+    version: Option<String>,
+    os: Option<Os>,
+}
+
+/// What somebody wrote about a failure.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Words {
+    reason: String,
+    link: Option<String>,
+    expires: Option<Date>,
+}
+
+/// One case that is known to fail.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Item {
+    case: String,
+    verdict: Verdict,
+    signature: String,
+    scope: Scope,
+    /// What somebody wrote; nothing where the failure is new.
+    words: Option<Words>,
+    /// What the run said, for failures that nobody has written about.
+    message: String,
+}
+
+/// The rows that say what `runs` measured of the cases of `suite`, and what `old` says of what
+/// they did not measure.
+pub fn update(
+    suite: &Suite,
+    old: &[KnownRow],
+    runs: &[Measured<'_>],
+    options: Options,
+) -> Vec<KnownRow> {
+    let mut items: Vec<Item> = runs.iter().flat_map(|run| found(run, runs, old, options)).collect();
+    let ids: Vec<&str> = suite.cases.iter().map(|case| case.id.as_str()).collect();
+    items.extend(old.iter().flat_map(|row| kept(row, &ids, runs)));
+    items.sort();
+    items.dedup_by(|a, b| Item { message: String::new(), ..a.clone() } == unspoken(b));
+    let mut rows: Vec<KnownRow> =
+        globs::rows(suite, both_users(items), runs).into_iter().filter_map(row).collect();
+    rows.sort_by_key(|row| {
+        (row.case.to_string(), row.user, row.version.clone(), row.os, row.verdict)
+    });
+    rows
+}
+
+fn unspoken(item: &Item) -> Item {
+    Item { message: String::new(), ..item.clone() }
+}
+
+/// The failures of one run.
+fn found(
+    run: &Measured<'_>,
+    runs: &[Measured<'_>],
+    old: &[KnownRow],
+    options: Options,
+) -> Vec<Item> {
+    let written = |row: &&&CaseRow| {
+        row.verdict.is_failure() || (options.unlearnt && row.verdict.is_unlearnt())
+    };
+    let item = |row: &&CaseRow| {
+        let before = old.iter().find(|known| {
+            known.applies(&run.setting)
+                && known.case.matches(&row.id)
+                && known.verdict == row.verdict
+                && known.signature == row.reason
+        });
+        let version = before.and_then(|known| known.version.clone());
+        Item {
+            case: row.id.clone(),
+            verdict: row.verdict,
+            signature: row.reason.clone(),
+            scope: Scope {
+                user: Some(run.setting.user),
+                version: version.or_else(|| only_this_version(row, run, runs)),
+                os: before
+                    .and_then(|known| known.os)
+                    .or_else(|| options.several_systems.then_some(run.setting.os)),
+            },
+            words: before.map(words),
+            message: row.message.clone(),
+        }
+    };
+    run.rows.iter().filter(written).map(item).collect()
+}
+
+/// The version of `run`, where another version did not fail in this way under the same user.
+fn only_this_version(row: &CaseRow, run: &Measured<'_>, runs: &[Measured<'_>]) -> Option<String> {
+    let beside = |other: &&Measured<'_>| {
+        (other.setting.user, other.setting.os) == (run.setting.user, run.setting.os)
+            && other.setting.version != run.setting.version
+    };
+    let otherwise = |other: &Measured<'_>| {
+        let there = other.rows.iter().find(|there| there.id == row.id);
+        there.is_some_and(|there| (there.verdict, &there.reason) != (row.verdict, &row.reason))
+    };
+    let differs = runs.iter().filter(beside).any(otherwise);
+    differs.then(|| run.setting.version.clone()).flatten()
+}
+
+/// What `row` says of cases and users that no run measured.
+fn kept(row: &KnownRow, ids: &[&str], runs: &[Measured<'_>]) -> Vec<Item> {
+    let users = [UserKind::Root, UserKind::Ordinary];
+    let users = users.into_iter().filter(|user| row.user.is_none_or(|only| only == *user));
+    let of_user = |user: UserKind| {
+        let here: Vec<&Measured<'_>> = runs
+            .iter()
+            .filter(|run| run.setting.user == user && row.applies(&run.setting))
+            .collect();
+        let unmeasured =
+            move |id: &&str| row.case.matches(id) && !here.iter().any(|run| settles(run, id));
+        let item = move |id: &str| Item {
+            case: id.to_owned(),
+            verdict: row.verdict,
+            signature: row.signature.clone(),
+            scope: Scope { user: Some(user), version: row.version.clone(), os: row.os },
+            words: Some(words(row)),
+            message: String::new(),
+        };
+        ids.iter().copied().filter(unmeasured).map(item).collect::<Vec<_>>()
+    };
+    users.flat_map(of_user).collect()
+}
+
+/// Whether `run` says what became of the case: what the host could not show, or what taught
+/// nothing, leaves open what is known of it.
+fn settles(run: &Measured<'_>, id: &str) -> bool {
+    let row = run.rows.iter().find(|row| row.id == id);
+    row.is_some_and(|row| row.verdict.is_judged() || row.verdict == Verdict::Unsupported)
+}
+
+fn words(row: &KnownRow) -> Words {
+    Words { reason: row.reason.clone(), link: row.link.clone(), expires: row.expires.clone() }
+}
+
+/// Items that root and an ordinary user have alike become one for both.
+fn both_users(items: Vec<Item>) -> Vec<Item> {
+    let alike = |a: &Item, b: &Item| {
+        let neutral = |item: &Item| Item {
+            scope: Scope { user: None, ..item.scope.clone() },
+            words: None,
+            ..unspoken(item)
+        };
+        neutral(a) == neutral(b) && (a.words == b.words || a.words.is_none() || b.words.is_none())
+    };
+    let mut merged: Vec<Item> = Vec::new();
+    for item in items {
+        match merged
+            .iter_mut()
+            .find(|other| other.scope.user != item.scope.user && alike(other, &item))
+        {
+            Some(other) => {
+                other.scope.user = None;
+                other.words = other.words.take().or(item.words);
+            }
+            None => merged.push(item),
+        }
+    }
+    merged
+}
+
+/// The most characters of a message that become a reason.
+const REASON: usize = 160;
+
+/// The row for an item whose case is an id or a glob.
+fn row(item: Item) -> Option<KnownRow> {
+    let words = item.words.unwrap_or_else(|| Words {
+        reason: seen(&item.message, &item.signature),
+        link: None,
+        expires: None,
+    });
+    Some(KnownRow {
+        // An id or a glob of ours is always one.
+        case: Pattern::try_from(item.case).ok()?,
+        verdict: item.verdict,
+        signature: item.signature,
+        reason: words.reason,
+        link: words.link,
+        expires: words.expires,
+        user: item.scope.user,
+        version: item.scope.version,
+        os: item.scope.os,
+    })
+}
+
+/// What was seen, on one line; somebody will say why it is so.
+fn seen(message: &str, signature: &str) -> String {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short: String = line.chars().take(REASON).collect();
+    match short.as_str() {
+        "" => format!("Seen: {signature}"),
+        short if short.len() < line.len() => format!("Seen: {short}…"),
+        short => format!("Seen: {short}"),
+    }
+}
+
+/// How many rows of `new` are not in `old`, and the other way round.
+pub fn changes(old: &[KnownRow], new: &[KnownRow]) -> (usize, usize) {
+    let texts = |rows: &[KnownRow]| -> BTreeSet<String> { rows.iter().map(write::row).collect() };
+    let (old, new) = (texts(old), texts(new));
+    (new.difference(&old).count(), old.difference(&new).count())
+}
+
+#[cfg(test)]
+mod tests;

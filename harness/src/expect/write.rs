@@ -1,0 +1,47 @@
+//! A list of known failures as its file writes it ([`text`]).
+
+use crate::known::{KnownRow, Os};
+
+/// The whole file for the backend called `name`.
+pub fn text(name: &str, rows: &[KnownRow]) -> String {
+    let head = format!(
+        "# What {name} is known to get wrong. Written by `boxproof expect update`, which keeps\n# \
+         reasons, links and dates of rows that still say what happens.\n"
+    );
+    head + &rows.iter().map(row).collect::<String>()
+}
+
+/// One row of it.
+pub(super) fn row(row: &KnownRow) -> String {
+    let user = row.user.map(|user| user.word().to_owned());
+    let os = row.os.map(|os| match os {
+        Os::Linux => "linux".to_owned(),
+        Os::Macos => "macos".to_owned(),
+    });
+    let members = [
+        ("- case", Some(row.case.to_string())),
+        ("  verdict", Some(row.verdict.word().to_owned())),
+        ("  signature", Some(row.signature.clone())),
+        ("  reason", Some(row.reason.clone())),
+        ("  link", row.link.clone()),
+        ("  expires", row.expires.as_ref().map(ToString::to_string)),
+        ("  user", user),
+        ("  version", row.version.clone()),
+        ("  os", os),
+    ];
+    let present = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    present.map(|(name, value)| format!("{name}: {}\n", scalar(&value))).collect()
+}
+
+/// `value` as YAML reads it for this text and nothing else.
+fn scalar(value: &str) -> String {
+    let word = |c: char| c.is_ascii_alphanumeric() || "-_/*".contains(c);
+    let starts_well = value.starts_with(|c: char| c.is_ascii_lowercase());
+    // Words that some reader takes for truth values or for nothing.
+    let special = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
+    if starts_well && value.chars().all(word) && !special.contains(&value) {
+        return value.to_owned();
+    }
+    // A JSON string is a YAML string.
+    serde_json::Value::from(value).to_string()
+}

@@ -1,0 +1,231 @@
+//! One case against one backend as a script that needs no harness ([`script`]): the fixture, the
+//! rendered policy, the act, and a look from outside before and after. Pure.
+
+mod judged;
+mod laid;
+mod shell;
+mod started;
+
+use boxproof_cases::case::{During, Moment, Oracle, RunSpec, Stimulus, Target};
+use boxproof_cases::{Case, Suite};
+
+use crate::asked;
+use crate::backend::{Backend, Kind};
+use crate::execution::ArmKind;
+use crate::run::Rendered;
+
+use shell::Shell;
+
+/// The functions that a script is written in; it stands beside the script under this name.
+pub const LIBRARY: (&str, &str) = ("lib.sh", include_str!("repro/lib.sh"));
+/// The name of the script.
+pub const SCRIPT: &str = "repro.sh";
+/// The name of the probe program beside it.
+pub const PROBE: &str = "boxprobe";
+
+/// What a script is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// The corpus it is of.
+    pub suite: &'a Suite,
+    /// The backend.
+    pub backend: &'a Backend,
+    /// The arm that the script is about.
+    pub arm: ArmKind,
+    /// That arm.
+    pub rendered: &'a Rendered,
+    /// The control, where the script runs it first.
+    pub control: Option<&'a Rendered>,
+    /// The user it was rendered for: a backend may be told otherwise as root.
+    pub uid: u32,
+}
+
+/// Why this case has no script, if it has none.
+pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
+    let launcher = &case.launcher;
+    let about_terminal = |oracle: &Oracle| {
+        use Oracle::{Displayed, TerminalRestored, Undisplayed, Untyped};
+        matches!(oracle, Untyped(_) | Displayed(_) | Undisplayed(_) | TerminalRestored(_))
+    };
+    let texts = || case.strings().into_iter().chain(case.shell_lines());
+    let obstacles = [
+        (
+            matches!(backend.kind, Kind::Refuse),
+            "this backend starts nothing that a script could show",
+        ),
+        (
+            launcher.tty.is_some() || case.expect.oracle.iter().any(about_terminal),
+            "it needs a terminal of its own, which a plain script cannot make",
+        ),
+        (
+            case.repeat > 1 || case.parallel > 1,
+            "it is about many runs, of which a script shows one",
+        ),
+        (
+            case.run != RunSpec::default() || case.expect.result.is_some(),
+            "it is about members of a native request or result, which a script does not read",
+        ),
+        (!case.expect.times.is_empty(), "it is about times, which a script cannot measure"),
+        (launcher.apart || launcher.hold_stdin, "it needs a launcher that is more than a shell"),
+        (
+            launcher.inherit.keys().any(|number| *number > 9),
+            "a shell can only pass on descriptors up to 9",
+        ),
+        (
+            case.during.len() > 1 || !case.during.iter().all(is_plain_signal),
+            "what happens meanwhile is more than one signal to the backend when the act is ready",
+        ),
+        (
+            texts().any(|text| text.contains('\0')),
+            "a text of it holds a NUL byte, which a shell cannot write",
+        ),
+    ];
+    let found = obstacles.into_iter().find(|(there, _)| *there);
+    found.map(|(_, why)| why.to_owned())
+}
+
+fn is_plain_signal(during: &During) -> bool {
+    during.when == Moment::Ready
+        && during.after_ms == 0
+        && matches!(during.what, Stimulus::Signal(_, Target::Backend))
+}
+
+/// The script.
+///
+/// # Errors
+/// Why it cannot be written.
+pub fn script(subject: &Subject<'_>) -> Result<String, String> {
+    if let Some(why) = obstacle(subject.case, subject.backend) {
+        return Err(why);
+    }
+    let shell = Shell::of(subject.rendered, subject.backend)?;
+    let control = subject.control.map(|control| Shell::of(control, subject.backend)).transpose()?;
+    let mut parts = vec![head(subject), settings(subject, &shell)];
+    parts.push(laid::fixture(subject.case, &shell)?);
+    parts.push(judged::looks(subject.case, started::hides(subject), &shell)?);
+    parts.push(started::meanings(subject.backend, &shell, subject.rendered));
+    if let (Some(rendered), Some(shell)) = (subject.control, &control) {
+        parts.push(started::steps("control", subject.case, rendered, shell)?);
+    }
+    let word = arm_word(subject.arm);
+    parts.push(started::steps(word, subject.case, subject.rendered, &shell)?);
+    parts.push(course(subject));
+    Ok(parts.join("\n"))
+}
+
+/// What would be laid out and started, for people.
+///
+/// # Errors
+/// What cannot be said in a shell.
+pub fn preview(subject: &Subject<'_>) -> Result<String, String> {
+    let shell = Shell::of(subject.rendered, subject.backend)?;
+    let laid = laid::fixture(subject.case, &shell)?;
+    let word = arm_word(subject.arm);
+    Ok(format!("{laid}\n{}", started::steps(word, subject.case, subject.rendered, &shell)?))
+}
+
+/// The name of an arm's functions.
+pub fn arm_word(arm: ArmKind) -> &'static str {
+    match arm {
+        ArmKind::Control => "control",
+        ArmKind::Twin => "twin",
+        ArmKind::Confined => "confined",
+    }
+}
+
+fn head(subject: &Subject<'_>) -> String {
+    let Subject { case, backend, arm, suite, .. } = subject;
+    let version = backend.version.as_deref().unwrap_or("without a version");
+    let mut lines = vec![
+        format!("{} against {} {version}, arm {}", case.id, backend.name, arm_word(*arm)),
+        String::new(),
+        case.purpose.clone(),
+    ];
+    for id in &case.requirements {
+        let text = suite.requirements.get(id).map(|r| format!("{id}: {} ({})", r.text, r.source));
+        lines.push(text.unwrap_or_else(|| id.to_string()));
+    }
+    lines.push(String::new());
+    let asked = asked::of(case);
+    lines.extend(asked.parts().map(|(name, text)| format!("{name}: {text}")));
+    let meaning = match arm {
+        ArmKind::Confined => "0 the failure shows, 1 it does not, 2 nothing was learnt",
+        _ => "0 the act does not work in this arm, 1 it does, 2 nothing was learnt",
+    };
+    lines.push(String::new());
+    lines.push(format!("Exit: {meaning}. Written by `boxproof repro`; BACKEND=PATH tries another"));
+    lines.push("program. What a structured result says is not looked at.".to_owned());
+    let text = lines.join("\n");
+    let commented = text.lines().map(|line| format!("# {line}").trim_end().to_owned() + "\n");
+    format!("#!/bin/sh\n{}", commented.collect::<String>())
+}
+
+fn settings(subject: &Subject<'_>, shell: &Shell) -> String {
+    let Subject { case, backend, rendered, .. } = subject;
+    let text = |name: &str| shell::quoted(rendered.vars.get(name).unwrap_or_default());
+    let program = backend.program.as_ref().map(|program| program.display().to_string());
+    let limit = case.timeout_ms.div_ceil(1000);
+    let mut lines = vec![
+        "set -u".to_owned(),
+        "here=$(CDPATH='' cd -- \"$(dirname -- \"$0\")\" && pwd -P) || exit 2".to_owned(),
+        format!("nonce={} canary={} limit={limit}", text("NONCE"), text("CANARY")),
+        format!("backend=${{BACKEND:-{}}}", shell::quoted(&program.unwrap_or_default())),
+    ];
+    lines.push(judged::settings(case, started::hides(subject)));
+    lines.push(". \"$here/lib.sh\"".to_owned());
+    let stdin = match &case.stdin {
+        Some(text) => format!(
+            "mkdir -p \"$work\" && printf '%s' {} >\"$work/stdin\"\nstdin=$work/stdin",
+            shell.expanded(text)
+        ),
+        None => "stdin=/dev/null".to_owned(),
+    };
+    lines.push(stdin);
+    lines.join("\n") + "\n"
+}
+
+/// What runs after what.
+fn course(subject: &Subject<'_>) -> String {
+    let case = subject.case;
+    let check = if case.expect.decision.is_negative() { "shown" } else { "works" };
+    let expected = format!(
+        "say {}\nsay {}\n",
+        shell::quoted(&format!("case:     {}", case.purpose)),
+        shell::quoted(&format!("expected: {}", asked::of(case).expect))
+    );
+    let root = if subject.uid == 0 { "=" } else { "!=" };
+    let who = if subject.uid == 0 { "root" } else { "an ordinary user" };
+    let mut lines = vec![
+        format!("[ \"$(id -u)\" {root} 0 ] || give_up \"this was rendered for {who}\""),
+        "ready_to_run".to_owned(),
+        expected,
+    ];
+    match subject.arm {
+        ArmKind::Confined => {
+            if subject.control.is_some() {
+                lines.push("arm control".to_owned());
+                lines.push(format!(
+                    "{check} || give_up \"without a sandbox the act is not possible here: $why\""
+                ));
+            }
+            lines.extend(["arm confined", "judge", "conclude"].map(str::to_owned));
+        }
+        arm => {
+            let word = arm_word(arm);
+            lines.extend([format!("arm {word}"), format!("possible {word} {check}")]);
+        }
+    }
+    if subject.backend.program.is_some() && subject.arm != ArmKind::Control {
+        lines.insert(
+            1,
+            "command -v \"$backend\" >/dev/null || give_up \"$backend is not installed\""
+                .to_owned(),
+        );
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests;

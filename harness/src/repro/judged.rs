@@ -1,0 +1,165 @@
+//! What is looked at and what is expected of it, as shell functions and settings.
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Compare, Decision, Denial, ExitExpect, Oracle, Stimulus, StreamExpect};
+use nix::sys::signal::Signal;
+
+use super::shell::{Shell, quoted};
+use crate::judge::errno_text;
+
+/// Errnos that count as a refusal wherever something is to be contained.
+const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
+
+/// What refuses where the backend hides what is not granted.
+const NOTHING_FOUND: &str = "ENOENT";
+/// How that reads in words of a shell.
+const NOTHING_FOUND_WORDS: [&str; 2] = ["No such file", "Directory nonexistent"];
+
+/// The settings that the library reads; `hides`: finding nothing is a refusal.
+pub(super) fn settings(case: &Case, hides: bool) -> String {
+    let kind = if case.act().is_probe() { "probe" } else { "other" };
+    let decision = &case.expect.decision;
+    let negative = u8::from(decision.is_negative());
+    let may_fail = case.steps.iter().enumerate().filter(|(_, step)| step.may_fail);
+    let may_fail: Vec<String> = may_fail.map(|(at, _)| (at + 1).to_string()).collect();
+    let compared = |what| u8::from(case.expect.compare.contains(&what));
+    let asks = u8::from(case.asks_for_survivors());
+    let signal = case.during.first().map(|during| &during.what);
+    let signal = match signal {
+        Some(Stimulus::Signal(name, _)) => name.as_str(),
+        _ => "",
+    };
+    let mut reasons = match decision {
+        Decision::Denied(denial) | Decision::Contained(denial) => reasons(denial),
+        Decision::Allowed | Decision::Refused => Vec::new(),
+    };
+    reasons.extend(hides.then(|| NOTHING_FOUND.to_owned()));
+    let reasons = reasons.join(" ");
+    format!(
+        "kind={kind} decision={} negative={negative} wanted_exit={} last={} may_fail='{}'\n\
+         compare_exit={} compare_stdout={} compare_tree={} asks_for_survivors={asks} \
+         signal={signal} reasons='{reasons}'",
+        decision.word(),
+        wanted_exit(case),
+        case.steps.len(),
+        may_fail.join(" "),
+        compared(Compare::Exit),
+        compared(Compare::Stdout),
+        compared(Compare::Tree),
+    )
+}
+
+/// Errnos and signals as the probe names them.
+fn reasons(denial: &Denial) -> Vec<String> {
+    let signals = denial.signal.iter().map(|signal| format!("SIG{signal}"));
+    denial.errno.iter().cloned().chain(signals).collect()
+}
+
+fn wanted_exit(case: &Case) -> String {
+    match (&case.expect.exit, &case.expect.decision) {
+        (Some(ExitExpect::Code(code)), _) => code.to_string(),
+        (Some(ExitExpect::Signal(name)), _) => {
+            let number = format!("SIG{name}").parse::<Signal>().map(|signal| signal as i32);
+            number.map_or_else(|_| "unknown".to_owned(), |number| (128 + number).to_string())
+        }
+        (Some(ExitExpect::Nonzero), _) | (None, Decision::Denied(_)) => "nonzero".to_owned(),
+        (None, _) => "as_control".to_owned(),
+    }
+}
+
+/// The functions `look`, `oracles`, `streams`, `spoken` and `told_reasons`.
+pub(super) fn looks(case: &Case, hides: bool, shell: &Shell) -> Result<String, String> {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for (number, oracle) in case.expect.oracle.iter().enumerate() {
+        let name = quoted(&oracle.to_string());
+        if let Oracle::Unchanged(path) | Oracle::Absent(path) = oracle {
+            before.push(format!("remember {number} {} {name}", shell.place(path)));
+        }
+        let sign = if oracle.is_positive() { "+" } else { "-" };
+        after.push(format!("oracle {sign} {name} {}", check(number, oracle, shell)?));
+    }
+    let streams = [("out", &case.expect.stdout), ("err", &case.expect.stderr)];
+    let streams: Vec<String> =
+        streams.iter().flat_map(|(name, asked)| stream(name, asked.as_ref(), shell)).collect();
+    let parts = [
+        ("look", before),
+        ("oracles", after),
+        ("streams", streams),
+        ("spoken", spoken(case, shell)),
+        ("told_reasons", vec![told(case, hides)]),
+    ];
+    let functions: String = parts.into_iter().map(|(name, lines)| function(name, &lines)).collect();
+    Ok(format!("# What is looked at before and after, and what must be seen.\n{functions}"))
+}
+
+fn function(name: &str, lines: &[String]) -> String {
+    let nothing = [":".to_owned()];
+    let lines = if lines.is_empty() { &nothing } else { lines };
+    let body: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+    format!("{name}() {{\n{body}}}\n")
+}
+
+fn check(number: usize, oracle: &Oracle, shell: &Shell) -> Result<String, String> {
+    let listener = |name: &str| name.trim_start_matches('$').to_owned();
+    Ok(match oracle {
+        Oracle::Unchanged(path) | Oracle::Absent(path) => {
+            format!("same {number} {}", shell.place(path))
+        }
+        Oracle::Exists(path) => format!("there {}", shell.place(path)),
+        Oracle::Content(content) => {
+            format!("holds {} {}", shell.place(&content.path), shell.expanded(&content.equals))
+        }
+        Oracle::Undisclosed(_) => "undisclosed".to_owned(),
+        Oracle::Unreached(name) => format!("unreached {}", listener(name)),
+        Oracle::Reached(name) => format!("reached {}", listener(name)),
+        Oracle::Untouched(_) => "untouched".to_owned(),
+        Oracle::NoSurvivors(_) => "no_survivors".to_owned(),
+        Oracle::MountsUnchanged(_) => "mounts_unchanged".to_owned(),
+        Oracle::Untyped(_)
+        | Oracle::Displayed(_)
+        | Oracle::Undisplayed(_)
+        | Oracle::TerminalRestored(_) => {
+            return Err("a script has no terminal to look at".to_owned());
+        }
+    })
+}
+
+fn stream(name: &str, asked: Option<&StreamExpect>, shell: &Shell) -> Vec<String> {
+    let Some(asked) = asked else { return Vec::new() };
+    let line = |check: &str, text: &String| format!("{check} {name} {}", shell.expanded(text));
+    let whole = asked.equals.iter().map(|text| line("is", text));
+    let has = asked.contains.iter().map(|text| line("has", text)).chain(whole);
+    has.chain(asked.lacks.iter().map(|text| line("lacks", text))).collect()
+}
+
+/// Whether the act wrote what the case looks for, which shows that it ran.
+fn spoken(case: &Case, shell: &Shell) -> Vec<String> {
+    let stdout = case.expect.stdout.as_ref();
+    let whole = stdout.and_then(|stdout| stdout.equals.as_ref()).filter(|text| !text.is_empty());
+    if let Some(whole) = whole {
+        let whole = shell.expanded(whole);
+        return vec![format!("printf '%s' {whole} | cmp -s - \"$work/$run.own.out\"")];
+    }
+    let wanted = stdout.into_iter().flat_map(|stdout| &stdout.contains);
+    let wanted: Vec<String> = wanted
+        .filter(|text| !text.is_empty())
+        .map(|text| format!("grep -qaF -- {} \"$work/$run.own.out\"", shell.expanded(text)))
+        .collect();
+    vec![if wanted.is_empty() { "false".to_owned() } else { wanted.join(" && ") }]
+}
+
+/// For acts that report nothing: the words of the errnos that count.
+fn told(case: &Case, hides: bool) -> String {
+    let listed: Vec<&str> = match &case.expect.decision {
+        Decision::Denied(denial) => denial.errno.iter().map(String::as_str).collect(),
+        Decision::Contained(denial) => {
+            denial.errno.iter().map(String::as_str).chain(REFUSALS).collect()
+        }
+        Decision::Allowed | Decision::Refused => Vec::new(),
+    };
+    let nothing = hides || listed.contains(&NOTHING_FOUND);
+    let words = NOTHING_FOUND_WORDS.iter().filter(|_| nothing).map(|text| (*text).to_owned());
+    let texts = listed.into_iter().filter_map(errno_text).chain(words);
+    let texts: Vec<String> = texts.map(|text| quoted(&text)).collect();
+    format!("told {}", texts.join(" "))
+}

@@ -1,0 +1,125 @@
+//! Texts as a shell reads them back, with what differs from place to place as variables of the
+//! script: [`Shell`].
+
+use boxproof_cases::vars::Vars;
+
+use crate::backend::Backend;
+use crate::run::{LATE, Rendered, token};
+
+/// Knows which texts are variables of the script.
+#[derive(Debug, Clone)]
+pub(super) struct Shell {
+    vars: Vars,
+    /// Text → how the script writes it, longest first.
+    values: Vec<(String, String)>,
+}
+
+impl Shell {
+    /// For the texts of one rendered arm.
+    pub(super) fn of(rendered: &Rendered, backend: &Backend) -> Result<Self, String> {
+        let get = |name: &str| {
+            rendered.vars.get(name).map(str::to_owned).ok_or(format!("${name} has no value"))
+        };
+        let ws = get("WS")?;
+        let root = ws.strip_suffix("/ws").ok_or("the workspace lies elsewhere")?;
+        let mut values = vec![
+            (root.to_owned(), "$root".to_owned()),
+            (get("PROBE")?, format!("$here/{}", super::PROBE)),
+            (get("NONCE")?, "$nonce".to_owned()),
+            (get("CANARY")?, "$canary".to_owned()),
+        ];
+        for name in LATE {
+            values.push((token(name), format!("$(cat \"$work/{name}.address\")")));
+        }
+        if let Some(program) = &backend.program {
+            values.push((program.display().to_string(), "$backend".to_owned()));
+        }
+        values.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        Ok(Self { vars: rendered.vars.clone(), values })
+    }
+
+    /// `text` of the case, variables expanded, as one word.
+    pub(super) fn expanded(&self, text: &str) -> String {
+        self.word(&self.vars.expand(text).unwrap_or_else(|_| text.to_owned()))
+    }
+
+    /// A shell line of the case, variables expanded, as one word.
+    pub(super) fn expanded_line(&self, line: &str) -> String {
+        self.word(&self.vars.expand_shell(line))
+    }
+
+    /// A path of the case: variables expanded, below the workspace unless absolute.
+    pub(super) fn place(&self, path: &str) -> String {
+        let path = self.vars.expand(path).unwrap_or_else(|_| path.to_owned());
+        let ws = std::path::Path::new(self.vars.get("WS").unwrap_or_default());
+        self.word(&ws.join(path).to_string_lossy())
+    }
+
+    /// `text` as one word.
+    pub(super) fn word(&self, text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((at, (value, written))) = self.first_in(rest) {
+            if at > 0 {
+                out += &quoted(&rest[..at]);
+            }
+            out += &format!("\"{written}\"");
+            rest = &rest[at + value.len()..];
+        }
+        if !rest.is_empty() || out.is_empty() {
+            out += &quoted(rest);
+        }
+        out
+    }
+
+    /// The first value in `text`; of several at one place the longest.
+    fn first_in(&self, text: &str) -> Option<(usize, &(String, String))> {
+        let found = self.values.iter().filter_map(|value| Some((text.find(&value.0)?, value)));
+        found.min_by_key(|(at, _)| *at)
+    }
+}
+
+/// `text` as one word that means itself.
+pub(super) fn quoted(text: &str) -> String {
+    crate::collect::shell_word(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn shell() -> Shell {
+        let vars = Vars::new([
+            ("WS", "/s/arm/ws"),
+            ("OUT", "/s/arm/out"),
+            ("PROBE", "/s/probe/boxprobe"),
+            ("NONCE", "bx1-2"),
+            ("CANARY", "CANARY9"),
+            ("TCP4", "@boxproof-TCP4@"),
+        ]);
+        Shell::of(&Rendered { vars, steps: Vec::new() }, &crate::testing::bare("box")).unwrap()
+    }
+
+    #[rstest]
+    #[case("plain", "plain")]
+    #[case("", "''")]
+    #[case("it's $HOME `x`", "'it'\\''s $HOME `x`'")]
+    #[case("/s/arm/ws/f", "\"$root\"/ws/f")]
+    #[case("--bind=/s/arm/out:/s/arm/ws", "--bind=\"$root\"/out:\"$root\"/ws")]
+    #[case("/s/probe/boxprobe", "\"$here/boxprobe\"")]
+    #[case("n bx1-2 c CANARY9", "'n '\"$nonce\"' c '\"$canary\"")]
+    #[case("@boxproof-TCP4@", "\"$(cat \"$work/TCP4.address\")\"")]
+    #[case("line\nfeed", "'line\nfeed'")]
+    fn words_mean_what_they_say(#[case] text: &str, #[case] word: &str) {
+        assert_eq!(shell().word(text), word);
+    }
+
+    #[test]
+    fn texts_of_a_case_are_expanded_first() {
+        assert_eq!(shell().expanded("$OUT is $CANARY"), "\"$root\"'/out is '\"$canary\"");
+        assert_eq!(shell().place("f"), "\"$root\"/ws/f");
+        assert_eq!(shell().place("$OUT/f"), "\"$root\"/out/f");
+        assert_eq!(shell().expanded_line("cd $WS; echo $x"), "'cd '\"$root\"'/ws; echo $x'");
+    }
+}

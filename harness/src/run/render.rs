@@ -1,0 +1,90 @@
+//! What one arm would start: laid out and rendered, not executed ([`render`]).
+
+use boxproof_cases::Case;
+use boxproof_cases::protocol::Policy;
+use boxproof_cases::vars::Vars;
+
+use super::{Runner, Scene, Stop, commandline};
+use crate::backend::{Backend, Launch};
+use crate::execution::ArmKind;
+use crate::workspace::Workspace;
+
+/// One arm, rendered.
+#[derive(Debug, Clone)]
+pub struct Rendered {
+    /// What the variables stand for; those of listeners and victim for [`token`]s.
+    pub vars: Vars,
+    /// Every step, in order; the last one is judged.
+    pub steps: Vec<RenderedStep>,
+}
+
+/// One step of an arm.
+#[derive(Debug, Clone)]
+pub struct RenderedStep {
+    /// The policy, worked out.
+    pub policy: Policy,
+    /// What would be started.
+    pub start: Launch,
+}
+
+/// Why an arm cannot be rendered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unrendered {
+    /// The backend has no way to say the policy.
+    #[error("the backend cannot be asked: {0}")]
+    Inexpressible(String),
+    /// Fixture, act or manifest are at fault.
+    #[error("{0}")]
+    Fault(String),
+}
+
+impl From<Stop> for Unrendered {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Inexpressible(why) => Self::Inexpressible(why),
+            Stop::Fault(why) => Self::Fault(why),
+        }
+    }
+}
+
+impl From<String> for Unrendered {
+    fn from(why: String) -> Self {
+        Self::Fault(why)
+    }
+}
+
+/// Variables whose value is known only when an arm runs.
+pub const LATE: [&str; 4] = ["TCP4", "TCP6", "UDP", "VICTIM"];
+
+/// What stands for such a variable meanwhile.
+pub fn token(variable: &str) -> String {
+    format!("@boxproof-{variable}@")
+}
+
+/// Lays out `case` and renders what `kind` would start if the user were `uid`; every step sees the fixture as it is at
+/// the start.
+///
+/// # Errors
+/// What cannot be laid out or said.
+pub fn render(
+    case: &Case,
+    kind: ArmKind,
+    backend: &Backend,
+    scene: &Scene<'_>,
+    uid: u32,
+) -> Result<Rendered, Unrendered> {
+    let root = scene.folder.join("arm");
+    let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
+    for name in LATE.into_iter().filter(|name| case.uses(name)) {
+        workspace.vars.set(name, token(name));
+    }
+    let mut runner = Runner { case, kind, backend, scene, uid, state: 0 };
+    let mut steps = Vec::new();
+    for step in &case.steps {
+        let line = commandline(&step.act, &workspace.vars)?;
+        let request = runner.request(step, &line.argv, &workspace)?;
+        let start = runner.launch(&request, &workspace)?;
+        steps.push(RenderedStep { policy: request.policy, start });
+    }
+    Ok(Rendered { vars: workspace.vars.clone(), steps })
+}

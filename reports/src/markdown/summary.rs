@@ -1,0 +1,67 @@
+//! The summary of a published matrix ([`summary`]): a line a column.
+
+use super::escape::text;
+use super::tables::cells;
+use crate::conformance::Share;
+use crate::label::{backend_label, host_label, missing_words};
+use crate::matrix::{Column, Matrix};
+use crate::record::{CaseRow, Level};
+use crate::summary::Tally;
+use crate::verdict::Verdict;
+
+/// The failures, each a column of the table.
+const FAILURES: [Verdict; 4] =
+    [Verdict::UnderBlock, Verdict::OverBlock, Verdict::Contract, Verdict::Leak];
+
+/// A table with a line a backend, host and user, and what was not installed.
+#[must_use]
+pub fn summary(matrix: &Matrix<'_>) -> String {
+    let heads = ["user", "passed of judged (must)"].into_iter();
+    let heads = heads.chain(FAILURES.map(Verdict::word)).chain(["not asked", "not learnt"]);
+    let heads: Vec<String> = heads.map(str::to_owned).collect();
+    let mut page = cells("backend", heads.iter().cloned());
+    page += &cells("---", heads.iter().map(|_| "---".to_owned()));
+    for (index, column) in matrix.columns.iter().enumerate() {
+        page += &line(column, &matrix.rows_of(index).collect::<Vec<_>>());
+    }
+    page.push('\n');
+    page += &places(matrix);
+    if !matrix.missing.is_empty() {
+        let missing = matrix.missing.iter().map(|b| format!("- {}\n", text(&missing_words(b))));
+        page += &format!(
+            "\nNot installed where this was made, so not judged:\n\n{}",
+            missing.collect::<String>()
+        );
+    }
+    page
+}
+
+fn line(column: &Column<'_>, rows: &[&CaseRow]) -> String {
+    let tally: Tally = rows.iter().copied().collect();
+    let must: Share = rows.iter().copied().filter(|row| row.level == Level::Must).collect();
+    let failures = FAILURES.map(|verdict| tally.count(verdict).to_string());
+    let unlearnt = tally.count(Verdict::Inconclusive) + tally.count(Verdict::Error);
+    let unasked = tally.total() - tally.judged() - unlearnt;
+    let figures =
+        [column.header.user.kind.word().to_owned(), format!("{}/{}", must.passed, must.judged)];
+    let rest = [unasked.to_string(), unlearnt.to_string()];
+    cells(&text(&backend_label(column.backend)), figures.into_iter().chain(failures).chain(rest))
+}
+
+/// Where and when, once for each run.
+fn places(matrix: &Matrix<'_>) -> String {
+    let mut places: Vec<String> = Vec::new();
+    for Column { header, .. } in &matrix.columns {
+        let place = format!(
+            "{} as {}, {}, corpus {}",
+            host_label(header),
+            header.user.kind.word(),
+            header.started,
+            crate::text::short_hash(&header.corpus.sha256)
+        );
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    format!("Numbers are cases. Observed on {}.\n", text(&places.join("; ")))
+}
