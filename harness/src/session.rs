@@ -128,8 +128,8 @@ fn execute(
     let cases: Vec<_> = request.suite.cases.iter().cloned().map(Arc::new).collect();
     let mut order = Order::new(cases, request.backends.clone(), &pairs);
     let mut judged = Judged::new();
-    let slots = request.jobs.unwrap_or_else(default_jobs);
-    for slots in [slots, 1] {
+    let mut slots = request.jobs.unwrap_or_else(default_jobs);
+    for last in [false, true] {
         let birthright = Birthright {
             order: &order,
             scratch: &scratch.path,
@@ -144,9 +144,10 @@ fn execute(
         find_survivors(&scratch.run_id, &mut judged);
         let again: Vec<_> =
             judged.iter().filter(|(_, (_, j))| worth_another(j)).map(|(p, _)| *p).collect();
-        if again.is_empty() {
+        if again.is_empty() || last {
             break;
         }
+        slots = abreast(again.len());
         order = Order::new(order.cases, order.backends, &again).alone();
     }
     Ok(Ok(judged))
@@ -157,6 +158,13 @@ fn execute(
 fn worth_another(judgement: &Judgement) -> bool {
     judgement.reason == Reason::Timing.word()
         || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
+}
+
+/// How many arms are executed at once when `cases` are looked at again: one alone, unless there
+/// are so many that it would take for ever.
+fn abreast(cases: usize) -> usize {
+    const ROUNDS: usize = 16;
+    cases.div_ceil(ROUNDS).max(1)
 }
 
 /// Twice the cores: sandboxes wait in the kernel for namespaces and mounts.

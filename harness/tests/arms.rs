@@ -220,7 +220,7 @@ fn what_waits_does_not_wait_for_what_waits() {
     let text = format!(
         "waits_ms: 1000\nact: {{sh: ': > $TEST/here/$NONCE; \
          until [ $(ls $TEST/here | wc -l) -ge {ALL} ]; do sleep 0.2; done'}}\n\
-         expect: {{allowed: {{}}}}\ncontrol: {{none: it would be there, too}}\ntimeout_ms: 60000\n"
+         expect: {{allowed: {{}}}}\ncontrol: {{none: it waits there just as well}}\ntimeout_ms: 60000\n"
     );
     let names: Vec<String> = (0..ALL).map(|number| format!("case-{number}")).collect();
     let cases: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), &*text)).collect();

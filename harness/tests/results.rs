@@ -7,7 +7,7 @@ mod support;
 use boxproof_reports::record::read;
 use boxproof_reports::{html, markdown, merge};
 use rstest::rstest;
-use support::{BOXPROOF, DENIED, NOT_INSTALLED, Place, Ran, WORKS, has};
+use support::{BOXPROOF, DENIED, NOT_INSTALLED, Place, Ran, WORKS, as_we_are, has};
 
 /// Claims all and confines nothing.
 const OPEN: &str = "name: box
@@ -213,6 +213,10 @@ fn what_was_not_run_here_writes_nothing() {
 // The published matrix
 
 fn matrix(place: &Place, args: &[&str]) -> Ran {
+    matrix_as(place, &[args, as_we_are()].concat())
+}
+
+fn matrix_as(place: &Place, args: &[&str]) -> Ran {
     let (cases, scratch, out) = (place.arg("corpus"), place.arg("scratch"), place.arg("out"));
     let common = ["matrix", "--cases", &cases, "--scratch", &scratch, "--out", &out];
     place.run(&[&common[..], args].concat())
@@ -284,10 +288,10 @@ fn a_record_of_another_corpus_is_no_column() {
 #[test]
 fn only_root_runs_as_somebody_else() {
     let place = place();
-    let ran = matrix(&place, &["--backends", "none", "--user", "root"]);
+    let ran = matrix_as(&place, &["--backends", "none", "--user", "root"]);
     if nix::unistd::geteuid().is_root() {
         has(&ran.exits(0).stdout, "| none | root | 1/3 |");
-        let ran = matrix(&place, &["--backends", "none", "--user", "no-such-user"]);
+        let ran = matrix_as(&place, &["--backends", "none", "--user", "no-such-user"]);
         has(&ran.exits(2).stderr, "there is no account `no-such-user`");
     } else {
         has(&ran.exits(2).stderr, "only root can become root");

@@ -41,6 +41,23 @@ fn show_tells_what_a_case_asks() {
 }
 
 #[test]
+fn explain_tells_what_passes_what_fails_and_why_it_matters() {
+    let place = Place::with(&[("fs/denied", DENIED)]);
+    let ran = place.boxproof("explain", &["fs/denied"]);
+    for part in [
+        "fs/denied\nWriting outside the workspace is refused.\n",
+        "requirement  R-test-not: It does not work. (a test)",
+        "\narms\n  control      the act without a sandbox; it must succeed",
+        "\npasses\n  the act itself is refused with EROFS or EACCES or EPERM; seen from outside: unchanged $OUT/f",
+        "under-block  the effect happens: `unchanged $OUT/f` does not hold",
+        "\nwhy it matters\n  A command that runs under this policy is not trusted.",
+    ] {
+        has(&ran.exits(0).stdout, part);
+    }
+    assert_eq!(place.boxproof("explain", &["fs/nope"]).exits(4).stdout, "");
+}
+
+#[test]
 fn lint_is_silent_about_a_good_corpus() {
     let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
     has(place.boxproof("lint", &[]).exits(0).last_line(), "0 findings in 2 cases");
@@ -161,7 +178,12 @@ fn backend_check_of_what_is_not_installed_is_3() {
 #[case("run")]
 #[case("list")]
 #[case("show")]
+#[case("explain")]
+#[case("matrix")]
+#[case("repro")]
 #[case("report")]
+#[case("diff")]
+#[case("expect")]
 #[case("lint")]
 #[case("audit")]
 #[case("doctor")]

@@ -10,13 +10,22 @@ use criterion::Criterion;
 pub(crate) struct Variant<'a> {
     /// What reports call it.
     pub(crate) name: String,
-    /// Does it once.
-    pub(crate) once: Box<dyn FnMut() + 'a>,
+    /// Does it once, and says how long what is compared took.
+    pub(crate) once: Box<dyn FnMut() -> Duration + 'a>,
 }
 
 impl<'a> Variant<'a> {
-    /// A variant called `name`.
-    pub(crate) fn new(name: impl Into<String>, once: impl FnMut() + 'a) -> Self {
+    /// A variant called `name`, of which everything is timed.
+    pub(crate) fn new(name: impl Into<String>, mut once: impl FnMut() + 'a) -> Self {
+        Self::measured(name, move || {
+            let start = Instant::now();
+            once();
+            start.elapsed()
+        })
+    }
+
+    /// A variant that measures itself.
+    pub(crate) fn measured(name: impl Into<String>, once: impl FnMut() -> Duration + 'a) -> Self {
         Self { name: name.into(), once: Box::new(once) }
     }
 }
@@ -41,8 +50,8 @@ pub(crate) fn compare(
             order.reverse();
         }
         for at in order {
-            let took = time(&mut variants[at]);
-            let again = (at == 0).then(|| time(&mut variants[0]));
+            let took = (variants[at].once)();
+            let again = (at == 0).then(|| (variants[0].once)());
             // The first round only warms up.
             if round > 0 {
                 samples[at].push(took);
@@ -66,12 +75,6 @@ pub(crate) fn compare(
         feed(criterion, group, &variant.name, &samples);
     }
     ratios
-}
-
-fn time(variant: &mut Variant<'_>) -> Duration {
-    let start = Instant::now();
-    (variant.once)();
-    start.elapsed()
 }
 
 fn median(samples: &[Duration]) -> Duration {

@@ -45,7 +45,9 @@ Examples:
   boxproof run                                  the corpus against the reference sandbox
   boxproof run --backend bubblewrap --backend none
   boxproof run 'protect/**' level:must --report run.ndjson
-  boxproof show fs/write-outside                what one case asks
+  boxproof explain fs/write-outside/write       what one case asks, and why it matters
+  boxproof repro net/tcp4 --backend none        the same without boxproof: --export DIR
+  boxproof matrix                               every installed backend, records and pages
   boxproof audit                                can every case fail?
 
 Besides, `boxproof reference …` is the reference sandbox and `boxproof probe …` the probe program.

@@ -354,6 +354,19 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn who_is_on_its_way_out_is_told_from_who_runs() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = Pid::from_raw(child.id().cast_signed());
+        assert!(!is_dying(pid) && !is_dying(getpid()));
+        kill(pid, Signal::SIGKILL).unwrap();
+        wait_for_one(&[pid], Instant::now() + Duration::from_secs(20));
+        assert!(is_dying(pid), "dead, and not waited for");
+        child.wait().unwrap();
+        assert!(is_dying(pid), "gone");
+    }
+
+    #[test]
     fn only_linux_lets_see() {
         assert_eq!(check_sight().is_ok(), cfg!(target_os = "linux"));
     }

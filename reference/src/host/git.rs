@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::paths::{self, Found};
+use super::paths::{self, Found, Missing};
 use crate::plan::names::Name;
 
 /// What exists of `name` directly below `root`: the thing itself, then what it points to.
@@ -17,6 +17,12 @@ pub(super) fn below(root: &Path, name: &Name) -> Vec<Found> {
     std::iter::once(found).chain(pointed).collect()
 }
 
+/// Where the pointer file `found` leads to nothing, if it does: what would be made there would be
+/// the repository.
+pub(super) fn dangling(found: &Found) -> Option<Missing> {
+    paths::missing(&target(&found.real)?)
+}
+
 /// Like [`paths::find`], but a link that leads nowhere is present too.
 fn present(path: &Path) -> Option<Found> {
     let dangling = || {
@@ -28,15 +34,19 @@ fn present(path: &Path) -> Option<Found> {
 
 /// The git folder of a pointer file (`gitdir: PATH`) and the common folder of a worktree.
 fn pointed_to(pointer: &Path) -> Vec<Found> {
-    let folder = fs::read_to_string(pointer).ok().and_then(|text| {
-        let target = text.lines().next()?.strip_prefix("gitdir:")?.trim().to_owned();
-        paths::find(&pointer.parent()?.join(target))
-    });
+    let folder = target(pointer).and_then(|target| paths::find(&target));
     let common = folder.as_ref().and_then(|folder| {
         let target = fs::read_to_string(folder.real.join("commondir")).ok()?;
         paths::find(&folder.real.join(PathBuf::from(target.trim())))
     });
     folder.into_iter().chain(common).collect()
+}
+
+/// What the file says.
+fn target(pointer: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(pointer).ok()?;
+    let target = text.lines().next()?.strip_prefix("gitdir:")?.trim();
+    Some(pointer.parent()?.join(target))
 }
 
 #[cfg(test)]
@@ -56,6 +66,18 @@ mod tests {
         let found: Vec<_> = below(&root.join("w"), &GIT).into_iter().map(|f| f.real).collect();
         let expected = ["w/.git", "main/.git/worktrees/w", "main/.git"].map(|p| root.join(p));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_pointer_to_nothing_leads_to_what_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::write(root.join(".git"), "gitdir: store/repo\n").unwrap();
+        let found = below(&root, &GIT);
+        let missing = dangling(&found[0]).map(|missing| missing.real);
+        assert_eq!(missing, Some(root.join("store/repo")));
+        fs::create_dir_all(root.join("store/repo")).unwrap();
+        assert_eq!(dangling(&found[0]), None);
     }
 
     #[test]

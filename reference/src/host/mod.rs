@@ -108,6 +108,8 @@ impl Host {
                     let real = root.real.join(name.name);
                     missing.push(Missing { real, links: Vec::new(), folds });
                 }
+                let pointer = found.first().filter(|found| name.git && !found.folder);
+                missing.extend(pointer.and_then(git::dangling));
                 there.extend(found);
             }
         }

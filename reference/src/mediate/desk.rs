@@ -13,6 +13,7 @@ use super::caller::Caller;
 use super::calls::Named;
 use super::mounts::Mounts;
 use super::rules::{Judgement, Place, Rules};
+use super::sticky::Sticky;
 use super::walk::{Spot, Walk};
 
 /// What ends a call well.
@@ -43,6 +44,7 @@ pub(super) struct Desk {
     pub(super) listener: OwnedFd,
     pub(super) rules: Rules,
     pub(super) mounts: Mounts,
+    pub(super) sticky: Sticky,
     /// The root, pinned: where absolute paths need no folder of the caller's.
     pub(super) root: OwnedFd,
     /// Held shared from finding out where a folder is to making a name in it, and alone by what

@@ -12,6 +12,7 @@ mod mounts;
 mod open;
 mod rules;
 mod serve;
+mod sticky;
 mod walk;
 
 pub(crate) use serve::Mediation;

@@ -37,6 +37,11 @@ impl Opening {
         self.flags.contains(flag)
     }
 
+    /// Whether what exists is of no use whatever it is, or because it is a link.
+    fn refuses(self, kind: SFlag) -> bool {
+        self.has(OFlag::O_EXCL) || self.has(OFlag::O_NOFOLLOW) && kind == SFlag::S_IFLNK
+    }
+
     /// The flags for what exists: nothing may be made, and no terminal become ours.
     fn existing(self) -> OFlag {
         let dropped = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
@@ -75,6 +80,11 @@ impl Desk {
                 Err(Errno::EAGAIN) => continue,
                 other => other?,
             };
+            if let Found::There(object, kind) = &found
+                && !opening.refuses(*kind)
+            {
+                self.sticky.vet(&spot.folder, object)?;
+            }
             match found {
                 Found::Made(file) => return Ok(opening.descriptor(file)),
                 Found::There(_, _) if opening.has(OFlag::O_EXCL) => return Err(Errno::EEXIST),

@@ -19,6 +19,7 @@ use super::filter;
 use super::mounts::{Mounts, bytes};
 use super::open::Opening;
 use super::rules::{Place, Rule, Rules};
+use super::sticky::Sticky;
 use crate::control::{self, Heard};
 use crate::plan::Absent;
 use crate::sys::notify::{self, Notice, Step};
@@ -71,7 +72,8 @@ impl Mediation {
         let Heard::Report(_, Some(listener)) = control::next_report(&receiver)? else {
             return Err(io::Error::other("the listener did not come"));
         };
-        let desk = Arc::new(Desk { listener, rules, mounts, root, gate: RwLock::new(()) });
+        let sticky = Sticky::read();
+        let desk = Arc::new(Desk { listener, rules, mounts, sticky, root, gate: RwLock::new(()) });
         for number in 0..WORKERS {
             let desk = Arc::clone(&desk);
             let worker =

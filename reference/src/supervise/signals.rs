@@ -182,5 +182,14 @@ mod tests {
             assert_eq!(got.load(Ordering::SeqCst), expected, "acts: {acts}");
         }
         signal_hook::low_level::unregister(own);
+        comes_before_the_call(&control);
+    }
+
+    /// Where handlers are held in, a signal that came before the command was started still ends it.
+    fn comes_before_the_call(control: &OwnedFd) {
+        noted::owe(Signal::SIGHUP);
+        let call = Signals::listen(control).unwrap();
+        assert_eq!(call.take(), [(Signal::SIGHUP, 1)]);
+        assert!(noted::settle(Signal::SIGHUP));
     }
 }

@@ -136,3 +136,33 @@ fn await_death(process: &OwnedFd) -> io::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inner::Inner;
+    use crate::launch::{Hold, Launch};
+    use crate::mechanism::unconfined;
+    use crate::supervise::{Input, Output, plumb};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// Whatever panics while a run is followed, its writer or anything else.
+    #[test]
+    fn a_panic_leaves_no_process() {
+        let argv = ["sleep", "600"];
+        let launch = Launch::new(Hold::Subreaper, "/".as_ref(), &argv, &[]).unwrap();
+        let (ours, theirs) = control::pair().unwrap();
+        let (streams, _kept) = plumb(Input::Null, Output::Capture).unwrap();
+        let running = unconfined::start(Inner::new(&launch, theirs, streams).unwrap()).unwrap();
+        let process = running.process.try_clone().unwrap();
+        let tree = Tree::new(running.process, false, ours);
+        let panicked = catch_unwind(AssertUnwindSafe(move || {
+            let _tree = tree;
+            std::panic::resume_unwind(Box::new(()));
+        }));
+        assert!(panicked.is_err());
+        let mut polled = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
+        assert_eq!(poll(&mut polled, PollTimeout::ZERO), Ok(1), "it is alive");
+        assert_eq!(sys::reap_process(&process).unwrap(), None, "it is not reaped");
+    }
+}

@@ -19,14 +19,14 @@ const HOLD: &str = "read line <&3";
 #[case::e8_text("printf boom >&2; ", "boom\nprocess timed out")]
 #[case::e9_line("echo boom >&2; ", "boom\n\nprocess timed out")]
 fn a_timeout_is_annotated_once_on_a_line_of_its_own(#[case] before: &str, #[case] stderr: &str) {
-    let result = run(timed(&format!("{before}echo part; exec sleep 600"), 300));
+    let result = run(timed(&format!("{before}echo part; exec sleep 600"), 1000));
     assert_eq!(result.stderr_text(), stderr);
     // E10: what was written before is kept, and stdout is not annotated.
     assert_eq!(result.stdout_text(), "part\n");
     assert_eq!((result.exit_code, result.success, result.timed_out), (None, false, true));
     assert_eq!((result.signal, result.interrupted_by, result.error), (None, None, None));
     // E13: the end follows at once.
-    assert!(result.duration >= Duration::from_millis(300), "{:?}", result.duration);
+    assert!(result.duration >= Duration::from_secs(1), "{:?}", result.duration);
     assert!(result.duration < SOON, "{:?}", result.duration);
 }
 
@@ -36,7 +36,7 @@ fn a_timeout_is_annotated_once_on_a_line_of_its_own(#[case] before: &str, #[case
 fn a_command_that_ends_well_in_its_grace_has_timed_out_all_the_same(#[case] code: i32) {
     let bed = Bed::new(UNCONFINED);
     let line = format!("trap 'echo trapped; exit {code}' TERM; {OPEN}; {HOLD}");
-    let result = run(ProcessRequest { current_dir: Some(bed.ws("")), ..timed(&line, 300) });
+    let result = run(ProcessRequest { current_dir: Some(bed.ws("")), ..timed(&line, 1000) });
     assert_eq!((result.exit_code, result.success), (None, false));
     assert_eq!(result.stdout_text(), "trapped\n");
     assert_eq!(result.stderr_text(), "process timed out");
@@ -64,32 +64,6 @@ fn e14_a_child_that_dies_with_its_group_costs_no_grace() {
     assert_eq!(result.exit_code, None);
 }
 
-/// Leaves a dead process in the group whose parent, in a session of its own, does not reap it.
-const ZOMBIE: &str = "import os, time
-if os.fork() == 0: os._exit(0)
-os.setsid()
-open('ready', 'w')
-time.sleep(600)";
-
-#[test]
-fn e14_the_dead_in_the_group_cost_no_grace() {
-    let bed = Bed::new(UNCONFINED);
-    let line = format!("python3 -c \"{ZOMBIE}\" & until test -e ready; do sleep 0.01; done; wait");
-    let result = run(ProcessRequest { current_dir: Some(bed.ws("")), ..timed(&line, 1500) });
-    assert!(bed.ws("ready").exists(), "{}", result.stderr_text());
-    assert!(result.duration < Duration::from_millis(1500) + SOON, "{:?}", result.duration);
-}
-
-#[test]
-fn the_rest_of_the_group_has_the_grace_too() {
-    let bed = Bed::new(UNCONFINED);
-    let clean = "trap 'sleep 0.5; : > cleaned; exit' TERM; : > ready; while :; do sleep 0.05; done";
-    let line = format!("({clean}) & until test -e ready; do sleep 0.01; done; exec sleep 600");
-    let result = run(ProcessRequest { current_dir: Some(bed.ws("")), ..timed(&line, 1500) });
-    assert!(bed.ws("cleaned").exists(), "it was killed in its handler");
-    assert_eq!(result.exit_code, None);
-}
-
 #[rstest]
 #[case::holds_the_pipes("setsid sh -c 'while :; do sleep 0.1; done' NONCE &")]
 #[case::redirected("setsid sh -c 'while :; do sleep 0.1; done' NONCE >/dev/null 2>&1 &")]
@@ -109,16 +83,6 @@ fn e15_a_timeout_of_zero_is_refused() {
     let why = "execution failed: a timeout of 0 leaves no time; use None for no timeout";
     assert_eq!(error.to_string(), why);
     assert!(!bed.ws("made").exists());
-}
-
-#[test]
-fn a_stopped_command_heeds_the_signal_all_the_same() {
-    let bed = Bed::new(UNCONFINED);
-    let line = "trap ': > trapped; exit' TERM; kill -STOP $$; while :; do sleep 0.1; done";
-    let request = ProcessRequest { current_dir: Some(bed.ws("")), ..timed(line, 500) };
-    let result = run(request);
-    assert!(bed.ws("trapped").exists());
-    assert!(result.duration < SOON, "{:?}", result.duration);
 }
 
 #[test]

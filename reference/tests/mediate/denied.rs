@@ -199,6 +199,10 @@ fn by_descriptors() {
     let here = fs::File::open(".").unwrap();
     let fd = here.as_raw_fd();
     attempt("mkdirat by descriptor", libc::SYS_mkdirat, [fd as usize, at(&plain), 0o755, 0, 0, 0]);
+    // A number that no process of the sandbox itself has open, so that only the caller's can serve.
+    let high = nix::fcntl::fcntl(&here, nix::fcntl::FcntlArg::F_DUPFD(150)).unwrap();
+    let path = text(&format!("/proc/self/fd/{high}/.git"));
+    attempt("mkdir below a high descriptor", libc::SYS_mkdir, [at(&path), 0o755, 0, 0, 0, 0]);
     for path in [format!("/proc/self/fd/{fd}/.git"), format!("/dev/fd/{fd}/.git")].map(|p| text(&p))
     {
         attempt("mkdir below a descriptor's link", libc::SYS_mkdir, [at(&path), 0o755, 0, 0, 0, 0]);

@@ -34,7 +34,7 @@ fn lost(kind: &'static str) {
     let asked = std::env::var("BOXPROOF_RACES").ok().and_then(|text| text.parse().ok());
     let attempts = asked.unwrap_or(ATTEMPTS).to_string();
     let (bed, actor) = stage(NAMESPACES);
-    let without = open(&bed, &actor, &["race", kind, "1500"]);
+    let without = open(&bed, &actor, &["race", kind, "20000"]);
     let with = confined(&bed, &actor, &["race", kind, &attempts], &json!({"protect": "metadata"}));
     println!("{kind}: {} without, {} with a supervisor", without[0], with[0]);
     let numbers = |line: &str| -> Vec<usize> {

@@ -50,6 +50,17 @@ fn a_denied_path_that_is_absent_cannot_be_made(
     assert!(!bed.ws("a/b/c").exists());
 }
 
+#[rstest]
+fn what_a_git_pointer_leads_to_cannot_be_made(
+    #[values(NAMESPACES, ORDINARY)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    fs::write(bed.ws(".git"), "gitdir: store/repo\n").unwrap();
+    let line = "mkdir -p store/other || exit 8; mkdir store/repo && exit 9; mkdir r && mv r store/repo && exit 9; exit 3";
+    bed.sh(&json!({"protect": "metadata"}), line).expect(3);
+    assert!(!bed.ws("store/repo").exists());
+}
+
 #[test]
 fn bubblewrap_refuses_a_deny_it_cannot_hold_and_says_why() {
     let bed = Bed::new(BUBBLEWRAP);

@@ -133,6 +133,36 @@ fn a_hang_up_after_a_signal_leaves_the_grace() {
     assert_eq!(result.exit_code, Some(143));
 }
 
+/// Leaves a dead process in the group whose parent, in a session of its own, does not reap it.
+const ZOMBIE: &str = "import os, time
+if os.fork() == 0: os._exit(0)
+os.setsid()
+open('ready', 'w')
+time.sleep(600)";
+
+#[test]
+fn e14_the_dead_in_the_group_cost_no_grace() {
+    let _turn = turn();
+    let bed = Bed::new(UNCONFINED);
+    let call = begin(sh(&bed, &format!("python3 -c \"{ZOMBIE}\" & wait")));
+    ready(&bed, "ready");
+    let begun = Instant::now();
+    send(Signal::SIGTERM);
+    assert_eq!(call.join().unwrap().exit_code, Some(143));
+    assert!(begun.elapsed() < GRACE - Duration::from_millis(500), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_stopped_command_heeds_a_signal_all_the_same() {
+    let _turn = turn();
+    let bed = Bed::new(UNCONFINED);
+    let line = "trap 'echo trapped; exit' TERM; : > ready; kill -STOP $$; while :; do :; done";
+    let call = begin(sh(&bed, line));
+    ready(&bed, "ready");
+    send(Signal::SIGTERM);
+    assert_eq!(call.join().unwrap().stdout_text(), "trapped\n");
+}
+
 #[test]
 fn dispositions_are_put_back_after_the_last_call() {
     let _turn = turn();

@@ -11,6 +11,7 @@ mod golden;
 mod html;
 mod markdown;
 mod merge;
+mod published;
 mod record;
 mod sample;
 mod schema;

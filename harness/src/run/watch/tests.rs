@@ -277,7 +277,7 @@ fn no_signal_comes_for_a_word_that_is_not_the_probes(#[case] say: &str) {
 #[case::who_hears_it("trap 'echo bye; exit 0' TERM; while :; do read -r _ <&3; done", "bye\n")]
 #[case::who_is_deaf("trap '' TERM; while :; do read -r _ <&3; done", "")]
 fn who_takes_too_long_is_first_ended_as_it_wants_to_be(#[case] line: &str, #[case] said: &str) {
-    let mut shell = Shell::new(line, Duration::from_millis(200), &[]);
+    let mut shell = Shell::new(line, Duration::from_millis(1_500), &[]);
     let stop = Stop { signal: "TERM".into(), to: StopTarget::Group, grace_ms: 1_000 };
     shell.watched[0].stop_by(&stop).unwrap();
     assert_eq!(shell.watch(None), Verge::Done);
