@@ -26,8 +26,8 @@ fn now() -> u64 {
 
 /// The command: lives a little, says when it is over, and ends.
 pub(crate) fn stamp() {
-    let until = Instant::now() + LIFE;
-    while let Some(left) = until.checked_duration_since(Instant::now()) {
+    let deadline = Instant::now() + LIFE;
+    while let Some(left) = deadline.checked_duration_since(Instant::now()) {
         std::thread::sleep(left);
     }
     println!("{}", now());
@@ -56,7 +56,8 @@ fn blocking() -> Duration {
 
 fn polling() -> Duration {
     let mut child = command().spawn().unwrap();
-    while child.try_wait().unwrap().is_none() {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
         std::thread::sleep(POLL);
     }
     since(&child.wait_with_output().unwrap().stdout)
