@@ -17,7 +17,8 @@ pub fn text(case: &Case, suite: &Suite) -> String {
         section("why it matters", &matters(case)),
         section("look yourself", &look(case)),
     ];
-    parts.concat()
+    // Blank lines of a script stay blank.
+    parts.concat().lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 fn section(title: &str, lines: &[String]) -> String {
