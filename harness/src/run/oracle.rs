@@ -9,7 +9,7 @@ use boxproof_cases::case::{Content, Oracle};
 
 use super::stream::Streams;
 use crate::execution::Reading;
-use crate::sweep::{self, Survivors};
+use crate::sweep::{self, Shared, Survivors};
 use crate::workspace::{Snapshot, Workspace, find, tree};
 
 mod terminal;
@@ -21,6 +21,7 @@ pub(super) struct Before {
     /// Files that held the secret from the start; moving one discloses nothing.
     secret: BTreeSet<(u64, u64)>,
     mounts: String,
+    shared: Shared,
 }
 
 /// What is different afterwards.
@@ -53,8 +54,11 @@ impl Before {
             }
         }
         let trees = workspace.folders().map(|(name, path)| (name, tree(&path))).collect();
-        let secret = holders(workspace);
-        Ok(Self { snapshots, trees, secret, mounts: mounts.to_owned() })
+        let asked = |oracle: &Oracle| matches!(oracle, Oracle::Undisclosed(_));
+        let asked = case.expect.oracle.iter().any(asked);
+        let secret = if asked { holders(workspace) } else { BTreeSet::new() };
+        let shared = Shared::look();
+        Ok(Self { snapshots, trees, secret, mounts: mounts.to_owned(), shared })
     }
 
     /// Looks again.
@@ -78,9 +82,11 @@ impl Before {
             leaks.extend(left.map(|survivor| format!("process {survivor} outlived the run")));
         }
         leaks.extend(survivors.sockets.iter().map(|socket| workspace.neutral_text(socket)));
-        let residue = sweep::remove_residue(&workspace.nonce);
+        let residue = self.shared.remove_residue(&workspace.nonce);
         leaks.extend(residue.iter().map(|leak| workspace.neutral_text(leak)));
-        leaks.extend(self.new_mounts());
+        let mounts = sweep::mounts();
+        workspace.mounted = mounts != self.mounts;
+        leaks.extend(self.new_mount(&mounts));
         let (tree, appeared) = self.changes(&now, workspace);
         After { readings, tree, appeared, leaks }
     }
@@ -108,8 +114,10 @@ impl Before {
         (tree, appeared)
     }
 
-    fn new_mounts(&self) -> Option<String> {
-        let now = sweep::mounts();
+    fn new_mount(&self, now: &str) -> Option<String> {
+        if now == self.mounts {
+            return None;
+        }
         let new = now.lines().find(|line| !self.mounts.contains(*line))?;
         Some(format!("a mount outlived the run: {new}"))
     }
@@ -138,7 +146,7 @@ impl Before {
             Oracle::Displayed(text) => terminal::displayed(text, workspace),
             Oracle::Undisplayed(text) => negated(terminal::displayed(text, workspace)),
             Oracle::TerminalRestored(_) => terminal::restored(workspace),
-            Oracle::MountsUnchanged(_) => match self.new_mounts() {
+            Oracle::MountsUnchanged(_) => match self.new_mount(&sweep::mounts()) {
                 Some(mount) => (false, mount),
                 None => (true, "no new mount".to_owned()),
             },

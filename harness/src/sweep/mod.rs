@@ -16,8 +16,10 @@ use nix::unistd::{Pid, getpid};
 use crate::sys;
 use crate::workspace::find;
 
+mod shared;
 mod sockets;
 
+pub(crate) use shared::Shared;
 pub(crate) use sockets::named as sockets_named;
 
 /// How long a process that is already dying may take, before it counts as a survivor.
@@ -273,30 +275,6 @@ fn unescaped(point: &str) -> OsString {
         }
     }
     OsString::from_vec(bytes)
-}
-
-/// Shared folders in which a run could leave something.
-const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
-
-/// Removes files in shared folders whose name carries `nonce`, and says which.
-pub(crate) fn remove_residue(nonce: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in SHARED.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten()) {
-        let Ok(path) = entry.map(|entry| entry.path()) else { continue };
-        if path.to_string_lossy().contains(nonce) {
-            found.push(format!("{} was left behind", path.display()));
-            let _ = remove(&path);
-        }
-    }
-    found
-}
-
-fn remove(path: &PathBuf) -> io::Result<()> {
-    if path.symlink_metadata()?.is_dir() {
-        std::fs::remove_dir_all(path)
-    } else {
-        std::fs::remove_file(path)
-    }
 }
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub struct Workspace {
     pub victim: Option<Victim>,
     /// The launcher's terminal.
     pub terminal: Option<Terminal>,
+    /// Whether something may be mounted below, which must go first.
+    pub mounted: bool,
 }
 
 /// The folders below an arm's root, with the variable each is known by.
@@ -78,6 +80,7 @@ impl Workspace {
             listeners: Listeners::default(),
             victim: None,
             terminal: None,
+            mounted: true,
         };
         workspace.start_services(case, probe)?;
         workspace.lay_files(case)?;
@@ -188,7 +191,9 @@ impl Workspace {
 impl Drop for Workspace {
     fn drop(&mut self) {
         self.victim.take();
-        crate::sweep::detach_below(&self.root);
+        if self.mounted {
+            crate::sweep::detach_below(&self.root);
+        }
         if std::fs::remove_dir_all(&self.root).is_err() {
             unlock_below(&self.root);
             // What still stands goes with the scratch folder.

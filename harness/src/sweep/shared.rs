@@ -1,0 +1,96 @@
+//! Files that a run leaves in folders everybody shares. Main type: [`Shared`].
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Shared folders in which a run could leave something.
+const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/// How coarse the time of a change may be: what changed that shortly ago may have changed again
+/// without another time to show.
+const COARSE: Duration = Duration::from_millis(50);
+
+/// When each shared folder was changed last; `None` if that tells nothing about later changes.
+#[derive(Debug)]
+pub(crate) struct Shared([Option<SystemTime>; SHARED.len()]);
+
+impl Shared {
+    /// Looks before a run.
+    pub(crate) fn look() -> Self {
+        Self(SHARED.map(|folder| settled(Path::new(folder))))
+    }
+
+    /// Removes files in the folders that have changed since whose name carries `nonce`, and says
+    /// which.
+    pub(crate) fn remove_residue(&self, nonce: &str) -> Vec<String> {
+        let folders = SHARED.iter().map(Path::new).zip(&self.0);
+        let changed = folders.filter(|(at, before)| before.is_none() || changed(at) != **before);
+        changed.flat_map(|(folder, _)| remove_carrying(folder, nonce)).collect()
+    }
+}
+
+fn remove_carrying(folder: &Path, nonce: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let ours = entries.map(|entry| entry.path());
+    let ours = ours.filter(|path| path.to_string_lossy().contains(nonce));
+    ours.map(|path| {
+        let _ = remove(&path);
+        format!("{} was left behind", path.display())
+    })
+    .collect()
+}
+
+/// When `folder` was changed last.
+fn changed(folder: &Path) -> Option<SystemTime> {
+    let meta = folder.metadata().ok()?;
+    let (seconds, nanos) = (u64::try_from(meta.ctime()).ok()?, u32::try_from(meta.ctime_nsec()));
+    Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos.ok()?))
+}
+
+/// The same, if it is long enough ago that another change will show.
+fn settled(folder: &Path) -> Option<SystemTime> {
+    changed(folder).filter(|time| time.elapsed().is_ok_and(|past| past > COARSE))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    if path.symlink_metadata()?.is_dir() {
+        std::fs::remove_dir_all(path)
+    } else {
+        std::fs::remove_file(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn what_is_left_is_found_whenever_the_folder_changed_before() {
+        let nonce = format!("bx-shared-{}", std::process::id());
+        let leave = || std::fs::write(format!("/tmp/{nonce}-x"), "left").unwrap();
+        leave();
+        // Changed just now: the time alone would not tell.
+        let just_changed = Shared::look();
+        leave();
+        let found = [format!("/tmp/{nonce}-x was left behind")];
+        assert_eq!(just_changed.remove_residue(&nonce), found);
+        assert_eq!(Shared::look().remove_residue(&nonce), [""; 0]);
+    }
+
+    #[test]
+    fn only_an_old_change_tells_a_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        assert_eq!(settled(at), None, "it was made just now");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while settled(at).is_none() {
+            assert!(Instant::now() < deadline);
+        }
+        let before = settled(at);
+        std::fs::write(at.join("f"), "").unwrap();
+        assert!(before.is_some() && changed(at) != before);
+    }
+}
