@@ -26,8 +26,9 @@ use crate::{sweep, sys};
 const LIVES: usize = 2;
 /// The most arms that wait at the same time; each is a process that sleeps.
 const WAITING: usize = 512;
-/// The most of them that are still being started: all at once would make each of them late.
-const STARTING: usize = 16;
+/// The most of them that are still being started: all at once would make each of them late. While
+/// so many are, nothing else begins; what waits longest is to wait from the start.
+const STARTING: usize = 6;
 
 /// How the run ended.
 #[derive(Debug)]
@@ -181,10 +182,10 @@ impl<'a> Pool<'a> {
             if self.workers[at].job.is_some() {
                 continue;
             }
-            let waits = self.workers[at].waits;
-            if waits && self.workers.iter().filter(|worker| worker.starting).count() >= STARTING {
-                continue;
+            if self.workers.iter().filter(|worker| worker.starting).count() >= STARTING {
+                break;
             }
+            let waits = self.workers[at].waits;
             let Some(job) = self.next(waits) else { continue };
             self.held.extend(&self.birthright.order.jobs[job].exclusive);
             self.workers[at].job = Some(job);

@@ -48,9 +48,9 @@ fn write_corpus(corpus: &Path) {
         let case = format!("purpose: Command {name} runs.\nrequirement: R-bench\n{case}\n");
         std::fs::write(corpus.join(format!("exec/{name}.yaml")), case).unwrap();
     };
-    let grace = "needs: [supervise.timeout, supervise.grace]\nrun: {timeout_ms: 300}\n\
+    let grace = "needs: [supervise.timeout, supervise.grace]\nrun: {timeout_ms: 500}\n\
         act: {sh: 'exec \"$PROBE\" --nonce $NONCE --limit=8 ignore --signal=TERM --ready'}\n\
-        expect: {allowed: {}, exit: 124, compare: [], times: [{not_before: 5300}]}\n\
+        expect: {allowed: {}, exit: 124, compare: [], times: [{not_before: 5500}]}\n\
         control: {none: without a sandbox nobody ends it}";
     let short = "needs: [fs.write]\nact: {argv: [/bin/true]}\nexpect: {allowed: {}}";
     (0..GRACE).for_each(|at| write(format!("grace{at}"), grace));
