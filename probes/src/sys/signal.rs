@@ -3,6 +3,7 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{
     SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask,
 };
@@ -28,8 +29,10 @@ pub(crate) fn give_up_on_alarm() -> nix::Result<()> {
     set(Signal::SIGALRM, SigHandler::Handler(give_up))
 }
 
-/// Each `signal` writes its number as one byte into `pipe`.
+/// Each `signal` writes its number as one byte into `pipe`; what it has no room for is lost, as a
+/// handler must not wait.
 pub(crate) fn notify(signal: Signal, pipe: &OwnedFd) -> nix::Result<()> {
+    fcntl(pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
     NOTES.store(pipe.as_raw_fd(), Ordering::SeqCst);
     set(signal, SigHandler::Handler(note))?;
     unblock(signal)
