@@ -62,6 +62,7 @@ pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i3
 
 fn settle(folder: &Path) -> std::io::Result<()> {
     setsid()?;
+    sys::default_signals()?;
     umask(Mode::from_bits_truncate(0o022));
     sys::subreaper()?;
     sys::hand_nothing_on()?;

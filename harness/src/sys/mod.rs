@@ -8,7 +8,8 @@ mod process;
 mod system;
 
 pub(crate) use process::{
-    fork, hand_nothing_on, inherit_descriptors, own_terminal, random, resize, waiting_bytes,
+    default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random, resize,
+    waiting_bytes,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;

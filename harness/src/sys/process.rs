@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{ForkResult, Pid};
 
 /// Forks a child that runs `body` and exits with what it returns.
@@ -53,6 +54,19 @@ pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd
             Ok(())
         });
     }
+}
+
+/// Has INT and QUIT end this process again, as a command expects: whoever was started in the
+/// background by a shell ignores them, and so would everything that it starts.
+///
+/// # Errors
+/// The errno of sigaction(2).
+pub(crate) fn default_signals() -> io::Result<()> {
+    for ending in [Signal::SIGINT, Signal::SIGQUIT] {
+        // SAFETY: the default action is no handler, so nothing of ours runs in one.
+        unsafe { signal(ending, SigHandler::SigDfl) }?;
+    }
+    Ok(())
 }
 
 /// Makes `command` the leader of a session whose terminal is its standard stream `number`.
