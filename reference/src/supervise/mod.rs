@@ -97,8 +97,8 @@ pub(crate) fn supervise(
     let signals = signals::Signals::listen(&control).map_err(Refusal::setup)?;
     let instruments = Instruments::new(signals).map_err(|error| failed(&error))?;
     let begun = Instant::now();
-    let Running { process, said, namespaced } = start()?;
-    let tree = Tree::new(process, namespaced, control);
+    let Running { process, said, namespaced, stack } = start()?;
+    let tree = Tree::new(process, stack, namespaced, control);
     see_through(instruments, tree, streams, timeout, said, begun).map_err(|error| failed(&error))
 }
 

@@ -147,7 +147,7 @@ fn carried_out(request: ProcessRequest, program: &str) -> Result<Outcome, Refusa
     let (streams, kept) = plumb(request.stdin.into(), output).map_err(os)?;
     let start = || {
         let inner = Inner::new(&launch, theirs, streams);
-        let started = inner.and_then(unconfined::start);
+        let started = inner.and_then(|inner| unconfined::start(&inner));
         started.map_err(os)
     };
     supervise(start, ours, kept, request.timeout)

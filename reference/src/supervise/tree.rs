@@ -9,7 +9,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::sources::{Sources, Watch};
 use crate::control::{self, Heard, Order, Report};
-use crate::sys;
+use crate::sys::{self, Stack};
 
 /// One running tree. Dropped before its end is known it is killed, so that no panic leaves it.
 pub(super) struct Tree {
@@ -17,6 +17,8 @@ pub(super) struct Tree {
     namespaced: bool,
     /// Our child, until it is reaped.
     helper: Option<OwnedFd>,
+    /// The helper's stack, if it lies in our memory.
+    stack: Option<Stack>,
     is_helper_dead: bool,
     /// The inner stage, from its hello to its death.
     inner: Option<OwnedFd>,
@@ -26,9 +28,14 @@ pub(super) struct Tree {
 
 impl Tree {
     /// The tree below `helper`, which was just started.
-    pub(super) fn new(helper: OwnedFd, namespaced: bool, control: OwnedFd) -> Self {
+    pub(super) fn new(
+        helper: OwnedFd,
+        stack: Option<Stack>,
+        namespaced: bool,
+        control: OwnedFd,
+    ) -> Self {
         let (helper, control) = (Some(helper), Some(control));
-        Self { namespaced, helper, is_helper_dead: false, inner: None, control }
+        Self { namespaced, helper, stack, is_helper_dead: false, inner: None, control }
     }
 
     pub(super) fn watch(&self, watch: &Watch) -> io::Result<()> {
@@ -102,6 +109,9 @@ impl Tree {
         let Some(helper) = &self.helper else { return Ok(None) };
         let status = reap(helper)?;
         self.helper = None;
+        if let Some(stack) = self.stack.take() {
+            stack.release();
+        }
         if let Some(inner) = self.inner.take() {
             await_death(&inner)?;
         }
@@ -153,9 +163,9 @@ mod tests {
         let launch = Launch::new(Hold::Subreaper, "/".as_ref(), &argv, &[]).unwrap();
         let (ours, theirs) = control::pair().unwrap();
         let (streams, _kept) = plumb(Input::Null, Output::Capture).unwrap();
-        let running = unconfined::start(Inner::new(&launch, theirs, streams).unwrap()).unwrap();
+        let running = unconfined::start(&Inner::new(&launch, theirs, streams).unwrap()).unwrap();
         let process = running.process.try_clone().unwrap();
-        let tree = Tree::new(running.process, false, ours);
+        let tree = Tree::new(running.process, running.stack, false, ours);
         let panicked = catch_unwind(AssertUnwindSafe(move || {
             let _tree = tree;
             std::panic::resume_unwind(Box::new(()));

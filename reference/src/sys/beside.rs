@@ -1,0 +1,118 @@
+//! A process that shares our memory: it has no page tables of its own, so that starting it and its
+//! end cost the same however large we are.
+//!
+//! Until it lets us go it may do what a child of vfork(2) may, because the thread that started it
+//! stands still. From then on it must neither allocate nor use anything that belongs to a thread,
+//! errno included: it makes bare system calls (rustix) on what lies on its own stack.
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+
+use nix::sys::signal::{SigSet, SigmaskHow};
+use rustix::io::retry_on_intr;
+
+/// Bytes of stack for such a process.
+const STACK: usize = 1 << 18;
+
+/// Where a process beside us has its variables. It must not go before that process is dead: then
+/// it is [released](Self::release), else it stays for ever.
+pub(crate) struct Stack(ManuallyDrop<Vec<u128>>);
+
+impl Stack {
+    fn new() -> Self {
+        Self(ManuallyDrop::new(vec![0; STACK / size_of::<u128>()]))
+    }
+
+    /// Gives the memory back. The caller has seen the process end.
+    pub(crate) fn release(self) {
+        drop(ManuallyDrop::into_inner(self.0));
+    }
+}
+
+/// What a process beside us holds until it lets the thread go that waits in [`start_beside`]. Its
+/// table of descriptors is a copy: what it closes stays open for that thread.
+pub(crate) struct Leash(RawFd);
+
+impl Leash {
+    /// The descriptor that must stay open until then.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.0
+    }
+
+    /// Closes this process's copy of `fd`.
+    pub(crate) fn close_copy(&self, fd: &OwnedFd) {
+        // SAFETY: the owner's descriptor is in another table, and nobody here uses this one.
+        unsafe { rustix::io::close(fd.as_raw_fd()) };
+    }
+
+    /// This process's copy of `fd`, to be used when `fd` itself may be gone.
+    pub(crate) fn copy(&self, fd: &OwnedFd) -> ManuallyDrop<OwnedFd> {
+        // SAFETY: the number is open in this process's table, and no other owner uses it here.
+        ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(fd.as_raw_fd()) })
+    }
+
+    /// What was borrowed from the waiting thread must not be used after this.
+    pub(crate) fn let_go(self) {
+        // SAFETY: the number is this process's own copy, and nobody uses it after us.
+        unsafe { rustix::io::close(self.0) };
+    }
+}
+
+/// Closes `fd` by a bare system call.
+pub(crate) fn close_bare(fd: OwnedFd) {
+    // SAFETY: the descriptor was owned, and its owner is gone.
+    unsafe { rustix::io::close(fd.into_raw_fd()) };
+}
+
+/// Starts `body` beside us with every signal blocked, and waits until it lets go or ends. It exits
+/// with what `body` returns. Gives a descriptor of it, a child of ours.
+pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(OwnedFd, Stack)> {
+    let (held, leash) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    let mut stack = Stack::new();
+    let mut body = Some((body, Leash(leash.as_raw_fd())));
+    // A handler that ran there would be taken for one of ours, and one here could move errno.
+    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    let started = clone_beside(&mut body, &mut stack);
+    drop(leash);
+    if started.is_ok() {
+        // End of file: its copy was closed, by itself or by its end.
+        let _ended = retry_on_intr(|| rustix::io::read(&held, &mut [0_u8]));
+    }
+    mask.thread_set_mask()?;
+    match started {
+        Ok(process) => Ok((process, stack)),
+        Err(errno) => {
+            stack.release();
+            Err(errno.into())
+        }
+    }
+}
+
+type Body<F> = Option<(F, Leash)>;
+
+extern "C" fn enter<F: FnOnce(Leash) -> i32>(body: *mut c_void) -> c_int {
+    super::signals::forget_calls();
+    // SAFETY: `start_beside` passes its own body and stands still while this is taken from it.
+    let body = unsafe { &mut *body.cast::<Body<F>>() };
+    body.take().map_or(1, |(body, leash)| body(leash))
+}
+
+fn clone_beside<F: FnOnce(Leash) -> i32>(
+    body: &mut Body<F>,
+    stack: &mut Stack,
+) -> nix::Result<OwnedFd> {
+    let flags = libc::CLONE_VM | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let mut process: RawFd = -1;
+    // SAFETY: the stack is ours, aligned, grows down from its end, and is only given back after
+    // the process has ended; `body` and `process` outlive their use, as the caller waits.
+    let pid = unsafe {
+        let top = stack.0.as_mut_ptr().add(stack.0.len());
+        let body: *mut Body<F> = body;
+        libc::clone(enter::<F>, top.cast(), flags, body.cast(), &raw mut process)
+    };
+    nix::errno::Errno::result(pid)?;
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(process) })
+}
