@@ -16,7 +16,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// How long the command lives before it says when it ends.
 const LIFE: Duration = Duration::from_millis(5);
 /// Pairs for the wait by the kernel, and for the one that polls.
-const ROUNDS: usize = 201;
+const ROUNDS: usize = 61;
 
 /// Nanoseconds of the clock that all processes share.
 fn now() -> u64 {

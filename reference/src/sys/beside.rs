@@ -8,26 +8,43 @@
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::mem::ManuallyDrop;
+use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
 
+use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::io::retry_on_intr;
 
 /// Bytes of stack for such a process.
-const STACK: usize = 1 << 18;
+const STACK: NonZeroUsize = NonZeroUsize::new(1 << 18).unwrap();
 
-/// Where a process beside us has its variables. It must not go before that process is dead: then
-/// it is [released](Self::release), else it stays for ever.
-pub(crate) struct Stack(ManuallyDrop<Vec<u128>>);
+/// Where a process that shares our memory has its variables. It must not go before that process is
+/// dead or has executed a program: then it is [released](Self::release), else it stays for ever.
+pub(crate) struct Stack(NonNull<c_void>);
+
+// SAFETY: plain memory that no thread has a claim on.
+unsafe impl Send for Stack {}
 
 impl Stack {
-    fn new() -> Self {
-        Self(ManuallyDrop::new(vec![0; STACK / size_of::<u128>()]))
+    /// Pages of its own: only those that are used cost anything.
+    pub(super) fn new() -> nix::Result<Self> {
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_STACK | MapFlags::MAP_NORESERVE;
+        // SAFETY: a new mapping where the kernel likes disturbs nobody.
+        unsafe { mmap_anonymous(None, STACK, access, flags) }.map(Self)
+    }
+
+    /// Where it begins: it grows down.
+    pub(super) fn top(&self) -> *mut c_void {
+        // SAFETY: one past the end of the mapping.
+        unsafe { self.0.byte_add(STACK.get()) }.as_ptr()
     }
 
     /// Gives the memory back. The caller has seen the process end.
     pub(crate) fn release(self) {
-        drop(ManuallyDrop::into_inner(self.0));
+        // SAFETY: the mapping is ours, and by contract nobody uses it any more.
+        let _cannot_fail = unsafe { munmap(self.0, STACK.get()) };
     }
 }
 
@@ -70,11 +87,11 @@ pub(crate) fn close_bare(fd: OwnedFd) {
 /// with what `body` returns. Gives a descriptor of it, a child of ours.
 pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(OwnedFd, Stack)> {
     let (held, leash) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-    let mut stack = Stack::new();
+    let stack = Stack::new()?;
     let mut body = Some((body, Leash(leash.as_raw_fd())));
     // A handler that ran there would be taken for one of ours, and one here could move errno.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    let started = clone_beside(&mut body, &mut stack);
+    let started = clone_beside(&mut body, &stack);
     drop(leash);
     if started.is_ok() {
         // End of file: its copy was closed, by itself or by its end.
@@ -101,16 +118,15 @@ extern "C" fn enter<F: FnOnce(Leash) -> i32>(body: *mut c_void) -> c_int {
 
 fn clone_beside<F: FnOnce(Leash) -> i32>(
     body: &mut Body<F>,
-    stack: &mut Stack,
+    stack: &Stack,
 ) -> nix::Result<OwnedFd> {
     let flags = libc::CLONE_VM | libc::CLONE_PIDFD | libc::SIGCHLD;
     let mut process: RawFd = -1;
     // SAFETY: the stack is ours, aligned, grows down from its end, and is only given back after
     // the process has ended; `body` and `process` outlive their use, as the caller waits.
     let pid = unsafe {
-        let top = stack.0.as_mut_ptr().add(stack.0.len());
         let body: *mut Body<F> = body;
-        libc::clone(enter::<F>, top.cast(), flags, body.cast(), &raw mut process)
+        libc::clone(enter::<F>, stack.top(), flags, body.cast(), &raw mut process)
     };
     nix::errno::Errno::result(pid)?;
     // SAFETY: the kernel just made this descriptor for us.
