@@ -69,12 +69,16 @@ impl Group {
         }
     }
 
-    /// Reaps everything that ended, and reports the command if it is among it.
+    /// Reports the command's end, and reaps everything that ended.
     fn take_note(&mut self, control: BorrowedFd<'_>) -> io::Result<()> {
-        match self.reap()? {
-            Some(report) => control::post(control, report.encode()),
-            None => Ok(()),
+        if !self.has_ended
+            && let Some(end) = sys::end_of(self.leader)?
+        {
+            self.has_ended = true;
+            // First of all: reaping takes as long as it takes the supervisor to wake up.
+            control::post(control, end.encode())?;
         }
+        self.reap()
     }
 
     /// Whether nobody is left who has a grace. Members that nobody reaps do not count: dead ones
@@ -126,22 +130,15 @@ impl Group {
         }
     }
 
-    /// Reaps everything that ended; the report if the command is among it.
-    fn reap(&mut self) -> io::Result<Option<Report>> {
-        let mut report = None;
+    fn reap(&mut self) -> io::Result<()> {
         loop {
-            let (pid, end) = match sys::reap(false)? {
+            match sys::reap(false)? {
+                Child::Ended => {}
+                Child::Running => return Ok(()),
                 Child::None => {
                     self.left = Left::Nothing;
-                    return Ok(report);
+                    return Ok(());
                 }
-                Child::Running => return Ok(report),
-                Child::Exited(pid, code) => (pid, Report::Exited(code)),
-                Child::Signalled(pid, signal) => (pid, Report::Signalled(signal)),
-            };
-            if pid == self.leader && !self.has_ended {
-                self.has_ended = true;
-                report = Some(end);
             }
         }
     }

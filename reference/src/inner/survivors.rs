@@ -21,14 +21,10 @@ pub(super) fn end() -> io::Result<()> {
         }
         kill_children()?;
         // One that the list lacks is on the next: it only lacks some while others end.
-        if was_reaped(sys::reap(true)?) {
-            while was_reaped(sys::reap(false)?) {}
+        if sys::reap(true)? == Child::Ended {
+            while sys::reap(false)? == Child::Ended {}
         }
     }
-}
-
-fn was_reaped(child: Child) -> bool {
-    matches!(child, Child::Exited(..) | Child::Signalled(..))
 }
 
 fn kill_children() -> io::Result<()> {

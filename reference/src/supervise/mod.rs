@@ -124,16 +124,23 @@ fn see_through(
     said: Option<File>,
     begun: Instant,
 ) -> io::Result<Outcome> {
-    let (tree, ours) = (&mut tree, &mut streams);
-    let mut supervisor =
-        Supervisor { instruments, tree, streams: ours, timeout, seen: Seen::default() };
+    let mut supervisor = Supervisor {
+        instruments,
+        tree: &mut tree,
+        streams: &mut streams,
+        timeout,
+        seen: Seen::default(),
+    };
     let broken = supervisor.follow().err();
-    let Supervisor { seen, tree, .. } = supervisor;
+    let Supervisor { seen, instruments, .. } = supervisor;
     if broken.is_some() {
         tree.kill()?;
+        tree.bury()?;
     }
-    let helper = tree.bury()?;
     let (captured, stdin_error) = streams.finish()?;
+    drop(instruments);
+    // Last, as a helper beside us ends meanwhile.
+    let helper = tree.bury()?;
     Ok(Outcome {
         // Where nothing more was heard it may have been.
         started: seen.started || (broken.is_some() && seen.failed.is_none()),

@@ -43,9 +43,11 @@ impl Tree {
         self.helper.iter().try_for_each(|helper| watch.readable(helper, Sources::HELPER))
     }
 
-    /// Whether nothing of it is left.
+    /// Whether nothing of it is left, or only what ends by itself: the end of a helper beside us
+    /// follows that of its socket.
     pub(super) fn is_gone(&self) -> bool {
-        self.control.is_none() && self.is_helper_dead && self.inner.is_none()
+        let is_ending = self.is_helper_dead || self.stack.is_some();
+        self.control.is_none() && is_ending && self.inner.is_none()
     }
 
     /// Tells the inner stage to do something.
@@ -110,7 +112,7 @@ impl Tree {
         let status = reap(helper)?;
         self.helper = None;
         if let Some(stack) = self.stack.take() {
-            stack.release();
+            stack.put_by();
         }
         if let Some(inner) = self.inner.take() {
             await_death(&inner)?;

@@ -11,6 +11,7 @@ use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use nix::sys::signal::{SigSet, SigmaskHow};
@@ -22,6 +23,15 @@ const STACK: NonZeroUsize = NonZeroUsize::new(1 << 18).unwrap();
 /// Where a process that shares our memory has its variables. It must not go before that process is
 /// dead or has executed a program: then it is [released](Self::release), else it stays for ever.
 pub(crate) struct Stack(NonNull<c_void>);
+
+/// Giving one back costs as much as the end of the process that used it.
+static IDLE: Mutex<Vec<Stack>> = Mutex::new(Vec::new());
+/// Stacks that are kept.
+const MOST_IDLE: usize = 64;
+
+fn idle() -> MutexGuard<'static, Vec<Stack>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 // SAFETY: plain memory that no thread has a claim on.
 unsafe impl Send for Stack {}
@@ -41,8 +51,22 @@ impl Stack {
         unsafe { self.0.byte_add(STACK.get()) }.as_ptr()
     }
 
+    /// One that was put by, or a new one.
+    fn take() -> nix::Result<Self> {
+        idle().pop().map_or_else(Self::new, Ok)
+    }
+
+    /// Keeps the memory for the next. The caller has seen the process end.
+    pub(crate) fn put_by(self) {
+        let mut idle = idle();
+        match idle.len() < MOST_IDLE {
+            true => idle.push(self),
+            false => self.release(),
+        }
+    }
+
     /// Gives the memory back. The caller has seen the process end.
-    pub(crate) fn release(self) {
+    pub(super) fn release(self) {
         // SAFETY: the mapping is ours, and by contract nobody uses it any more.
         let _cannot_fail = unsafe { munmap(self.0, STACK.get()) };
     }
@@ -87,7 +111,7 @@ pub(crate) fn close_bare(fd: OwnedFd) {
 /// with what `body` returns. Gives a descriptor of it, a child of ours.
 pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(OwnedFd, Stack)> {
     let (held, leash) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-    let stack = Stack::new()?;
+    let stack = Stack::take()?;
     let mut body = Some((body, Leash(leash.as_raw_fd())));
     // A handler that ran there would be taken for one of ours, and one here could move errno.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;

@@ -11,33 +11,37 @@ use nix::unistd::Pid;
 use rustix::io::Errno;
 use rustix::process::{self, WaitId, WaitIdOptions, WaitOptions};
 
-/// What became of a child, or that none has ended.
+use crate::control::Report;
+
+/// What reaping gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Child {
     /// There is none.
     None,
     /// None has ended.
     Running,
-    /// This one exited with a code.
-    Exited(Pid, i32),
-    /// This one died of a signal, by number.
-    Signalled(Pid, i32),
+    /// One had ended.
+    Ended,
 }
 
 /// waitpid(2) for any child; `block` waits until one has ended.
 pub(crate) fn reap(block: bool) -> io::Result<Child> {
     let options = if block { WaitOptions::empty() } else { WaitOptions::NOHANG };
-    let (pid, status) = match rustix::io::retry_on_intr(|| process::wait(options)) {
-        Err(Errno::CHILD) => return Ok(Child::None),
-        Err(errno) => return Err(errno.into()),
-        Ok(None) => return Ok(Child::Running),
-        Ok(Some(ended)) => ended,
-    };
-    let pid = Pid::from_raw(pid.as_raw_nonzero().get());
-    Ok(match status.terminating_signal() {
-        Some(signal) => Child::Signalled(pid, signal),
-        None => Child::Exited(pid, status.exit_status().unwrap_or_default()),
-    })
+    match rustix::io::retry_on_intr(|| process::wait(options)) {
+        Err(Errno::CHILD) => Ok(Child::None),
+        other => Ok(other?.map_or(Child::Running, |_| Child::Ended)),
+    }
+}
+
+/// How `child`, which is not reaped, ended, if it has.
+pub(crate) fn end_of(child: Pid) -> io::Result<Option<Report>> {
+    let Some(child) = process::Pid::from_raw(child.as_raw()) else { return Ok(None) };
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let ended = process::waitid(WaitId::Pid(child), look)?;
+    Ok(ended.map(|ended| match ended.terminating_signal() {
+        Some(signal) => Report::Signalled(signal),
+        None => Report::Exited(ended.exit_status().unwrap_or_default()),
+    }))
 }
 
 /// Waits for the end of one child; `None` if it is not ours to reap.
