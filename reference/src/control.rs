@@ -41,7 +41,7 @@ pub(crate) enum Report {
     Hello,
     /// The command is about to be executed; unless [`Report::Failed`] follows, it was.
     Starting,
-    /// The command was executed.
+    /// The command was executed; a descriptor of it comes with the packet.
     Started,
     /// The command could not be executed, with the errno.
     Failed(Failed, i32),
@@ -163,11 +163,11 @@ pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
     }
 }
 
-/// Sends [`Report::Hello`] with `process`, a descriptor of the sender: unlike a number it cannot
-/// come to mean another process.
-pub(crate) fn hello(socket: impl AsFd, process: &OwnedFd) -> io::Result<()> {
-    let packet = Report::Hello.encode();
-    let rights = [process.as_raw_fd()];
+/// Sends `report` with a descriptor that belongs to it: a process's one cannot come to mean another
+/// process, as its number can.
+pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &OwnedFd) -> io::Result<()> {
+    let packet = report.encode();
+    let rights = [sent.as_raw_fd()];
     let parts = [ControlMessage::ScmRights(&rights)];
     let socket = socket.as_fd().as_raw_fd();
     sendmsg::<()>(socket, &[IoSlice::new(&packet)], &parts, MsgFlags::MSG_NOSIGNAL, None)?;

@@ -120,7 +120,7 @@ fn stage(args: &[OsString]) -> io::Result<()> {
     let control = sys::adopt(control)?;
     let streams = [sys::adopt(stdin)?, sys::adopt(stdout)?, sys::adopt(stderr)?];
     sys::seal_descriptors()?;
-    control::hello(&control, &sys::pidfd_open(Pid::this())?)?;
+    control::hand_over(&control, Report::Hello, &sys::pidfd_open(Pid::this())?)?;
     serve(Inner::new(&launch, control, streams)?)
 }
 
@@ -179,6 +179,7 @@ fn listen() -> io::Result<SignalFd> {
 /// A command that was started, and about to be executed.
 struct Starting {
     command: Pid,
+    process: OwnedFd,
     /// Ends without a word once it was.
     status: File,
 }
@@ -187,8 +188,8 @@ impl Starting {
     fn begin(inner: &Inner<'_>, mediation: Option<&Mediation>) -> io::Result<Self> {
         let (status, failure) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
         control::post(&inner.control, Report::Starting.encode())?;
-        let command = sys::spawn_child(|| command::run(inner, mediation, &failure))?;
-        Ok(Self { command, status: status.into() })
+        let (command, process) = sys::spawn_child(|| command::run(inner, mediation, &failure))?;
+        Ok(Self { command, process, status: status.into() })
     }
 
     /// Reports whether it was; no process if not.
@@ -203,7 +204,7 @@ impl Starting {
             if let Some(mediation) = mediation {
                 mediation.serve()?;
             }
-            control::post(control, Report::Started.encode())?;
+            control::hand_over(control, Report::Started, &self.process)?;
             return Ok(Some(self.command));
         }
         let report = Report::decode(&packet)

@@ -57,6 +57,8 @@ pub(crate) struct Outcome {
     pub(crate) failed: Option<(Failed, i32)>,
     /// How the command ended: [`Report::Exited`] or [`Report::Signalled`].
     pub(crate) ended: Option<Report>,
+    /// When that was seen.
+    pub(crate) ended_at: Option<Instant>,
     /// Whether its time was up.
     pub(crate) timed_out: bool,
     /// The signal to us that ended the run.
@@ -81,6 +83,7 @@ struct Seen {
     started: bool,
     failed: Option<(Failed, i32)>,
     ended: Option<Report>,
+    ended_at: Option<Instant>,
     timed_out: bool,
     interrupted_by: Option<Signal>,
     /// Whether a signal of ours reached the command while it lived.
@@ -146,6 +149,7 @@ fn see_through(
         started: seen.started || (broken.is_some() && seen.failed.is_none()),
         failed: seen.failed,
         ended: seen.ended,
+        ended_at: seen.ended_at,
         timed_out: seen.timed_out,
         interrupted_by: seen.interrupted_by,
         helper,

@@ -4,7 +4,7 @@ mod request;
 
 use std::ffi::OsStr;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use boxproof_cases::protocol::ErrorKind;
 
@@ -81,8 +81,11 @@ pub struct ProcessResult {
     pub stderr: Vec<u8>,
     /// Whether there was more on stdout, on stderr.
     pub truncated: [bool; 2],
-    /// From spawn to return.
+    /// From spawn to return, when nothing of it was left.
     pub duration: Duration,
+    /// When the command's own end was seen; `None` where that was not, as it was killed with all
+    /// the rest.
+    pub ended_at: Option<Instant>,
     /// What went wrong although the command's end is known.
     pub error: Option<ProcessError>,
 }
@@ -188,6 +191,7 @@ fn concluded(outcome: Outcome, program: &str) -> Result<ProcessResult, ProcessEr
         stderr: captured.stderr,
         truncated: captured.truncated,
         duration: outcome.took,
+        ended_at: outcome.ended_at,
         error: ended.stdin_error.map(ProcessError::Stdin),
     })
 }

@@ -22,6 +22,8 @@ pub(super) struct Tree {
     is_helper_dead: bool,
     /// The inner stage, from its hello to its death.
     inner: Option<OwnedFd>,
+    /// The command, from its start to its death.
+    command: Option<OwnedFd>,
     /// Open as long as the inner stage, or what leads to it, lives.
     control: Option<OwnedFd>,
 }
@@ -35,7 +37,15 @@ impl Tree {
         control: OwnedFd,
     ) -> Self {
         let (helper, control) = (Some(helper), Some(control));
-        Self { namespaced, helper, stack, is_helper_dead: false, inner: None, control }
+        Self {
+            namespaced,
+            helper,
+            stack,
+            is_helper_dead: false,
+            inner: None,
+            command: None,
+            control,
+        }
     }
 
     pub(super) fn watch(&self, watch: &Watch) -> io::Result<()> {
@@ -78,6 +88,9 @@ impl Tree {
         if let Some(inner) = self.inner.take_if(|_| ready.has(Sources::INNER)) {
             watch.forget(&inner)?;
         }
+        if let Some(command) = self.command.take_if(|_| ready.has(Sources::COMMAND)) {
+            watch.forget(&command)?;
+        }
         match ready.has(Sources::CONTROL) {
             true => self.hear(watch),
             false => Ok(Vec::new()),
@@ -91,10 +104,7 @@ impl Tree {
                 Heard::Nothing => break,
                 Heard::Report(report, process) => {
                     heard.push(report);
-                    if let Some(process) = process {
-                        watch.readable(&process, Sources::INNER)?;
-                        self.inner = Some(process);
-                    }
+                    self.meet(report, process, watch)?;
                 }
                 Heard::End => {
                     watch.forget(control)?;
@@ -103,6 +113,19 @@ impl Tree {
             }
         }
         Ok(heard)
+    }
+
+    /// Watches the process that came with a report.
+    fn meet(&mut self, report: Report, process: Option<OwnedFd>, watch: &Watch) -> io::Result<()> {
+        let (place, source) = match report {
+            Report::Started => (&mut self.command, Sources::COMMAND),
+            _ => (&mut self.inner, Sources::INNER),
+        };
+        if let Some(process) = process {
+            watch.readable(&process, source)?;
+            *place = Some(process);
+        }
+        Ok(())
     }
 
     /// Waits until all of it is dead, and reaps our child; `None` if somebody else did.

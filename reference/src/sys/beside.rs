@@ -13,8 +13,10 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::unistd::Pid;
 use rustix::io::retry_on_intr;
 
 /// Bytes of stack for such a process.
@@ -112,10 +114,14 @@ pub(crate) fn close_bare(fd: OwnedFd) {
 pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(OwnedFd, Stack)> {
     let (held, leash) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let stack = Stack::take()?;
-    let mut body = Some((body, Leash(leash.as_raw_fd())));
+    let ours = Leash(leash.as_raw_fd());
+    let mut body = Some(|| {
+        super::signals::forget_calls();
+        body(ours)
+    });
     // A handler that ran there would be taken for one of ours, and one here could move errno.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    let started = clone_beside(&mut body, &stack);
+    let started = clone_on(&stack, 0, &mut body);
     drop(leash);
     if started.is_ok() {
         // End of file: its copy was closed, by itself or by its end.
@@ -123,7 +129,7 @@ pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(Owne
     }
     mask.thread_set_mask()?;
     match started {
-        Ok(process) => Ok((process, stack)),
+        Ok((_, process)) => Ok((process, stack)),
         Err(errno) => {
             stack.release();
             Err(errno.into())
@@ -131,28 +137,25 @@ pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(Owne
     }
 }
 
-type Body<F> = Option<(F, Leash)>;
-
-extern "C" fn enter<F: FnOnce(Leash) -> i32>(body: *mut c_void) -> c_int {
-    super::signals::forget_calls();
-    // SAFETY: `start_beside` passes its own body and stands still while this is taken from it.
-    let body = unsafe { &mut *body.cast::<Body<F>>() };
-    body.take().map_or(1, |(body, leash)| body(leash))
-}
-
-fn clone_beside<F: FnOnce(Leash) -> i32>(
-    body: &mut Body<F>,
+/// Starts a process in our memory that runs `body` on `stack` and exits with what it returns; it,
+/// and a descriptor of it. Both arguments must stay until it has taken `body` and left the stack.
+pub(super) fn clone_on<F: FnOnce() -> i32>(
     stack: &Stack,
-) -> nix::Result<OwnedFd> {
-    let flags = libc::CLONE_VM | libc::CLONE_PIDFD | libc::SIGCHLD;
+    flags: c_int,
+    body: &mut Option<F>,
+) -> nix::Result<(Pid, OwnedFd)> {
+    extern "C" fn enter<F: FnOnce() -> i32>(body: *mut c_void) -> c_int {
+        // SAFETY: `clone_on` passes its own body, and its callers stand still while it is taken.
+        let body = unsafe { &mut *body.cast::<Option<F>>() };
+        body.take().map_or(1, |body| body())
+    }
+    let flags = flags | libc::CLONE_VM | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let body: *mut Option<F> = body;
     let mut process: RawFd = -1;
-    // SAFETY: the stack is ours, aligned, grows down from its end, and is only given back after
-    // the process has ended; `body` and `process` outlive their use, as the caller waits.
-    let pid = unsafe {
-        let body: *mut Body<F> = body;
-        libc::clone(enter::<F>, stack.top(), flags, body.cast(), &raw mut process)
-    };
-    nix::errno::Errno::result(pid)?;
+    // SAFETY: the stack is ours, aligned, grows down from its end, and the callers keep it and the
+    // body for as long as the process uses them; `process` is written before this returns.
+    let pid = unsafe { libc::clone(enter::<F>, stack.top(), flags, body.cast(), &raw mut process) };
+    let pid = Errno::result(pid).map(Pid::from_raw)?;
     // SAFETY: the kernel just made this descriptor for us.
-    Ok(unsafe { OwnedFd::from_raw_fd(process) })
+    Ok((pid, unsafe { OwnedFd::from_raw_fd(process) }))
 }
