@@ -89,6 +89,7 @@ impl Supervisor<'_> {
             // Should nothing more be heard, a command that ran must not be called not started.
             Report::Starting => self.seen.started = true,
             Report::Started => {
+                self.seen.started_at = Some(Instant::now());
                 // The command's time begins now, not with the making of its box.
                 if !self.is_ending() {
                     self.set_deadline()?;

@@ -57,7 +57,9 @@ pub(crate) struct Outcome {
     pub(crate) failed: Option<(Failed, i32)>,
     /// How the command ended: [`Report::Exited`] or [`Report::Signalled`].
     pub(crate) ended: Option<Report>,
-    /// When that was seen.
+    /// When its start was seen, from which its time counts.
+    pub(crate) started_at: Option<Instant>,
+    /// When its end was seen.
     pub(crate) ended_at: Option<Instant>,
     /// Whether its time was up.
     pub(crate) timed_out: bool,
@@ -81,6 +83,7 @@ pub(crate) struct Outcome {
 #[derive(Debug, Default)]
 struct Seen {
     started: bool,
+    started_at: Option<Instant>,
     failed: Option<(Failed, i32)>,
     ended: Option<Report>,
     ended_at: Option<Instant>,
@@ -149,6 +152,7 @@ fn see_through(
         started: seen.started || (broken.is_some() && seen.failed.is_none()),
         failed: seen.failed,
         ended: seen.ended,
+        started_at: seen.started_at,
         ended_at: seen.ended_at,
         timed_out: seen.timed_out,
         interrupted_by: seen.interrupted_by,

@@ -83,6 +83,8 @@ pub struct ProcessResult {
     pub truncated: [bool; 2],
     /// From spawn to return, when nothing of it was left.
     pub duration: Duration,
+    /// When the command's start was seen, from which its timeout counts.
+    pub started_at: Option<Instant>,
     /// When the command's own end was seen; `None` where that was not, as it was killed with all
     /// the rest.
     pub ended_at: Option<Instant>,
@@ -191,6 +193,7 @@ fn concluded(outcome: Outcome, program: &str) -> Result<ProcessResult, ProcessEr
         stderr: captured.stderr,
         truncated: captured.truncated,
         duration: outcome.took,
+        started_at: outcome.started_at,
         ended_at: outcome.ended_at,
         error: ended.stdin_error.map(ProcessError::Stdin),
     })
