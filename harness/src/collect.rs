@@ -311,7 +311,7 @@ mod tests {
             stdout: Stream { text: "said".to_owned(), bytes: 9, ..Stream::default() },
             stderr: Stream { text: "said".to_owned(), bytes: 4, ..Stream::default() },
             observation: Observation::NotExpected,
-            hidden: false,
+            besides: Vec::new(),
             ready: false,
             result: None,
             result_fault: None,

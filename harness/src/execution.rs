@@ -85,8 +85,9 @@ pub struct RunReport {
     pub stderr: Stream,
     /// What the probe reported.
     pub observation: Observation,
-    /// Whether the backend hides what is not granted, so that finding nothing is a refusal.
-    pub hidden: bool,
+    /// Errnos that are refusals besides, by how the backend closes things under this policy, where
+    /// a control shows that the act can be done.
+    pub besides: Vec<String>,
     /// Whether the act said, under our nonce, that it was under way.
     pub ready: bool,
     /// The native result, where the backend is native.

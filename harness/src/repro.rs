@@ -104,7 +104,7 @@ pub fn script(subject: &Subject<'_>) -> Result<String, String> {
     let control = subject.control.map(|control| Shell::of(control, subject.backend)).transpose()?;
     let mut parts = vec![head(subject), settings(subject, &shell)];
     parts.push(laid::fixture(subject.case, &shell)?);
-    parts.push(judged::looks(subject.case, started::hides(subject), &shell)?);
+    parts.push(judged::looks(subject.case, &started::besides(subject), &shell)?);
     parts.push(started::meanings(subject.backend, &shell, subject.rendered));
     if let (Some(rendered), Some(shell)) = (subject.control, &control) {
         parts.push(started::steps("control", subject.case, rendered, shell)?);
@@ -173,7 +173,7 @@ fn settings(subject: &Subject<'_>, shell: &Shell) -> String {
         format!("nonce={} canary={} limit={limit}", text("NONCE"), text("CANARY")),
         format!("backend=${{BACKEND:-{}}}", shell::quoted(&program.unwrap_or_default())),
     ];
-    lines.push(judged::settings(case, started::hides(subject)));
+    lines.push(judged::settings(case, &started::besides(subject)));
     lines.push(". \"$here/lib.sh\"".to_owned());
     let stdin = match &case.stdin {
         Some(text) => format!(

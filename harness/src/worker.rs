@@ -123,7 +123,7 @@ mod tests {
             stdout,
             stderr,
             observation,
-            hidden: false,
+            besides: Vec::new(),
             ready: true,
             result: None,
             result_fault,

@@ -178,7 +178,16 @@ fn a_view_without_what_is_not_granted_is_told(
     #[case] over: &str,
     #[case] hides: bool,
 ) {
-    assert_eq!(Scene::new().launch(name, over).unwrap().hides, hides);
+    assert_eq!(Scene::new().launch(name, over).unwrap().besides.contains(&"ENOENT"), hides);
+}
+
+#[rstest]
+#[case("zerobox", true)]
+#[case("codex", true)]
+#[case("srt", true)]
+#[case("bubblewrap", false)]
+fn placeholders_for_absent_names_are_told(#[case] name: &str, #[case] stands_in: bool) {
+    assert_eq!(Scene::new().launch(name, "{}").unwrap().besides.contains(&"EEXIST"), stands_in);
 }
 
 #[rstest]

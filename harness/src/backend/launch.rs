@@ -56,8 +56,8 @@ pub struct Spawn {
     pub set_up: Vec<Vec<OsString>>,
     /// Commands to run after, in order, whatever happened.
     pub tear_down: Vec<Vec<OsString>>,
-    /// Whether finding nothing is a refusal, since the backend hides what is not granted.
-    pub hides: bool,
+    /// Errnos that are refusals besides, by how the backend closes things under this policy.
+    pub besides: Vec<&'static str>,
     /// Which endings are the backend's own.
     pub exits: Exits,
     /// What the backend writes of its own.
@@ -133,7 +133,7 @@ impl Backend {
             let content = template::text(&file.content, &scene)?;
             spawn.files.push((template::text(&file.path, &scene)?.into(), content.into_bytes()));
         }
-        spawn.hides = !manifest.hides.is_empty() && template::holds(&manifest.hides, &scene)?;
+        spawn.besides = besides(manifest, &scene)?;
         spawn.set_up = steps(&manifest.set_up, &scene)?;
         spawn.tear_down = steps(&manifest.tear_down, &scene)?;
         Ok(Spawn {
@@ -144,6 +144,24 @@ impl Backend {
             ..spawn
         })
     }
+}
+
+/// What meeting something else in the place of a name gives, by the call that meets it.
+const OCCUPIED: [&str; 5] = ["EEXIST", "EISDIR", "ENOTDIR", "ENOTEMPTY", "EBUSY"];
+
+/// Errnos that are refusals besides, as the manifest says of this policy.
+fn besides(
+    manifest: &Manifest,
+    scene: &minijinja::Value,
+) -> Result<Vec<&'static str>, LaunchError> {
+    let mut all = Vec::new();
+    let said = [(&manifest.hides, &["ENOENT"][..]), (&manifest.stands_in, &OCCUPIED)];
+    for (when, errnos) in said {
+        if !when.is_empty() && template::holds(when, scene)? {
+            all.extend(errnos);
+        }
+    }
+    Ok(all)
 }
 
 fn steps(

@@ -85,6 +85,10 @@ pub struct Manifest {
     /// nothing is a refusal where the control found something. Empty: never.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hides: String,
+    /// An expression: whether a name that must not come to be is closed by something that stands
+    /// there, so that meeting it is a refusal where the control could make the name. Empty: never.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stands_in: String,
     /// Which endings are its own and not the command's.
     #[serde(default)]
     pub exits: Exits,
@@ -233,9 +237,10 @@ impl Manifest {
             templates.extend([("files", file.path.as_str()), ("files", file.content.as_str())]);
         }
         let texts = templates.into_iter().map(|(field, text)| (field, template::check(text)));
-        let hides = Some(&self.hides).filter(|hides| !hides.is_empty());
+        let said = [("hides", &self.hides), ("stands_in", &self.stands_in)];
+        let said = said.into_iter().filter(|(_, when)| !when.is_empty());
         let rules = self.inexpressible.iter().map(|rule| ("inexpressible", &rule.when));
-        let rules = rules.chain(hides.map(|hides| ("hides", hides)));
+        let rules = rules.chain(said);
         let rules = rules.map(|(field, when)| (field, template::check_rule(when)));
         texts
             .chain(rules)

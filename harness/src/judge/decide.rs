@@ -167,14 +167,14 @@ fn ended_unlike(case: &Case, control: &RunReport, run: &RunReport) -> Result<(),
 fn denied(case: &Case, denial: &Denial, run: &RunReport) -> Result<(), Finding> {
     match ending::seen(case, run) {
         Seen::NotExpected => {
-            let listed = denial.errno.iter().map(String::as_str).chain(hiding(case, run));
+            let listed = denial.errno.iter().map(String::as_str).chain(besides(case, run));
             ending::told(case, &listed.collect::<Vec<_>>(), run)
         }
         Seen::Outcome(Outcome::Succeeded) => Err(Finding::contract(
             Reason::NotRefused,
             "the act reports success although nothing happened: a refusal is promised",
         )),
-        Seen::Outcome(outcome) => meant(denial, hiding(case, run), outcome),
+        Seen::Outcome(outcome) => meant(denial, besides(case, run), outcome),
         silent => Err(no_record(silent, run)),
     }
 }
@@ -202,21 +202,21 @@ fn contained(
                 return Ok(());
             }
             let listed = denial.errno.iter().map(String::as_str).chain(REFUSALS);
-            ending::told(case, &listed.chain(hiding(case, run)).collect::<Vec<_>>(), run)
+            ending::told(case, &listed.chain(besides(case, run)).collect::<Vec<_>>(), run)
         }
         Seen::Outcome(Outcome::Succeeded) => Ok(()),
         Seen::Outcome(outcome) => {
-            meant(denial, REFUSALS.into_iter().chain(hiding(case, run)), outcome)
+            meant(denial, REFUSALS.into_iter().chain(besides(case, run)), outcome)
         }
         silent => Err(no_record(silent, run)),
     }
 }
 
-/// What refuses besides, where the backend hides what is not granted: that nothing is found. The
-/// control has shown that it is there.
-fn hiding(case: &Case, run: &RunReport) -> Option<&'static str> {
+/// What refuses besides, by how the backend closes things: it hides them, or something else stands
+/// there. The control has shown that they are there, or can be made.
+fn besides<'a>(case: &Case, run: &'a RunReport) -> impl Iterator<Item = &'a str> {
     let shown = !matches!(case.control, Control::None(_));
-    (run.hidden && shown).then_some("ENOENT")
+    run.besides.iter().filter(move |_| shown).map(String::as_str)
 }
 
 /// The act failed for a reason that counts: one of the case's, or one of `also`.

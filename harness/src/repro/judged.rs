@@ -10,13 +10,13 @@ use crate::judge::errno_text;
 /// Errnos that count as a refusal wherever something is to be contained.
 const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
 
-/// What refuses where the backend hides what is not granted.
+/// Nothing is found.
 const NOTHING_FOUND: &str = "ENOENT";
 /// How that reads in words of a shell.
 const NOTHING_FOUND_WORDS: [&str; 2] = ["No such file", "Directory nonexistent"];
 
-/// The settings that the library reads; `hides`: finding nothing is a refusal.
-pub(super) fn settings(case: &Case, hides: bool) -> String {
+/// The settings that the library reads; `besides`: what is a refusal, too.
+pub(super) fn settings(case: &Case, besides: &[&str]) -> String {
     let kind = if case.act().is_probe() { "probe" } else { "other" };
     let decision = &case.expect.decision;
     let negative = u8::from(decision.is_negative());
@@ -33,7 +33,7 @@ pub(super) fn settings(case: &Case, hides: bool) -> String {
         Decision::Denied(denial) | Decision::Contained(denial) => reasons(denial),
         Decision::Allowed | Decision::Refused => Vec::new(),
     };
-    reasons.extend(hides.then(|| NOTHING_FOUND.to_owned()));
+    reasons.extend(besides.iter().map(|name| (*name).to_owned()));
     let reasons = reasons.join(" ");
     format!(
         "kind={kind} decision={} negative={negative} wanted_exit={} last={} may_fail='{}'\n\
@@ -68,7 +68,7 @@ fn wanted_exit(case: &Case) -> String {
 }
 
 /// The functions `look`, `oracles`, `streams`, `spoken` and `told_reasons`.
-pub(super) fn looks(case: &Case, hides: bool, shell: &Shell) -> Result<String, String> {
+pub(super) fn looks(case: &Case, besides: &[&str], shell: &Shell) -> Result<String, String> {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for (number, oracle) in case.expect.oracle.iter().enumerate() {
         let name = quoted(&oracle.to_string());
@@ -86,7 +86,7 @@ pub(super) fn looks(case: &Case, hides: bool, shell: &Shell) -> Result<String, S
         ("oracles", after),
         ("streams", streams),
         ("spoken", spoken(case, shell)),
-        ("told_reasons", vec![told(case, hides)]),
+        ("told_reasons", vec![told(case, besides)]),
     ];
     let functions: String = parts.into_iter().map(|(name, lines)| function(name, &lines)).collect();
     Ok(format!("# What is looked at before and after, and what must be seen.\n{functions}"))
@@ -149,15 +149,16 @@ fn spoken(case: &Case, shell: &Shell) -> Vec<String> {
 }
 
 /// For acts that report nothing: the words of the errnos that count.
-fn told(case: &Case, hides: bool) -> String {
-    let listed: Vec<&str> = match &case.expect.decision {
+fn told(case: &Case, besides: &[&str]) -> String {
+    let mut listed: Vec<&str> = match &case.expect.decision {
         Decision::Denied(denial) => denial.errno.iter().map(String::as_str).collect(),
         Decision::Contained(denial) => {
             denial.errno.iter().map(String::as_str).chain(REFUSALS).collect()
         }
         Decision::Allowed | Decision::Refused => Vec::new(),
     };
-    let nothing = hides || listed.contains(&NOTHING_FOUND);
+    listed.extend(besides);
+    let nothing = listed.contains(&NOTHING_FOUND);
     let words = NOTHING_FOUND_WORDS.iter().filter(|_| nothing).map(|text| (*text).to_owned());
     let texts = listed.into_iter().filter_map(errno_text).chain(words);
     let texts: Vec<String> = texts.map(|text| quoted(&text)).collect();

@@ -142,10 +142,12 @@ fn rule(rule: &ExitRule) -> String {
     format!("ended {code} {} {}", quoted(&rule.stderr_prefix), quoted(pattern))
 }
 
-/// Whether finding nothing is a refusal: the backend hides, and a control shows what is there.
-pub(super) fn hides(subject: &Subject<'_>) -> bool {
-    let last = subject.rendered.steps.last().map(|step| &step.start);
-    subject.control.is_some() && matches!(last, Some(Launch::Spawn(spawn)) if spawn.hides)
+/// Errnos that are refusals besides: the backend closes things so, and there is a control.
+pub(super) fn besides(subject: &Subject<'_>) -> Vec<&'static str> {
+    match subject.rendered.steps.last().map(|step| &step.start) {
+        Some(Launch::Spawn(spawn)) if subject.control.is_some() => spawn.besides.clone(),
+        _ => Vec::new(),
+    }
 }
 
 /// A glob of a manifest as a pattern of `case`, in which `*` crosses slashes as `**` does.

@@ -412,7 +412,7 @@ impl RunReport {
             stdout: Default::default(),
             stderr: Default::default(),
             observation: Observation::Missing,
-            hidden: false,
+            besides: Vec::new(),
             ready: false,
             result: None,
             result_fault: None,

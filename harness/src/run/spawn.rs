@@ -112,7 +112,9 @@ impl Runner<'_> {
         let bare = self.kind == ArmKind::Control || matches!(self.backend.kind, Kind::Bare);
         match error.raw_os_error() {
             Some(libc::ENOENT) if bare => Ok(Exit::Code(protocol::exit::NOT_FOUND)),
-            Some(libc::EACCES | libc::ENOEXEC) if bare => Ok(Exit::Code(protocol::exit::REFUSED)),
+            Some(libc::EACCES | libc::ENOEXEC | libc::ELOOP) if bare => {
+                Ok(Exit::Code(protocol::exit::REFUSED))
+            }
             _ => Err(Stop::Fault(format!("{}: {error}", spawn.argv[0].to_string_lossy()))),
         }
     }

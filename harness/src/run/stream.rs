@@ -87,7 +87,7 @@ pub(super) fn read_streams(
         stdout: stream(&plain_out, workspace, &case.expect.stdout),
         stderr: stream(&plain_err, workspace, &case.expect.stderr),
         observation,
-        hidden: spawn.hides,
+        besides: spawn.besides.iter().map(|name| (*name).to_owned()).collect(),
         ready: [&out, &err]
             .iter()
             .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),

@@ -62,7 +62,7 @@ impl Workspace {
         let nonce = format!("{run_id}-{}", random::<8>()?);
         let canary = format!("CANARY{}", random::<12>()?);
         let mut vars = Vars::default();
-        std::fs::create_dir(root).map_err(|e| format!("{}: {e}", root.display()))?;
+        let root = &own_root(root, &nonce)?;
         for (folder, name) in FOLDERS {
             let path = root.join(folder);
             std::fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -200,6 +200,19 @@ impl Drop for Workspace {
             let _ = std::fs::remove_dir_all(&self.root);
         }
     }
+}
+
+/// The arm's own folder. Where an earlier arm's one still stands, because something that it left was
+/// at work in there while it was removed, it has another name.
+fn own_root(root: &Path, nonce: &str) -> Result<PathBuf, String> {
+    let made = |root: PathBuf| std::fs::create_dir(&root).map(|()| root);
+    let own = match made(root.to_owned()) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            made(root.with_file_name(format!("arm-{nonce}")))
+        }
+        own => own,
+    };
+    own.map_err(|e| format!("{}: {e}", root.display()))
 }
 
 /// Gives folders back the bits that removing their entries needs, each before it is read.

@@ -49,6 +49,18 @@ fn every_kind_of_entry_is_laid() {
     assert!(!workspace.place("$OUT").unwrap().starts_with(workspace.ws()));
 }
 
+#[test]
+fn what_an_earlier_arm_left_is_never_laid_over_nor_in_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("arm");
+    fs::create_dir_all(root.join("ws/left")).unwrap();
+    let case = case("fixture: {f: x}\nact: {sh: 'true'}\nexpect: {allowed: {}}\n");
+    let workspace = Workspace::lay_out(&case, &root, &folder.path().join("boxprobe"), "bx7");
+    let ws = workspace.unwrap().ws().to_owned();
+    assert!(!ws.starts_with(&root), "{}", ws.display());
+    assert!(root.join("ws/left").is_dir() && !ws.exists());
+}
+
 #[rstest]
 #[case::plain("fixture: {f: x}")]
 #[case::locked_folders(
@@ -72,15 +84,6 @@ fn what_cannot_be_laid_is_an_error_and_leaves_nothing(#[case] fixture: &str, #[c
     let error = workspace.unwrap_err();
     assert!(error.contains(why), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-#[test]
-fn a_folder_that_is_there_is_never_laid_over() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("kept"), "x").unwrap();
-    let case = case("act: {sh: 'true'}\nexpect: {allowed: {}}\n");
-    assert!(Workspace::lay_out(&case, folder.path(), "/p".as_ref(), "bx7").is_err());
-    assert!(folder.path().join("kept").exists());
 }
 
 #[test]

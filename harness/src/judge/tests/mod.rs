@@ -115,7 +115,7 @@ fn succeeded(case: &Case) -> RunReport {
         stdout: Stream::default(),
         stderr: Stream::default(),
         observation: seen(case, Outcome::Succeeded),
-        hidden: false,
+        besides: Vec::new(),
         ready: false,
         result: None,
         result_fault: None,
