@@ -14,6 +14,11 @@ impl Case {
         }
     }
 
+    /// Whether something is done when the act says a word.
+    pub fn listens(&self) -> bool {
+        self.during.iter().any(|event| event.when.is_said())
+    }
+
     /// About how long one arm of it waits, in milliseconds: longest first.
     pub fn wait_ms(&self) -> u64 {
         self.waits_ms.unwrap_or_else(|| {
@@ -52,6 +57,15 @@ mod tests {
     fn a_case_shows_how_long_it_waits(#[case] line: &str, #[case] waits: bool, #[case] ms: u64) {
         let case = case(line, "");
         assert_eq!((case.waits(), case.wait_ms()), (waits, ms));
+    }
+
+    #[rstest]
+    #[case("", false)]
+    #[case("during: [{when: ready, signal: TERM}]", true)]
+    #[case("during: [{when: {file: f}, signal: TERM}]", false)]
+    #[case("during: [{when: {file: f}, signal: TERM}, {when: {mark: m}, signal: TERM}]", true)]
+    fn a_case_shows_whether_it_waits_for_a_word(#[case] line: &str, #[case] listens: bool) {
+        assert_eq!(case(line, "").listens(), listens);
     }
 
     #[rstest]

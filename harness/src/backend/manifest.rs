@@ -104,6 +104,10 @@ pub struct Manifest {
     /// Where the command's processes can be seen.
     #[serde(default)]
     pub liveness: Liveness,
+    /// Whether the command's output is handed on only when it has ended, so that nothing it says
+    /// meanwhile is heard: cases that wait for a word of it cannot be asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_output: bool,
 }
 
 fn everywhere() -> Vec<Platform> {

@@ -111,6 +111,11 @@ impl Backend {
         !matches!(&self.kind, Kind::Argv(manifest) if manifest.liveness == Liveness::Heartbeat)
     }
 
+    /// Whether what the command says is heard while it runs.
+    pub fn is_heard(&self) -> bool {
+        !matches!(&self.kind, Kind::Argv(manifest) if manifest.holds_output)
+    }
+
     /// Whether cases that need `capability` are run: it is claimed, or asked all the same.
     pub fn answers_for(&self, capability: &Capability) -> bool {
         self.claim(capability) != ClaimLevel::None || self.asked.contains(capability)

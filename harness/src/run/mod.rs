@@ -56,6 +56,9 @@ pub struct Scene<'a> {
     pub boss: Option<BorrowedFd<'a>>,
 }
 
+/// Why a case that waits for a word of the act is not asked of a backend that holds it back.
+const UNHEARD: &str =
+    "it hands the command's output on only when that has ended, so nobody hears the act meanwhile";
 /// Why a case about survivors is not asked of a backend whose processes cannot be seen.
 const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
 
@@ -91,6 +94,9 @@ fn attempt(
     mounts: &str,
 ) -> Result<Report, Stop> {
     let residue = residue(backend)?;
+    if case.listens() && kind != ArmKind::Control && !backend.is_heard() {
+        return Err(Stop::Inexpressible(UNHEARD.to_owned()));
+    }
     if case.asks_for_survivors() && kind != ArmKind::Control && !backend.is_in_proc() {
         return Err(Stop::Inexpressible(UNSEEN.to_owned()));
     }
