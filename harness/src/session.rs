@@ -154,22 +154,26 @@ fn execute(
 }
 
 /// Only what taught nothing is tried again, and never at the price of a second time-out; and what
-/// was untimely, because a busy host is late, too.
+/// was untimely or could not be set up, because on a busy host much is late.
 fn worth_another(judgement: &Judgement) -> bool {
-    judgement.reason == Reason::Timing.word()
+    [Reason::Timing, Reason::SetupFailed].map(Reason::word).contains(&judgement.reason.as_str())
         || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
 
 /// How many arms are executed at once when `cases` are looked at again: one alone, unless there
-/// are so many that it would take for ever.
+/// are so many that it would take for ever, and never more than there are cores.
 fn abreast(cases: usize) -> usize {
     const ROUNDS: usize = 16;
-    cases.div_ceil(ROUNDS).max(1)
+    cases.div_ceil(ROUNDS).clamp(1, cores())
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Twice the cores: sandboxes wait in the kernel for namespaces and mounts.
 fn default_jobs() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    2 * cores()
 }
 
 fn judge_all(order: &Order, seen: HashMap<(usize, usize), Execution>, judged: &mut Judged) {
@@ -197,5 +201,31 @@ fn find_survivors(run_id: &str, judged: &mut Judged) {
             "left-behind".clone_into(&mut judgement.reason);
             judgement.message = format!("process {pid} ({line}) outlived the whole run");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boxproof_reports::TwinState;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(Verdict::Inconclusive, Reason::NoRecord, true)]
+    #[case(Verdict::Inconclusive, Reason::TimedOut, false)]
+    #[case(Verdict::Inconclusive, Reason::TwinTimedOut, false)]
+    #[case(Verdict::Contract, Reason::Timing, true)]
+    #[case(Verdict::Contract, Reason::Exit, false)]
+    #[case(Verdict::Error, Reason::SetupFailed, true)]
+    #[case(Verdict::Error, Reason::Harness, false)]
+    #[case(Verdict::UnderBlock, Reason::Oracle, false)]
+    fn what_taught_something_is_not_tried_again(
+        #[case] verdict: Verdict,
+        #[case] reason: Reason,
+        #[case] again: bool,
+    ) {
+        let (reason, message) = (reason.word().to_owned(), String::new());
+        let judgement = Judgement { verdict, reason, message, twin: TwinState::None };
+        assert_eq!(worth_another(&judgement), again);
     }
 }
