@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 48] = [
+const CLAIMS: [(&str, By, ClaimLevel); 49] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -39,6 +39,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 48] = [
     ("protect.present", Boxed, Enforced),
     ("protect.absent", Boxed, Enforced),
     ("fs.deny_absent", Boxed, Enforced),
+    ("fs.deny_glob", Boxed, Enforced),
     ("net.none", Boxed, Enforced),
     ("net.host", Any, Enforced),
     ("unix_socket.filter", Boxed, Partial),
@@ -79,7 +80,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 48] = [
 ];
 
 /// What takes the step `mediate`.
-const MEDIATED: [&str; 2] = ["protect.absent", "fs.deny_absent"];
+const MEDIATED: [&str; 3] = ["protect.absent", "fs.deny_absent", "fs.deny_glob"];
 
 /// Limits of every mechanism.
 const LIMITS: [&str; 9] = [
@@ -100,11 +101,12 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
         Mechanism::Namespaces => &[
             "A file system that the host unmounts during the run stays in use until the run ends.",
             "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a folder that was inherited as a descriptor may be refused.",
+            "A deny pattern speaks of real paths. Where it has a wildcard folder before its end, no symbolic link is made under a name that this folder could have, and a folder that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
         ],
         Mechanism::Bubblewrap => &[
             "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
             "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
-            "Protected names that do not exist are not held; a deny of one in a writable root is refused.",
+            "Protected names that do not exist are not held; a deny of one in a writable root is refused, and so is a deny pattern.",
         ],
         Mechanism::Unconfined => &[],
     }
@@ -146,6 +148,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.extra_write_roots" => !policy.writable.is_empty(),
         "fs.deny_write" => !policy.deny_write.is_empty(),
         "fs.deny_absent" => !policy.deny_write.is_empty() || !policy.deny_read.is_empty(),
+        "fs.deny_glob" => !policy.deny_write_globs.is_empty() || !policy.deny_read_globs.is_empty(),
         "fs.read_deny" | "fs.read_deny_in_writable" => !policy.deny_read.is_empty(),
         "protect.present" | "protect.absent" => policy.protect == Protect::Metadata,
         "tmp.private" => policy.tmp == TmpPolicy::Private,

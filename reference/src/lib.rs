@@ -19,6 +19,8 @@ use {elsewhere as capabilities, elsewhere as run};
 mod capabilities;
 #[cfg(target_os = "linux")]
 mod control;
+mod fold;
+mod glob;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]

@@ -3,6 +3,7 @@
 
 mod fold;
 mod git;
+mod globs;
 mod paths;
 mod reach;
 mod sockets;
@@ -15,6 +16,7 @@ use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
 use crate::plan::names;
 
+pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
 
 /// Folders that hold other people's temporary files.
@@ -42,6 +44,8 @@ pub(crate) struct Host {
     pub(crate) paths: BTreeMap<PathBuf, Found>,
     /// Denied paths where nothing is.
     pub(crate) absent: BTreeMap<PathBuf, Missing>,
+    /// The deny patterns of the request, as far as it can be told where they begin.
+    pub(crate) globs: BTreeMap<String, Expansion>,
     /// Temp folders that exist (real paths).
     pub(crate) tmp: Vec<PathBuf>,
     /// Folders of service state that exist and are no links.
@@ -79,6 +83,10 @@ impl Host {
         let denied = denied.filter(|path| !host.paths.contains_key(*path));
         host.absent =
             denied.filter_map(|path| Some((path.to_owned(), paths::missing(path)?))).collect();
+        let globs = policy.deny_read_globs.iter().chain(&policy.deny_write_globs);
+        let expanded =
+            globs.filter_map(|glob| Some((glob.clone(), globs::expand(glob, &mut finder)?)));
+        host.globs = expanded.collect();
         (host.protected, host.unprotected) = host.protected_names(policy);
         host
     }

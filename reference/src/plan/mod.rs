@@ -15,7 +15,7 @@ use boxproof_cases::protocol::{Mode, Network, Policy, Protect, Readable, Run, Tm
 use crate::error::Refusal;
 use crate::host::Host;
 
-pub(crate) use absent::{Absent, By};
+pub(crate) use absent::{Absent, By, Held, Later};
 
 /// One step of building the file system view. Later steps lie on top of earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(crate) struct View {
     /// The steps, in order.
     pub(crate) steps: Vec<Step>,
     /// Names that must not come to be: the step `mediate`, last and only if there are any.
-    pub(crate) mediate: Vec<Absent>,
+    pub(crate) mediate: Held,
     /// Whether the host's network is shared; a private, empty one otherwise.
     pub(crate) host_network: bool,
 }
@@ -103,6 +103,8 @@ fn nothing_to_enforce(policy: &Policy) -> Result<(), Refusal> {
         ("readable", policy.readable != Readable::All),
         ("deny_read", !policy.deny_read.is_empty()),
         ("deny_write", !policy.deny_write.is_empty()),
+        ("deny_read_globs", !policy.deny_read_globs.is_empty()),
+        ("deny_write_globs", !policy.deny_write_globs.is_empty()),
         ("protect", policy.protect != Protect::None),
     ];
     match rules.iter().find(|(_, given)| *given) {

@@ -1,7 +1,8 @@
 //! Policies over a made-up host and the steps they must become.
 
 use super::*;
-use crate::host::{Found, Missing};
+use crate::glob::Glob;
+use crate::host::{Expansion, Found, Missing};
 use boxproof_cases::protocol::{Command, ErrorKind};
 use rstest::rstest;
 
@@ -243,7 +244,7 @@ fn without(mut host: Host, path: &str) -> Host {
 
 fn mediated(json: &str, host: &Host) -> Vec<(PathBuf, By)> {
     let view = resolve(&policy(json), &run_in("/h/w"), host).unwrap().view.unwrap();
-    view.mediate.into_iter().map(|name| (name.path, name.by)).collect()
+    view.mediate.names.into_iter().map(|name| (name.path, name.by)).collect()
 }
 
 #[rstest]
@@ -285,4 +286,58 @@ fn a_missing_name_behind_a_loose_link_is_refused() {
     let refusal = resolve(&policy(r#"{"deny_write":["/h/w/l"]}"#), &run_in("/h/w"), &host);
     let refusal = refusal.unwrap_err();
     assert!(refusal.message.contains("/h/w/l is a symbolic link"), "{}", refusal.message);
+}
+
+fn expansion(glob: &str, there: &[(&str, bool)], links: &[&str]) -> Expansion {
+    Expansion {
+        glob: Glob::parse(glob).unwrap(),
+        folds: false,
+        links: links.iter().map(PathBuf::from).collect(),
+        there: there.iter().map(|(path, folder)| found(path, *folder, &[])).collect(),
+        missing: Vec::new(),
+        closed: None,
+    }
+}
+
+#[rstest]
+#[case::present("/h/w/**/f", &[("/h/w/f", false), ("/h/w/a/b/f", false)],
+    &["rw /h/w/a", "ro /h/w/f", "rw /h/w/a/b", "ro /h/w/a/b/f"], 1)]
+#[case::absent("/h/w/*.env", &[], &[], 1)]
+#[case::above_the_roots("/h/**/*.env", &[], &[], 1)]
+#[case::in_the_private_tmp("/tmp/*.env", &[], &[], 1)]
+#[case::where_nothing_can_be_made("/h/o/*.env", &[], &[], 0)]
+fn patterns_become_steps_and_names_to_hold(
+    #[case] glob: &str,
+    #[case] there: &[(&str, bool)],
+    #[case] expected: &[&str],
+    #[case] held: usize,
+) {
+    let mut host = host();
+    host.globs.insert(glob.into(), expansion(glob, there, &[]));
+    let policy = policy(&format!(r#"{{"deny_write_globs":["{glob}"]}}"#));
+    let view = resolve(&policy, &run_in("/h/w"), &host).unwrap().view.unwrap();
+    let own: Vec<String> = view.steps.iter().map(shown).filter(|s| s.contains("/h/w/")).collect();
+    assert_eq!(own, expected);
+    assert_eq!(view.mediate.globs.len(), held);
+}
+
+#[rstest]
+#[case::unknown("/h/w/*.x", None, "cannot be looked up")]
+#[case::closed("/h/w/*.x", Some(("/h/w/a", "")), "/h/w/a")]
+#[case::by_a_loose_link("/h/w/in/*.x", Some(("", "/h/w/in")), "symbolic link")]
+fn patterns_that_nothing_can_hold_are_refused(
+    #[case] glob: &str,
+    #[case] trouble: Option<(&str, &str)>,
+    #[case] why: &str,
+) {
+    let mut host = host();
+    if let Some((closed, link)) = trouble {
+        let links: &[&str] = if link.is_empty() { &[] } else { &[link] };
+        let closed = Some(PathBuf::from(closed)).filter(|path| path.is_absolute());
+        host.globs.insert(glob.into(), Expansion { closed, ..expansion(glob, &[], links) });
+    }
+    let policy = policy(&format!(r#"{{"deny_read_globs":["{glob}"]}}"#));
+    let refusal = resolve(&policy, &run_in("/h/w"), &host).unwrap_err();
+    assert_eq!(refusal.kind, ErrorKind::Unsupported);
+    assert!(refusal.message.contains(why), "{}", refusal.message);
 }

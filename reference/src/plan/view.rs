@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Policy, TmpPolicy, WirePath};
 
-use super::absent::Absent;
+use super::absent::Held;
 use super::denies::Denies;
 use super::{Step, View, roots};
 use crate::error::Refusal;
@@ -172,13 +172,24 @@ impl<'a> Scene<'a> {
     }
 
     /// Absent names that could come to be. Elsewhere nothing can be made anyway.
-    fn mediated(&self) -> Vec<Absent> {
+    fn mediated(&self) -> Held {
+        let names = self.denies.absent.iter().filter(|name| self.is_makeable(&name.path)).cloned();
+        let later = self.denies.later.iter().filter(|later| {
+            let base = later.glob.base();
+            self.is_makeable(base) || self.places().any(|place| place.starts_with(base))
+        });
+        Held { names: names.collect(), globs: later.cloned().collect() }
+    }
+
+    /// Where names can be made: writable roots and private temp folders.
+    fn places(&self) -> impl Iterator<Item = &PathBuf> {
         let private = self.policy.tmp == TmpPolicy::Private;
-        let temp = |path: &Path| private && self.host.tmp.iter().any(|tmp| path.starts_with(tmp));
-        let makeable = |path: &Path| {
-            self.is_writable(path) || temp(path) && !self.roots.iter().any(|r| path.starts_with(r))
-        };
-        self.denies.absent.iter().filter(|name| makeable(&name.path)).cloned().collect()
+        self.roots.iter().chain(self.host.tmp.iter().filter(move |_| private))
+    }
+
+    fn is_makeable(&self, path: &Path) -> bool {
+        self.is_writable(path)
+            || self.places().any(|place| path.starts_with(place)) && self.is_hidden(path)
     }
 
     /// Host sockets that would be visible though the policy does not list them.

@@ -12,6 +12,7 @@ use boxproof_cases::protocol::{
 };
 
 use crate::error::Refusal;
+use crate::glob::Glob;
 
 pub(crate) use mechanism::Mechanism;
 
@@ -75,10 +76,19 @@ fn check_paths(policy: &Policy) -> Result<(), Refusal> {
     lists
         .iter()
         .try_for_each(|(name, list)| list.iter().try_for_each(|path| absolute(name, path)))?;
+    globs("policy.deny_read_globs", &policy.deny_read_globs)?;
+    globs("policy.deny_write_globs", &policy.deny_write_globs)?;
     let abstracts =
         |path: &&WirePath| !path.as_path().as_os_str().as_encoded_bytes().starts_with(b"@");
     let sockets = policy.unix_sockets.iter().filter(abstracts);
     sockets.into_iter().try_for_each(|path| absolute("policy.unix_sockets", path))
+}
+
+fn globs(name: &str, globs: &[String]) -> Result<(), Refusal> {
+    let read = |glob: &String| {
+        Glob::parse(glob).map(drop).map_err(|why| Refusal::invalid(format!("{name}: {why}")))
+    };
+    globs.iter().try_for_each(read)
 }
 
 fn absolute(name: &str, path: &WirePath) -> Result<(), Refusal> {

@@ -2,13 +2,14 @@
 
 use super::layout::{Source, Work};
 use super::*;
+use crate::plan::Held;
 use crate::plan::Step;
 use crate::sys::mounts::{NODEV, NOEXEC, NOSUID, RDONLY};
 use rstest::rstest;
 use std::path::PathBuf;
 
 fn layout(steps: Vec<Step>) -> Layout {
-    Layout::of(&View { steps, mediate: Vec::new(), host_network: false })
+    Layout::of(&View { steps, mediate: Held::default(), host_network: false })
 }
 
 fn path(text: &str) -> PathBuf {
@@ -111,7 +112,7 @@ fn a_fresh_dev_holds_read_only_devices_links_and_terminals() {
 
 fn explained(work: Option<u32>, call: Call, errno: Errno) -> Refusal {
     let steps = vec![Step::BindReadOnly(path("/")), Step::Proc, Step::MaskFile(path("/w/s"))];
-    let view = View { steps, mediate: Vec::new(), host_network: false };
+    let view = View { steps, mediate: Held::default(), host_network: false };
     explain(Place { work, call }.code(), errno as i32, &view)
 }
 
