@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use boxproof_cases::protocol::{
     Capabilities, ClaimLevel, Command, EnvBase, EnvPolicy, Mode, Network, PROTOCOL, Policy,
-    Protect, Run, RunRequest, TmpPolicy, WirePath,
+    Protect, Readable, Run, RunRequest, TmpPolicy, WirePath,
 };
 
 use nix::unistd::geteuid;
@@ -75,8 +75,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 49] = [
     ("supervise.capture", Any, Enforced),
     ("supervise.stdin_error", Any, Enforced),
     ("supervise.debug", Any, Enforced),
-    // Not claimed, and said so where it was asked for.
-    ("fs.read_allowlist", Boxed, ClaimLevel::None),
+    ("fs.read_allowlist", Boxed, Enforced),
 ];
 
 /// What takes the step `mediate`.
@@ -157,7 +156,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.inherit" => policy.env.base == EnvBase::Inherit,
         "env.allowlist" => policy.env.base == EnvBase::Clear,
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
-        "fs.read_allowlist" => false,
+        "fs.read_allowlist" => policy.readable != Readable::All,
         _ => true,
     }
 }

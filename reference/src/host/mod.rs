@@ -1,6 +1,7 @@
 //! What this host looks like to one request: [`Host`], a snapshot that planning reads and nothing
 //! else; the only place before a run that looks at the file system.
 
+mod baseline;
 mod fold;
 mod git;
 mod globs;
@@ -16,6 +17,7 @@ use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
 use crate::plan::names;
 
+pub(crate) use baseline::Piece;
 pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
 
@@ -58,6 +60,10 @@ pub(crate) struct Host {
     pub(crate) protected: Vec<Found>,
     /// Protected names that are missing directly below writable roots.
     pub(crate) unprotected: Vec<Missing>,
+    /// What running programs takes, where not everything can be read.
+    pub(crate) platform: Vec<Piece>,
+    /// The file that the command executes, where not everything can be read.
+    pub(crate) program: Option<PathBuf>,
     /// Path sockets that are bound on the host.
     pub(crate) sockets: Vec<PathBuf>,
 }
@@ -83,6 +89,10 @@ impl Host {
         let denied = denied.filter(|path| !host.paths.contains_key(*path));
         host.absent =
             denied.filter_map(|path| Some((path.to_owned(), paths::missing(path)?))).collect();
+        if policy.readable != Readable::All {
+            host.platform = baseline::pieces();
+            host.program = baseline::program(run, &host.env);
+        }
         let globs = policy.deny_read_globs.iter().chain(&policy.deny_write_globs);
         let expanded =
             globs.filter_map(|glob| Some((glob.clone(), globs::expand(glob, &mut finder)?)));

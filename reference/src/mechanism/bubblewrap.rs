@@ -116,6 +116,11 @@ fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
             list
         }
         Step::Tmpfs(path, mode) => words(&["--perms", &format!("{mode:04o}"), "--tmpfs"], path, 1),
+        Step::Link(path, says) => {
+            let mut list = words(&["--symlink"], says, 1);
+            list.push(path.into());
+            list
+        }
         Step::Seal(path) => words(&["--remount-ro"], path, 1),
         Step::Dev => words(&["--dev"], Path::new("/dev"), 1),
         Step::Proc => words(&["--proc"], Path::new("/proc"), 1),

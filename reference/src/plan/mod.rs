@@ -32,6 +32,8 @@ pub(crate) enum Step {
     Tmpfs(PathBuf, u32),
     /// What was mounted here so far becomes read-only (not what lies on mounts below).
     Seal(PathBuf),
+    /// A symbolic link in a fresh folder, and what it says.
+    Link(PathBuf, PathBuf),
     /// A fresh `/dev` with harmless devices.
     Dev,
     /// A fresh `/proc` of the box's own processes.
@@ -72,11 +74,6 @@ impl Plan {
 pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, Refusal> {
     if policy.mode == Mode::Unconfined {
         return nothing_to_enforce(policy).and_then(|()| Plan::unconfined(policy, run, host));
-    }
-    if policy.readable != Readable::All {
-        return Err(Refusal::unsupported(
-            "policy.readable: a list of readable roots cannot be enforced yet; use \"all\" and deny_read",
-        ));
     }
     let host_network = match policy.network {
         Network::None {} => false,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::glob::Glob;
-use crate::host::{Expansion, Found, Missing};
+use crate::host::{Expansion, Found, Missing, Piece};
 use boxproof_cases::protocol::{Command, ErrorKind};
 use rstest::rstest;
 
@@ -63,6 +63,7 @@ fn shown(step: &Step) -> String {
         Step::Tmpfs(_, 0o1777) => "tmp",
         Step::Tmpfs(..) => "empty",
         Step::Seal(_) => "seal",
+        Step::Link(..) => "link",
         Step::Dev | Step::Proc => "fresh",
     };
     format!("{word} {}", step.path().display())
@@ -189,7 +190,7 @@ fn protected_names_are_read_only_and_pinned_where_deep() {
 #[case::kernel_root(r#"{"writable":["/dev"]}"#, "policy.writable: /dev cannot be made writable")]
 #[case::link_leaves(r#"{"writable":["/h/w/out"]}"#, "through the link /h/w/out")]
 #[case::loose_link(r#"{"deny_write":["/h/w/in"]}"#, "/h/w/in is a symbolic link")]
-#[case::readable(r#"{"readable":["/h/w"]}"#, "policy.readable")]
+#[case::readable(r#"{"readable":["/h/none"]}"#, "policy.readable")]
 #[case::proxy(r#"{"network":{"proxy":{"port":1}}}"#, "policy.network: proxy")]
 #[case::domains(r#"{"network":{"domains":{}}}"#, "policy.network: domains")]
 #[case::abstract_socket(r#"{"unix_sockets":["@x"]}"#, "@x is abstract")]
@@ -340,4 +341,33 @@ fn patterns_that_nothing_can_hold_are_refused(
     let refusal = resolve(&policy, &run_in("/h/w"), &host).unwrap_err();
     assert_eq!(refusal.kind, ErrorKind::Unsupported);
     assert!(refusal.message.contains(why), "{}", refusal.message);
+}
+
+#[rstest]
+#[case::a_root(r#"{"readable":["/h/o"]}"#, "ro /h/o, rw /h/w")]
+#[case::none(r#"{"readable":[]}"#, "rw /h/w")]
+#[case::in_the_workspace(r#"{"readable":["/h/w/a"]}"#, "rw /h/w")]
+#[case::around_the_workspace(r#"{"readable":["/h"]}"#, "ro /h, rw /h/w")]
+#[case::read_only(r#"{"readable":[],"mode":"read_only"}"#, "ro /h/w")]
+#[case::masked(
+    r#"{"readable":["/h/o"],"deny_read":["/h/o/f","/h/w/f"]}"#,
+    "ro /h/o, rw /h/w, mask-file /h/o/f, mask-file /h/w/f"
+)]
+#[case::deny_of_what_is_not_shown(r#"{"readable":[],"deny_read":["/h/o/f"]}"#, "rw /h/w")]
+fn a_list_of_readable_roots_shows_nothing_else(#[case] json: &str, #[case] expected: &str) {
+    let mut host = host();
+    host.platform = vec![
+        Piece::Object("/usr".into()),
+        Piece::Link("/bin".into(), "usr/bin".into()),
+        Piece::Object("/etc/hosts".into()),
+    ];
+    host.program = Some("/usr/bin/true".into());
+    let steps = steps(json, &host);
+    let own: Vec<&str> =
+        steps.iter().map(String::as_str).filter(|step| step.contains(" /h")).collect();
+    assert_eq!(own.join(", "), expected);
+    let ground = ["empty /", "ro /usr", "link /bin"];
+    assert!(ground.iter().all(|step| steps.iter().any(|one| one == step)), "{steps:?}");
+    assert_eq!(steps.last().unwrap(), "seal /");
+    assert!(!steps.iter().any(|step| step == "ro /" || step == "empty /run"), "{steps:?}");
 }

@@ -1,6 +1,6 @@
 //! Steps and the work they must become; what failures mean.
 
-use super::layout::{Source, Work};
+use super::layout::{Root, Source, Work};
 use super::*;
 use crate::plan::Held;
 use crate::plan::Step;
@@ -42,6 +42,13 @@ fn named(source: &Source) -> String {
     }
 }
 
+fn ground(root: Root) -> String {
+    match root {
+        Root::Host(attributes) => flags(attributes),
+        Root::Fresh(mode) => format!("fresh {mode:o}"),
+    }
+}
+
 fn flags(attributes: u64) -> String {
     let names = [(RDONLY, "ro"), (NOSUID, "nosuid"), (NODEV, "nodev"), (NOEXEC, "noexec")];
     let set = names.iter().filter(|(bit, _)| attributes & bit != 0).map(|(_, name)| *name);
@@ -67,7 +74,7 @@ fn a_view_becomes_work_in_order() {
         Step::MaskFile(path("/tmp/x/y/s")),
         Step::Seal(path("/run")),
     ]);
-    assert_eq!(flags(layout.root), "ro,nosuid,nodev");
+    assert_eq!(ground(layout.root), "ro,nosuid,nodev");
     let expected = [
         "proc proc nosuid,nodev,noexec",
         "tmpfs:1777 tmp nosuid,nodev",
@@ -86,7 +93,7 @@ fn a_view_becomes_work_in_order() {
 
 #[test]
 fn the_whole_host_may_be_writable() {
-    assert_eq!(flags(layout(vec![Step::Bind(path("/"))]).root), "nosuid,nodev");
+    assert_eq!(ground(layout(vec![Step::Bind(path("/"))]).root), "nosuid,nodev");
 }
 
 #[test]
