@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use boxproof_cases::protocol::{
     Capabilities, ClaimLevel, Command, EnvBase, EnvPolicy, Mode, Network, PROTOCOL, Policy,
-    Protect, Readable, Run, RunRequest, TmpPolicy, WirePath,
+    Protect, Readable, Run, TmpPolicy, WirePath,
 };
 
 use nix::unistd::geteuid;
 
 use crate::launch::scopes_sockets;
-use crate::request::Mechanism;
+use crate::request::{Mechanism, Order};
 use crate::run;
 
 /// Who can keep a claim.
@@ -217,12 +217,12 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), S
     let command = Command::Argv(vec!["true".to_owned()]);
     let env = EnvPolicy { base: EnvBase::Clear, ..EnvPolicy::default() };
     let deny_write = denied.iter().map(|path| WirePath::from(*path)).collect();
-    let request = RunRequest {
-        protocol: PROTOCOL,
+    let order = Order {
+        law: None,
         policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },
         run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_FOLDER) },
     };
-    let tried = run::attempt(prefix, &request).map_err(|refusal| refusal.to_string())?;
+    let tried = run::attempt(prefix, &order).map_err(|refusal| refusal.to_string())?;
     match (tried.refusal, tried.outcome.ended) {
         (Some(refusal), _) => Err(refusal.to_string()),
         (None, Some(crate::control::Report::Exited(0))) => Ok(()),

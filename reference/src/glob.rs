@@ -142,6 +142,39 @@ impl Glob {
         (self.said(before, at), at)
     }
 
+    /// Whether something one name further could match, or a folder of which all below matches.
+    pub(crate) fn may_end_below(&self, state: State) -> bool {
+        self.ends_everywhere_below(state)
+            || (0..self.parts.len()).filter(|number| state.0 >> number & 1 == 1).any(|number| {
+                let rest = &self.parts[number + 1..];
+                matches!(rest, [] | [Part::Folders])
+            })
+    }
+
+    /// The same at a folder above the beginning.
+    pub(crate) fn may_begin_at(&self, folder: &Path) -> bool {
+        let below =
+            self.base.strip_prefix("/").ok().and_then(|base| base.strip_prefix(folder).ok());
+        let names = below.map_or(0, |below| below.iter().count());
+        names == 1 && matches!(self.parts[..], [Part::Folders])
+    }
+
+    /// Whether everything below matches.
+    pub(crate) fn ends_everywhere_below(&self, state: State) -> bool {
+        let last = self.parts.len() - 1;
+        let reached = state.0 >> last & 1 == 1 || state.0 & self.end() != 0;
+        self.ends_in_folders() && reached
+    }
+
+    /// How far `state` is where what lies below a match is no match for that.
+    pub(crate) fn exactly(&self, state: State) -> State {
+        if self.ends_in_folders() { state } else { State(state.0 & !self.end()) }
+    }
+
+    fn ends_in_folders(&self) -> bool {
+        matches!(self.parts.last(), Some(Part::Folders))
+    }
+
     fn end(&self) -> u64 {
         1 << self.parts.len()
     }
@@ -160,6 +193,11 @@ impl Glob {
 }
 
 impl State {
+    /// No pattern can match from here on.
+    pub(crate) const NOWHERE: Self = Self(0);
+    /// Above the pattern's beginning.
+    pub(crate) const BEFORE: Self = Self(u64::MAX);
+
     /// Whether everything that can match below `self` can match below `other`.
     pub(crate) fn is_within(self, other: Self) -> bool {
         self.0 & !other.0 == 0

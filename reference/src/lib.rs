@@ -27,6 +27,7 @@ mod host;
 mod inner;
 #[cfg(target_os = "linux")]
 mod launch;
+mod law;
 #[cfg(target_os = "linux")]
 mod mechanism;
 #[cfg(target_os = "linux")]

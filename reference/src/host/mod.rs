@@ -8,18 +8,22 @@ mod globs;
 mod paths;
 mod reach;
 mod sockets;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
+use crate::law::Law;
 use crate::plan::names;
 
 pub(crate) use baseline::Piece;
 pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
+pub(crate) use tree::{Kind, Node, Tree};
 
 /// Folders that hold other people's temporary files.
 const TMP: [&str; 2] = ["/tmp", "/var/tmp"];
@@ -64,13 +68,15 @@ pub(crate) struct Host {
     pub(crate) platform: Vec<Piece>,
     /// The file that the command executes, where not everything can be read.
     pub(crate) program: Option<PathBuf>,
+    /// The workspace under a profile, if the request has one.
+    pub(crate) tree: Option<Tree>,
     /// Path sockets that are bound on the host.
     pub(crate) sockets: Vec<PathBuf>,
 }
 
 impl Host {
-    /// Looks at what `policy` and `run` name.
-    pub(crate) fn observe(policy: &Policy, run: &Run) -> Self {
+    /// Looks at what `policy`, `law` and `run` name.
+    pub(crate) fn observe(policy: &Policy, law: Option<&Arc<Law>>, run: &Run) -> Self {
         let existing = |names: &[&str]| -> Vec<PathBuf> {
             names.iter().filter_map(|name| std::fs::canonicalize(name).ok()).collect()
         };
@@ -93,6 +99,8 @@ impl Host {
             host.platform = baseline::pieces();
             host.program = baseline::program(run, &host.env);
         }
+        let root = host.at(policy.workspace.as_path()).map(|found| found.real.clone());
+        host.tree = root.zip(law).map(|(root, law)| tree::observe(&root, law));
         let globs = policy.deny_read_globs.iter().chain(&policy.deny_write_globs);
         let expanded =
             globs.filter_map(|glob| Some((glob.clone(), globs::expand(glob, &mut finder)?)));

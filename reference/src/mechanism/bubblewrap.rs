@@ -77,6 +77,9 @@ fn can_hold(view: &View) -> Result<(), Refusal> {
     if let Some(name) = view.mediate.names.iter().find(|name| name.by == By::Deny) {
         return refused(format!("{}, which does not exist", name.path.display()), "create it");
     }
+    if view.mediate.profile.is_some() {
+        return refused("names yet to come by a profile".to_owned(), "grant no modify rule");
+    }
     match view.mediate.globs.first() {
         Some(Later { glob, .. }) => {
             refused(format!("{glob}, which names yet to come may match"), "deny single paths")

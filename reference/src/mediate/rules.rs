@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::fold::folded;
 use crate::glob::{Glob, Said, State};
+use crate::law::Law;
 
 /// A place by the file system it lies in, whatever mounts lead there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,11 +56,23 @@ pub(super) struct Anchor {
     pub(super) folds: bool,
 }
 
+/// A profile, from one place of a file system on.
+#[derive(Debug, Clone)]
+pub(super) struct Estate {
+    /// The place.
+    pub(super) root: Place,
+    /// The way there from the workspace.
+    pub(super) way: PathBuf,
+    /// The profile.
+    pub(super) law: Arc<Law>,
+}
+
 /// All rules of a run.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     rules: Vec<Rule>,
     anchors: Vec<Anchor>,
+    estates: Vec<Estate>,
     /// Every name on the way to a rule's place, and folded where its volume folds.
     names: HashSet<Vec<u8>>,
     folds: bool,
@@ -66,7 +80,7 @@ pub(super) struct Rules {
 
 impl Rules {
     /// The rules, ready to be asked.
-    pub(super) fn new(rules: Vec<Rule>, anchors: Vec<Anchor>) -> Self {
+    pub(super) fn new(rules: Vec<Rule>, anchors: Vec<Anchor>, estates: Vec<Estate>) -> Self {
         let mut names = HashSet::new();
         let mut any_folds = false;
         for Rule { place, folds } in &rules {
@@ -74,13 +88,14 @@ impl Rules {
             let parts = place.path.iter().map(OsStr::as_bytes);
             names.extend(parts.map(|part| if *folds { folded(part) } else { part.to_vec() }));
         }
-        Self { rules, anchors, names, folds: any_folds }
+        Self { rules, anchors, estates, names, folds: any_folds }
     }
 
     /// Whether some rule may be about a thing of this name, wherever it is. Most names concern
     /// nobody where there are no patterns, and then nobody has to find out where they are.
     pub(super) fn concern(&self, name: &[u8]) -> bool {
         !self.anchors.is_empty()
+            || !self.estates.is_empty()
             || self.names.contains(name)
             || self.folds && self.names.contains(&folded(name))
     }
@@ -89,7 +104,8 @@ impl Rules {
     pub(super) fn judge(&self, place: &Place) -> Judgement {
         let rules = self.rules.iter().map(|rule| rule.judge(place));
         let anchors = self.anchors.iter().map(|anchor| anchor.judge(place));
-        rules.chain(anchors).max().unwrap_or(Judgement::Free)
+        let estates = self.estates.iter().map(|estate| estate.judge(place));
+        rules.chain(anchors).chain(estates).max().unwrap_or(Judgement::Free)
     }
 
     /// Whether no pattern can match more below `new` than below `old`.
@@ -97,6 +113,10 @@ impl Rules {
         self.anchors.iter().all(|anchor| match (anchor.ask(new), anchor.ask(old)) {
             (None, _) => true,
             (Some((_, new)), Some((_, old))) => new.is_within(old),
+            (Some(_), None) => false,
+        }) && self.estates.iter().all(|estate| match (estate.below(new), estate.below(old)) {
+            (None, _) => true,
+            (Some(new), Some(old)) => estate.law.is_alike(&new, &old),
             (Some(_), None) => false,
         })
     }
@@ -145,6 +165,23 @@ impl Anchor {
     }
 }
 
+impl Estate {
+    fn judge(&self, asked: &Place) -> Judgement {
+        match self.below(asked) {
+            None => Judgement::Free,
+            Some(path) if self.law.lets_come(&path) => Judgement::Within,
+            Some(_) => Judgement::Forbidden,
+        }
+    }
+
+    /// The way to `asked` from the workspace, if it lies there.
+    fn below(&self, asked: &Place) -> Option<PathBuf> {
+        let same = asked.device == self.root.device;
+        let below = asked.path.strip_prefix(&self.root.path).ok().filter(|_| same)?;
+        Some(self.way.join(below))
+    }
+}
+
 fn compare(asked: &Path, rule: &Path, folds: bool) -> Judgement {
     let (mut asked, mut rule) = (asked.iter(), rule.iter());
     loop {
@@ -176,7 +213,7 @@ mod tests {
             Anchor { root: at(device, path), start: glob.start(), glob, folds }
         };
         let rules = rules.map(|(device, path, folds)| rule(device, path, folds));
-        Rules::new(rules.into(), globs.map(anchor).into())
+        Rules::new(rules.into(), globs.map(anchor).into(), Vec::new())
     }
 
     #[rstest]
@@ -205,7 +242,7 @@ mod tests {
         assert_eq!(rules().judge(&place), expected);
         // Nothing that a rule is about is passed over because of its name.
         let Rules { rules, .. } = rules();
-        let single = Rules::new(rules, Vec::new());
+        let single = Rules::new(rules, Vec::new(), Vec::new());
         let name = place.path.file_name().unwrap().as_bytes();
         assert!(
             single.judge(&place) == Judgement::Free
@@ -221,7 +258,7 @@ mod tests {
     #[case("b", true)]
     fn most_names_concern_nobody(#[case] name: &str, #[case] expected: bool) {
         let Rules { rules, .. } = rules();
-        assert_eq!(Rules::new(rules, Vec::new()).concern(name.as_bytes()), expected);
+        assert_eq!(Rules::new(rules, Vec::new(), Vec::new()).concern(name.as_bytes()), expected);
     }
 
     #[rstest]

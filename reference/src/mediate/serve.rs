@@ -18,11 +18,11 @@ use super::desk::Desk;
 use super::filter;
 use super::mounts::{Mounts, bytes};
 use super::open::Opening;
-use super::rules::{Anchor, Place, Rule, Rules};
+use super::rules::{Anchor, Estate, Place, Rule, Rules};
 use super::sticky::Sticky;
 use crate::control::{self, Heard};
 use crate::glob::Said;
-use crate::plan::{Absent, Held, Later};
+use crate::plan::{Absent, Bound, Held, Later};
 use crate::sys::notify::{self, Notice, Step};
 
 /// Threads that serve calls.
@@ -53,7 +53,11 @@ impl Mediation {
         for later in &held.globs {
             anchors.extend(self::anchors(later, &mounts)?);
         }
-        let rules = Rules::new(rules, anchors);
+        let estates = match &held.profile {
+            Some(profile) => estates(profile, &mounts)?,
+            None => Vec::new(),
+        };
+        let rules = Rules::new(rules, anchors, estates);
         let (sender, receiver) = control::pair()?;
         Ok(Self { rules, mounts, root, program: filter::program(), sender, receiver })
     }
@@ -101,6 +105,15 @@ fn anchors(later: &Later, mounts: &Mounts) -> io::Result<Vec<Anchor>> {
         all.extend((said != Said::Nothing).then(|| anchor(root, start)));
     }
     Ok(all)
+}
+
+/// The profile from its workspace on, and from every mount in that.
+fn estates(profile: &Bound, mounts: &Mounts) -> io::Result<Vec<Estate>> {
+    let Bound { root, law } = profile;
+    let estate = |root, way| Estate { root, way, law: Arc::clone(law) };
+    let below = mounts.below(root).map(|(way, root)| estate(root, way));
+    let top = estate(place(root, mounts)?, PathBuf::new());
+    Ok(std::iter::once(top).chain(below).collect())
 }
 
 /// Where `path` lies, by the innermost folder on the way that the view has.

@@ -2,8 +2,10 @@
 //! makes names has to be asked.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::glob::Glob;
+use crate::law::Law;
 
 /// Why a name must not come to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +36,15 @@ pub(crate) struct Later {
     pub(crate) folds: bool,
 }
 
+/// A profile over its workspace: names that it does not allow must not come to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bound {
+    /// The workspace (real path).
+    pub(crate) root: PathBuf,
+    /// The profile.
+    pub(crate) law: Arc<Law>,
+}
+
 /// All that must not come to be.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Held {
@@ -41,11 +52,13 @@ pub(crate) struct Held {
     pub(crate) names: Vec<Absent>,
     /// Patterns.
     pub(crate) globs: Vec<Later>,
+    /// A profile.
+    pub(crate) profile: Option<Bound>,
 }
 
 impl Held {
     /// Whether nothing has to be held.
     pub(crate) fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.globs.is_empty()
+        self.names.is_empty() && self.globs.is_empty() && self.profile.is_none()
     }
 }

@@ -4,6 +4,7 @@ mod absent;
 mod denies;
 pub(crate) mod environment;
 pub(crate) mod names;
+mod profile;
 mod roots;
 mod view;
 
@@ -15,7 +16,7 @@ use boxproof_cases::protocol::{Mode, Network, Policy, Protect, Readable, Run, Tm
 use crate::error::Refusal;
 use crate::host::Host;
 
-pub(crate) use absent::{Absent, By, Held, Later};
+pub(crate) use absent::{Absent, Bound, By, Held, Later};
 
 /// One step of building the file system view. Later steps lie on top of earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use boxproof_cases::protocol::{Policy, Readable, TmpPolicy, WirePath};
 
-use super::absent::Held;
+use super::absent::{Bound, Held};
 use super::denies::Denies;
+use super::profile::{self, Around};
 use super::{Step, View, roots};
 use crate::error::Refusal;
 use crate::host::{Host, Piece};
@@ -31,8 +33,12 @@ pub(super) fn view(
     steps.extend(scene.pins().into_iter().map(Step::Bind));
     steps.extend(scene.denied());
     steps.extend(scene.socket_masks()?);
-    steps.sort_by_cached_key(|step| step.path().components().count());
+    steps.extend(scene.profile()?);
     steps.extend(scene.sealed().map(Step::Seal));
+    // What is sealed takes nothing more.
+    steps.sort_by_cached_key(|step| {
+        (matches!(step, Step::Seal(_)), step.path().components().count())
+    });
     Ok(View { steps, mediate: scene.mediated(), host_network })
 }
 
@@ -62,17 +68,20 @@ fn readable(policy: &Policy, host: &Host) -> Result<Option<Vec<PathBuf>>, Refusa
     };
     let mut listed: Vec<PathBuf> = roots.iter().map(real).collect::<Result<_, _>>()?;
     listed.extend(host.program.clone());
-    let platform = |path: &PathBuf| {
-        let objects = host.platform.iter().filter_map(|piece| match piece {
-            Piece::Object(path) => Some(path),
-            Piece::Link(..) => None,
-        });
-        objects.into_iter().any(|object| path.starts_with(object))
-    };
-    listed.retain(|path| !platform(path));
+    let profiled =
+        |path: &Path| host.tree.as_ref().is_some_and(|tree| path.starts_with(&tree.root.path));
+    listed.retain(|path| !is_platform(host, path) && !profiled(path));
     listed.sort();
     listed.dedup();
     Ok(Some(listed))
+}
+
+/// Whether `path` is shown as part of the platform.
+fn is_platform(host: &Host, path: &Path) -> bool {
+    host.platform.iter().any(|piece| match piece {
+        Piece::Object(object) => path.starts_with(object),
+        Piece::Link(..) => false,
+    })
 }
 
 /// What the steps are made from.
@@ -163,7 +172,9 @@ impl<'a> Scene<'a> {
             Piece::Object(path) => Step::BindReadOnly(path.clone()),
             Piece::Link(path, says) => Step::Link(path.clone(), says.clone()),
         });
-        let read_only = self.shown.iter().filter(|path| !self.is_writable(path));
+        let profiled = self.host.tree.as_ref().map(|tree| &tree.root.path);
+        let read_only =
+            self.shown.iter().filter(|path| !self.is_writable(path) && Some(*path) != profiled);
         let listed = read_only.cloned().map(Step::BindReadOnly);
         std::iter::once(Step::Tmpfs(root, SERVICE_MODE)).chain(platform).chain(listed).collect()
     }
@@ -183,7 +194,9 @@ impl<'a> Scene<'a> {
         let mut steps: Vec<Step> =
             self.roots.iter().filter(below).cloned().map(Step::Bind).collect();
         let workspace = &self.workspace;
-        let read_only = !self.roots.contains(workspace) && !self.denies.hide(workspace);
+        let read_only = !self.roots.contains(workspace)
+            && !self.denies.hide(workspace)
+            && self.host.tree.is_none();
         if read_only && (self.is_hidden(workspace) || self.is_writable(workspace)) {
             steps.push(Step::BindReadOnly(workspace.clone()));
         }
@@ -248,7 +261,20 @@ impl<'a> Scene<'a> {
             let base = later.glob.base();
             self.is_makeable(base) || self.places().any(|place| place.starts_with(base))
         });
-        Held { names: names.collect(), globs: later.cloned().collect() }
+        let tree = self.host.tree.as_ref().filter(|tree| profile::has_room(&tree.root));
+        let profile =
+            tree.map(|tree| Bound { root: tree.root.path.clone(), law: Arc::clone(&tree.law) });
+        Held { names: names.collect(), globs: later.cloned().collect(), profile }
+    }
+
+    /// The workspace, if it is under a profile.
+    fn profile(&self) -> Result<Vec<Step>, Refusal> {
+        let Some(tree) = &self.host.tree else { return Ok(Vec::new()) };
+        let around = match is_platform(self.host, &tree.root.path) {
+            true => Around::ReadOnly,
+            false => Around::Nothing,
+        };
+        profile::steps(tree, around)
     }
 
     /// Where names can be made: writable roots and private temp folders.
@@ -265,8 +291,14 @@ impl<'a> Scene<'a> {
     /// Host sockets that would be visible though the policy does not list them.
     fn socket_masks(&self) -> Result<Vec<Step>, Refusal> {
         let listed = self.listed_sockets()?;
+        let profiled = |path: &Path| {
+            self.host.tree.as_ref().is_some_and(|tree| path.starts_with(&tree.root.path))
+        };
         let loose = self.host.sockets.iter().filter(|path| {
-            !listed.contains(path) && !self.is_hidden(path) && !self.denies.hide(path)
+            !listed.contains(path)
+                && !profiled(path)
+                && !self.is_hidden(path)
+                && !self.denies.hide(path)
         });
         Ok(loose.cloned().map(Step::MaskFile).collect())
     }

@@ -1,6 +1,7 @@
 //! The request file: read, parsed with its location on error, and checked before anything starts.
 
 mod mechanism;
+mod order;
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +16,7 @@ use crate::error::Refusal;
 use crate::glob::Glob;
 
 pub(crate) use mechanism::Mechanism;
+pub(crate) use order::Order;
 
 /// The mechanism name that leaves the choice to us.
 pub(crate) const AUTO: &str = "auto";
