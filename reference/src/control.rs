@@ -8,9 +8,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recv, recvmsg, send,
-    sendmsg, socketpair,
+    ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg, socketpair,
 };
+
+use rustix::io::Errno as Bare;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::sys;
 
@@ -39,7 +41,7 @@ pub(crate) enum Report {
     Hello,
     /// The command is about to be executed; unless [`Report::Failed`] follows, it was.
     Starting,
-    /// The command was executed.
+    /// The command was executed; a descriptor of it comes with the packet.
     Started,
     /// The command could not be executed, with the errno.
     Failed(Failed, i32),
@@ -141,8 +143,8 @@ pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// Sends one message; a peer that is gone is the reader's business, not an error here.
 pub(crate) fn post(socket: impl AsFd, packet: [u8; PACKET]) -> io::Result<()> {
-    match send(socket.as_fd().as_raw_fd(), &packet, MsgFlags::MSG_NOSIGNAL) {
-        Ok(_) | Err(Errno::EPIPE | Errno::ECONNRESET) => Ok(()),
+    match send(socket, &packet, SendFlags::NOSIGNAL) {
+        Ok(_) | Err(Bare::PIPE | Bare::CONNRESET) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
@@ -150,20 +152,22 @@ pub(crate) fn post(socket: impl AsFd, packet: [u8; PACKET]) -> io::Result<()> {
 /// Waits for one order; `None` once the supervisor is gone.
 pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
     let mut packet = [0; PACKET];
-    match recv(socket.as_fd().as_raw_fd(), &mut packet, MsgFlags::empty()) {
-        Ok(0) | Err(Errno::ECONNRESET) => Ok(None),
-        Ok(length) => Order::decode(&packet[..length])
-            .map(Some)
-            .ok_or_else(|| io::Error::other("the supervisor sent an unknown order")),
+    match recv(socket, &mut packet[..], RecvFlags::empty()) {
+        Ok((0, _)) | Err(Bare::CONNRESET) => Ok(None),
+        Ok((length, _)) => match Order::decode(&packet[..length]) {
+            // Allocates nothing: see `sys::start_beside`.
+            None => Err(io::ErrorKind::InvalidData.into()),
+            order => Ok(order),
+        },
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// Sends [`Report::Hello`] with `process`, a descriptor of the sender: unlike a number it cannot
-/// come to mean another process.
-pub(crate) fn hello(socket: impl AsFd, process: &OwnedFd) -> io::Result<()> {
-    let packet = Report::Hello.encode();
-    let rights = [process.as_raw_fd()];
+/// Sends `report` with a descriptor that belongs to it: a process's one cannot come to mean another
+/// process, as its number can.
+pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &OwnedFd) -> io::Result<()> {
+    let packet = report.encode();
+    let rights = [sent.as_raw_fd()];
     let parts = [ControlMessage::ScmRights(&rights)];
     let socket = socket.as_fd().as_raw_fd();
     sendmsg::<()>(socket, &[IoSlice::new(&packet)], &parts, MsgFlags::MSG_NOSIGNAL, None)?;

@@ -232,7 +232,7 @@ fn carry_out(
         }
         None => {
             let inner = Inner::new(&launch, theirs, streams);
-            inner.and_then(unconfined::start).map_err(os)
+            inner.and_then(|inner| unconfined::start(&inner)).map_err(os)
         }
     };
     let timeout = run.timeout_ms.map(Duration::from_millis);

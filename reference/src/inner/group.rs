@@ -1,17 +1,33 @@
 //! The command and its process group: follows them to their end and signals them as ordered.
+//!
+//! Nothing here allocates: see [`sys::start_beside`].
 
-use std::fs;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::ffi::CStr;
+use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{Signal, killpg};
-use nix::sys::signalfd::SignalFd;
 use nix::unistd::Pid;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{self, Signal};
 
 use crate::control::{self, Order, Report};
 use crate::sys::{self, Child};
+
+/// Bytes of a process's status that are read; it has about 1,500.
+const STATUS: usize = 1 << 13;
+/// Bytes that the announcements of ended children may fill at once: one, they are merged.
+const ANNOUNCED: usize = 128;
+
+/// Whether the command's end left anybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    /// It did not: there is no child any more.
+    Nothing,
+    /// That was not seen.
+    Unknown,
+}
 
 /// What is known of the command's group.
 pub(super) struct Group {
@@ -19,31 +35,50 @@ pub(super) struct Group {
     leader: Pid,
     /// Whether the leader is reaped.
     has_ended: bool,
+    left: Left,
     /// Whether a signal that ends it was passed on: then its members have a grace.
     is_ending: bool,
 }
 
 impl Group {
     pub(super) fn led_by(leader: Pid) -> Self {
-        Self { leader, has_ended: false, is_ending: false }
+        Self { leader, has_ended: false, left: Left::Unknown, is_ending: false }
     }
 
     /// Follows orders and reports the command's end; returns when everything is to be killed.
-    pub(super) fn follow(mut self, children: &SignalFd, control: &OwnedFd) -> io::Result<()> {
-        while !self.is_over()? {
+    pub(super) fn follow(
+        mut self,
+        children: BorrowedFd<'_>,
+        control: BorrowedFd<'_>,
+    ) -> io::Result<Left> {
+        loop {
             let [ended, ordered] = wait(children, control)?;
-            if ended {
-                while children.read_signal()?.is_some() {}
-            }
             // Also before an order, which must not be called passed on if it came too late.
-            if let Some(report) = self.reap()? {
-                control::post(control, report.encode())?;
-            }
+            self.take_note(control)?;
             if ordered && !self.obey(control::next_order(control)?, control)? {
-                return Ok(());
+                return Ok(self.left);
+            }
+            if ended && !self.is_over()? {
+                let _merged = rustix::io::read(children, &mut [0; ANNOUNCED]);
+                // What ended before that is announced no more.
+                self.take_note(control)?;
+            }
+            if self.is_over()? {
+                return Ok(self.left);
             }
         }
-        Ok(())
+    }
+
+    /// Reports the command's end, and reaps everything that ended.
+    fn take_note(&mut self, control: BorrowedFd<'_>) -> io::Result<()> {
+        if !self.has_ended
+            && let Some(end) = sys::end_of(self.leader)?
+        {
+            self.has_ended = true;
+            // First of all: reaping takes as long as it takes the supervisor to wake up.
+            control::post(control, end.encode())?;
+        }
+        self.reap()
     }
 
     /// Whether nobody is left who has a grace. Members that nobody reaps do not count: dead ones
@@ -56,19 +91,20 @@ impl Group {
     }
 
     /// Whether to go on after `order`; `None`: the supervisor is gone.
-    fn obey(&mut self, order: Option<Order>, control: &OwnedFd) -> io::Result<bool> {
+    fn obey(&mut self, order: Option<Order>, control: BorrowedFd<'_>) -> io::Result<bool> {
         let Some(Order::Signal(number)) = order else { return Ok(false) };
-        match Signal::try_from(number)? {
-            Signal::SIGTSTP => self.send(self.stop_signal()),
-            Signal::SIGCONT => self.send(Signal::SIGCONT),
-            ending => {
+        match Signal::from_named_raw(number) {
+            None => return Err(Errno::INVAL.into()),
+            Some(Signal::TSTP) => self.send(self.stop_signal()),
+            Some(Signal::CONT) => self.send(Signal::CONT),
+            Some(ending) => {
                 if !self.has_ended {
                     self.is_ending = true;
                     control::post(control, Report::Passed.encode())?;
                 }
                 self.send(ending);
                 // One that is stopped has to run to heed it.
-                self.send(Signal::SIGCONT);
+                self.send(Signal::CONT);
             }
         }
         Ok(true)
@@ -77,50 +113,78 @@ impl Group {
     /// Signals the group. Its number is its own: the leader is not reaped, or members of it are
     /// left, or else [`Self::is_over`] has ended this.
     fn send(&self, signal: Signal) {
-        // A group that has just ended is no failure: its report follows.
-        let _gone = killpg(self.leader, signal);
+        if let Some(group) = process::Pid::from_raw(self.leader.as_raw()) {
+            // A group that has just ended is no failure: its report follows.
+            let _gone = process::kill_process_group(group, signal);
+        }
     }
 
     /// In a session without a terminal the kernel ignores SIGTSTP for who does not handle it, so
     /// only a command that handles or ignores it gets that one.
     fn stop_signal(&self) -> Signal {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.leader));
-        let cares = |name: &str| {
-            let set = status.as_ref().ok()?.lines().find_map(|line| line.strip_prefix(name))?;
-            let set = u64::from_str_radix(set.trim(), 16).ok()?;
-            Some(set & (1 << (Signal::SIGTSTP as u64 - 1)) != 0)
-        };
-        match cares("SigCgt:") == Some(true) || cares("SigIgn:") == Some(true) {
-            true => Signal::SIGTSTP,
-            false => Signal::SIGSTOP,
+        let mut status = [0; STATUS];
+        let status = read_status(self.leader, &mut status).unwrap_or_default();
+        match has_stop(status, b"SigCgt:") || has_stop(status, b"SigIgn:") {
+            true => Signal::TSTP,
+            false => Signal::STOP,
         }
     }
 
-    /// Reaps everything that ended; the report if the command is among it.
-    fn reap(&mut self) -> io::Result<Option<Report>> {
-        let mut report = None;
+    fn reap(&mut self) -> io::Result<()> {
         loop {
-            let (pid, end) = match sys::reap(false)? {
-                Child::None | Child::Running => return Ok(report),
-                Child::Exited(pid, code) => (pid, Report::Exited(code)),
-                Child::Signalled(pid, signal) => (pid, Report::Signalled(signal)),
-            };
-            if pid == self.leader && !self.has_ended {
-                self.has_ended = true;
-                report = Some(end);
+            match sys::reap(false)? {
+                Child::Ended => {}
+                Child::Running => return Ok(()),
+                Child::None => {
+                    self.left = Left::Nothing;
+                    return Ok(());
+                }
             }
         }
     }
 }
 
 /// Waits until children ended, or an order came.
-fn wait(children: &SignalFd, control: &OwnedFd) -> io::Result<[bool; 2]> {
-    let mut polled = [
-        PollFd::new(children.as_fd(), PollFlags::POLLIN),
-        PollFd::new(control.as_fd(), PollFlags::POLLIN),
-    ];
-    match poll(&mut polled, PollTimeout::NONE) {
-        Err(Errno::EINTR) => Ok([false; 2]),
-        other => other.map(|_| polled.map(|fd| fd.any().unwrap_or(true))).map_err(Into::into),
+fn wait(children: BorrowedFd<'_>, control: BorrowedFd<'_>) -> io::Result<[bool; 2]> {
+    let mut polled = [children, control].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    match poll(&mut polled, None) {
+        Err(Errno::INTR) => Ok([false; 2]),
+        other => Ok(other.map(|_| polled.map(|fd| !fd.revents().is_empty()))?),
+    }
+}
+
+/// What `/proc` says of a process, as far as there is room.
+fn read_status(process: Pid, text: &mut [u8]) -> io::Result<&[u8]> {
+    let mut path = [0; 32];
+    // The last byte stays: it ends the path.
+    write!(&mut path[..31], "/proc/{process}/status")?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let path = CStr::from_bytes_until_nul(&path).map_err(|_| Errno::NAMETOOLONG)?;
+    let file = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+    let length = rustix::io::read(&file, &mut *text);
+    sys::close_bare(file);
+    Ok(&text[..length?])
+}
+
+/// Whether SIGTSTP is in the set of signals that stands behind `name`.
+fn has_stop(status: &[u8], name: &[u8]) -> bool {
+    let set = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name));
+    let set = set.and_then(|set| str::from_utf8(set).ok());
+    let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    set.is_some_and(|set| set & (1 << (Signal::TSTP.as_raw() - 1)) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_ignores_the_stop_is_told_from_others() {
+        let status = b"Name:\t\xff\nSigIgn:\t0000000000080000\nSigCgt:\t0000000000000004\n";
+        assert!(has_stop(status, b"SigIgn:"));
+        assert!(!has_stop(status, b"SigCgt:") && !has_stop(status, b"SigBlk:"));
+        let mut text = [0; STATUS];
+        let own = read_status(Pid::this(), &mut text).unwrap();
+        assert!(own.windows(8).any(|part| part == b"SigCgt:\t"), "{own:?}");
     }
 }

@@ -11,19 +11,20 @@ mod survivors;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 
-use group::Group;
+use group::{Group, Left};
 
 use crate::control::{self, Report};
 use crate::launch::{Hold, Launch};
 use crate::mediate::Mediation;
 use crate::plan::Held;
-use crate::sys;
+use crate::sys::{self, Leash};
 
 /// The hidden verb that starts the inner stage; five descriptor numbers follow it.
 pub(crate) const VERB: &str = "__inner";
@@ -33,6 +34,12 @@ struct Streams {
     stdin: OwnedFd,
     stdout: OwnedFd,
     stderr: OwnedFd,
+}
+
+impl Streams {
+    fn all(&self) -> [&OwnedFd; 3] {
+        [&self.stdin, &self.stdout, &self.stderr]
+    }
 }
 
 impl From<[OwnedFd; 3]> for Streams {
@@ -88,9 +95,8 @@ impl<'a> Inner<'a> {
 
     /// The numbers of the descriptors that must stay open.
     pub(crate) fn descriptors(&self) -> Vec<RawFd> {
-        let Streams { stdin, stdout, stderr } = &self.streams;
         let scope = self.lockdown.as_ref().and_then(|lockdown| lockdown.scope.as_ref());
-        let all = [&self.control, stdin, stdout, stderr].into_iter().chain(scope);
+        let all = std::iter::once(&self.control).chain(self.streams.all()).chain(scope);
         all.map(AsRawFd::as_raw_fd).collect()
     }
 }
@@ -114,20 +120,43 @@ fn stage(args: &[OsString]) -> io::Result<()> {
     let control = sys::adopt(control)?;
     let streams = [sys::adopt(stdin)?, sys::adopt(stdout)?, sys::adopt(stderr)?];
     sys::seal_descriptors()?;
-    control::hello(&control, &sys::pidfd_open(Pid::this())?)?;
+    control::hand_over(&control, Report::Hello, &sys::pidfd_open(Pid::this())?)?;
     serve(Inner::new(&launch, control, streams)?)
 }
 
-/// Starts the command, reports its start and its end, and ends the rest.
+/// As pid 1 of a namespace: starts the command, reports its start and its end. Our own end is that
+/// of all the rest.
 pub(crate) fn serve(inner: Inner<'_>) -> io::Result<()> {
-    let launch = inner.launch;
-    let children = prepare(launch.hold)?;
-    let (command, control) = start(inner)?;
+    nix::sys::prctl::set_dumpable(false)?;
+    let children = listen()?;
+    let mediation = inner.held.map(Mediation::prepare).transpose()?;
+    let starting = Starting::begin(&inner, mediation.as_ref())?;
+    // Only the command may hold its streams: a reader of them waits for the last holder.
+    let Inner { control, streams, .. } = inner;
+    drop(streams);
+    let Some(command) = starting.conclude(&control, mediation)? else { return Ok(()) };
+    Group::led_by(command).follow(children.as_fd(), control.as_fd()).map(drop)
+}
+
+/// As an ordinary process beside the one that supervises, whose streams and socket stay its own:
+/// the same, and ends the rest.
+pub(crate) fn serve_beside(inner: &Inner<'_>, leash: Leash) -> io::Result<()> {
+    let mut kept = inner.descriptors();
+    kept.push(leash.descriptor());
+    sys::close_all_but(&mut kept)?;
+    nix::unistd::setsid()?;
+    nix::sys::prctl::set_child_subreaper(true)?;
+    let children = ManuallyDrop::new(listen()?);
+    let starting = Starting::begin(inner, None)?;
+    inner.streams.all().iter().for_each(|stream| leash.close_copy(stream));
+    let command = starting.conclude(&inner.control, None)?;
+    let control = leash.copy(&inner.control);
+    // From here on nothing may be allocated, and nothing of the caller's is there.
+    leash.let_go();
     let Some(command) = command else { return Ok(()) };
-    Group::led_by(command).follow(&children, &control)?;
-    match launch.hold {
-        Hold::Namespace { .. } => Ok(()),
-        Hold::Subreaper => survivors::end(),
+    match Group::led_by(command).follow(children.as_fd(), control.as_fd())? {
+        Left::Nothing => Ok(()),
+        Left::Unknown => survivors::end(),
     }
 }
 
@@ -139,39 +168,48 @@ fn handles(args: &[OsString]) -> io::Result<[RawFd; 5]> {
         .ok_or_else(|| io::Error::other("this verb is for refbox itself, not for you to call"))
 }
 
-/// Takes the role that `hold` names; returns where ended children are announced.
-fn prepare(hold: Hold) -> io::Result<SignalFd> {
-    match hold {
-        Hold::Namespace { .. } => nix::sys::prctl::set_dumpable(false)?,
-        Hold::Subreaper => nix::sys::prctl::set_child_subreaper(true)?,
-    }
+/// Where ended children are announced.
+fn listen() -> io::Result<SignalFd> {
     sys::default_action(Signal::SIGCHLD)?;
     let mask = SigSet::from(Signal::SIGCHLD);
     mask.thread_block()?;
     Ok(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
 }
 
-/// Starts the command and reports it; no process if it could not be executed. Gives back the
-/// control socket.
-fn start(inner: Inner<'_>) -> io::Result<(Option<Pid>, OwnedFd)> {
-    let (status, failure) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-    let mediation = inner.held.map(Mediation::prepare).transpose()?;
-    control::post(&inner.control, Report::Starting.encode())?;
-    let command = sys::spawn_child(|| command::run(&inner, mediation.as_ref(), &failure))?;
-    // Only the command may hold its streams: a reader of them waits for the last holder.
-    let Inner { control, streams, .. } = inner;
-    drop((streams, failure));
-    let mut packet = Vec::new();
-    File::from(status).read_to_end(&mut packet)?;
-    if packet.is_empty() {
-        if let Some(mediation) = mediation {
-            mediation.serve()?;
-        }
-        control::post(&control, Report::Started.encode())?;
-        return Ok((Some(command), control));
+/// A command that was started, and about to be executed.
+struct Starting {
+    command: Pid,
+    process: OwnedFd,
+    /// Ends without a word once it was.
+    status: File,
+}
+
+impl Starting {
+    fn begin(inner: &Inner<'_>, mediation: Option<&Mediation>) -> io::Result<Self> {
+        let (status, failure) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+        control::post(&inner.control, Report::Starting.encode())?;
+        let (command, process) = sys::spawn_child(|| command::run(inner, mediation, &failure))?;
+        Ok(Self { command, process, status: status.into() })
     }
-    let report = Report::decode(&packet)
-        .ok_or_else(|| io::Error::other("the command's set-up was cut short"))?;
-    control::post(&control, report.encode())?;
-    Ok((None, control))
+
+    /// Reports whether it was; no process if not.
+    fn conclude(
+        mut self,
+        control: &OwnedFd,
+        mediation: Option<Mediation>,
+    ) -> io::Result<Option<Pid>> {
+        let mut packet = Vec::new();
+        self.status.read_to_end(&mut packet)?;
+        if packet.is_empty() {
+            if let Some(mediation) = mediation {
+                mediation.serve()?;
+            }
+            control::hand_over(control, Report::Started, &self.process)?;
+            return Ok(Some(self.command));
+        }
+        let report = Report::decode(&packet)
+            .ok_or_else(|| io::Error::other("the command's set-up was cut short"))?;
+        control::post(control, report.encode())?;
+        Ok(None)
+    }
 }

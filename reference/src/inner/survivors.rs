@@ -1,12 +1,16 @@
 //! Without a pid namespace: ends what the command left behind, by adopting and killing it.
+//!
+//! Nothing here allocates: see [`sys::start_beside`].
 
-use std::fs;
 use std::io;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::sys::{self, Child};
+
+/// Bytes of the list of children that are read at once; the rest is on a later list.
+const LIST: usize = 1 << 14;
 
 /// Kills and reaps children until none is left. Orphans of what is killed become our children.
 pub(super) fn end() -> io::Result<()> {
@@ -15,22 +19,51 @@ pub(super) fn end() -> io::Result<()> {
         if !sys::has_child(None)? {
             return Ok(());
         }
-        // Unreaped children of ours: their numbers cannot mean anyone else.
-        for child in children()? {
-            let _dead_already = kill(child, Signal::SIGKILL);
-        }
+        kill_children()?;
         // One that the list lacks is on the next: it only lacks some while others end.
-        if was_reaped(sys::reap(true)?) {
-            while was_reaped(sys::reap(false)?) {}
+        if sys::reap(true)? == Child::Ended {
+            while sys::reap(false)? == Child::Ended {}
         }
     }
 }
 
-fn was_reaped(child: Child) -> bool {
-    matches!(child, Child::Exited(..) | Child::Signalled(..))
+fn kill_children() -> io::Result<()> {
+    let mut list = [0; LIST];
+    // Unreaped children of ours: their numbers cannot mean anyone else.
+    for child in numbers(children(&mut list)?).filter_map(Pid::from_raw) {
+        let _dead_already = kill_process(child, Signal::KILL);
+    }
+    Ok(())
 }
 
-fn children() -> io::Result<Vec<Pid>> {
-    let text = fs::read_to_string("/proc/thread-self/children")?;
-    Ok(text.split_whitespace().filter_map(|word| word.parse().ok()).map(Pid::from_raw).collect())
+fn children(list: &mut [u8]) -> io::Result<&[u8]> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(CWD, c"/proc/thread-self/children", flags, Mode::empty())?;
+    let mut length = 0;
+    while length < list.len() {
+        match rustix::io::read(&file, &mut list[length..])? {
+            0 => break,
+            more => length += more,
+        }
+    }
+    sys::close_bare(file);
+    Ok(&list[..length])
+}
+
+/// The numbers of a list, each of which a blank ends: one that is cut short is none.
+fn numbers(list: &[u8]) -> impl Iterator<Item = i32> {
+    let words = list.split_inclusive(|byte| *byte == b' ');
+    let whole = words.filter_map(|word| word.strip_suffix(b" "));
+    whole.filter_map(|word| str::from_utf8(word).ok()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_cut_short_is_none() {
+        assert_eq!(numbers(b"12 345 6").collect::<Vec<_>>(), [12, 345]);
+        assert_eq!(numbers(b"").count(), 0);
+    }
 }

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use nix::unistd::Pid;
 
 use crate::inner;
-use crate::sys;
+use crate::sys::{self, Stack};
 
 /// What every helper program is given: the launch, the control socket and the command's streams.
 pub(crate) struct Handles {
@@ -65,6 +65,8 @@ pub(crate) struct Running {
     pub(crate) said: Option<File>,
     /// Whether the death of its inner stage ends everything.
     pub(crate) namespaced: bool,
+    /// The stack of a process that runs in our memory.
+    pub(crate) stack: Option<Stack>,
 }
 
 impl Program {
@@ -78,6 +80,6 @@ impl Program {
         sys::spawn_sealed(&mut command, kept);
         let pid = Pid::from_raw(command.spawn()?.id() as i32);
         drop(owners);
-        Ok(Running { process: sys::pidfd_open(pid)?, said: Some(said), namespaced })
+        Ok(Running { process: sys::pidfd_open(pid)?, said: Some(said), namespaced, stack: None })
     }
 }

@@ -20,7 +20,7 @@ use super::mounts::{Mounts, bytes};
 use super::open::Opening;
 use super::rules::{Anchor, Estate, Place, Rule, Rules};
 use super::sticky::Sticky;
-use crate::control::{self, Heard};
+use crate::control::{self, Heard, Report};
 use crate::glob::Said;
 use crate::plan::{Absent, Bound, Held, Later};
 use crate::sys::notify::{self, Notice, Step};
@@ -67,7 +67,7 @@ impl Mediation {
     pub(crate) fn hold(&self) -> nix::Result<()> {
         setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
         let listener = notify::listen(&self.program)?;
-        control::hello(&self.sender, &listener).map_err(|_| Errno::EPIPE)
+        control::hand_over(&self.sender, Report::Hello, &listener).map_err(|_| Errno::EPIPE)
     }
 
     /// Serves the calls of the command, which was started, until this process ends.

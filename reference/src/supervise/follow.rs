@@ -5,7 +5,7 @@ use std::io;
 use nix::sys::signal::Signal;
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::signals::Signals;
 use super::sources::{Sources, Watch};
@@ -68,6 +68,9 @@ impl Supervisor<'_> {
     /// signal or the deadline came first.
     fn step(&mut self) -> io::Result<()> {
         let ready = self.instruments.watch.wait()?;
+        if ready.has(Sources::COMMAND) {
+            self.seen.ended_at = Some(Instant::now());
+        }
         for report in self.tree.look(&self.instruments.watch, ready)? {
             self.hear(report)?;
         }
@@ -86,6 +89,7 @@ impl Supervisor<'_> {
             // Should nothing more be heard, a command that ran must not be called not started.
             Report::Starting => self.seen.started = true,
             Report::Started => {
+                self.seen.started_at = Some(Instant::now());
                 // The command's time begins now, not with the making of its box.
                 if !self.is_ending() {
                     self.set_deadline()?;
@@ -99,6 +103,7 @@ impl Supervisor<'_> {
             Report::Passed => self.seen.passed = true,
             Report::Exited(_) | Report::Signalled(_) => {
                 self.seen.ended = Some(report);
+                self.seen.ended_at.get_or_insert_with(Instant::now);
                 if !self.seen.passed {
                     self.take_back();
                 }

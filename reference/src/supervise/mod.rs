@@ -57,6 +57,10 @@ pub(crate) struct Outcome {
     pub(crate) failed: Option<(Failed, i32)>,
     /// How the command ended: [`Report::Exited`] or [`Report::Signalled`].
     pub(crate) ended: Option<Report>,
+    /// When its start was seen, from which its time counts.
+    pub(crate) started_at: Option<Instant>,
+    /// When its end was seen.
+    pub(crate) ended_at: Option<Instant>,
     /// Whether its time was up.
     pub(crate) timed_out: bool,
     /// The signal to us that ended the run.
@@ -79,8 +83,10 @@ pub(crate) struct Outcome {
 #[derive(Debug, Default)]
 struct Seen {
     started: bool,
+    started_at: Option<Instant>,
     failed: Option<(Failed, i32)>,
     ended: Option<Report>,
+    ended_at: Option<Instant>,
     timed_out: bool,
     interrupted_by: Option<Signal>,
     /// Whether a signal of ours reached the command while it lived.
@@ -97,8 +103,8 @@ pub(crate) fn supervise(
     let signals = signals::Signals::listen(&control).map_err(Refusal::setup)?;
     let instruments = Instruments::new(signals).map_err(|error| failed(&error))?;
     let begun = Instant::now();
-    let Running { process, said, namespaced } = start()?;
-    let tree = Tree::new(process, namespaced, control);
+    let Running { process, said, namespaced, stack } = start()?;
+    let tree = Tree::new(process, stack, namespaced, control);
     see_through(instruments, tree, streams, timeout, said, begun).map_err(|error| failed(&error))
 }
 
@@ -124,21 +130,30 @@ fn see_through(
     said: Option<File>,
     begun: Instant,
 ) -> io::Result<Outcome> {
-    let (tree, ours) = (&mut tree, &mut streams);
-    let mut supervisor =
-        Supervisor { instruments, tree, streams: ours, timeout, seen: Seen::default() };
+    let mut supervisor = Supervisor {
+        instruments,
+        tree: &mut tree,
+        streams: &mut streams,
+        timeout,
+        seen: Seen::default(),
+    };
     let broken = supervisor.follow().err();
-    let Supervisor { seen, tree, .. } = supervisor;
+    let Supervisor { seen, instruments, .. } = supervisor;
     if broken.is_some() {
         tree.kill()?;
+        tree.bury()?;
     }
-    let helper = tree.bury()?;
     let (captured, stdin_error) = streams.finish()?;
+    drop(instruments);
+    // Last, as a helper beside us ends meanwhile.
+    let helper = tree.bury()?;
     Ok(Outcome {
         // Where nothing more was heard it may have been.
         started: seen.started || (broken.is_some() && seen.failed.is_none()),
         failed: seen.failed,
         ended: seen.ended,
+        started_at: seen.started_at,
+        ended_at: seen.ended_at,
         timed_out: seen.timed_out,
         interrupted_by: seen.interrupted_by,
         helper,

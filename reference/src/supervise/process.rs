@@ -4,7 +4,7 @@ mod request;
 
 use std::ffi::OsStr;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use boxproof_cases::protocol::ErrorKind;
 
@@ -81,8 +81,13 @@ pub struct ProcessResult {
     pub stderr: Vec<u8>,
     /// Whether there was more on stdout, on stderr.
     pub truncated: [bool; 2],
-    /// From spawn to return.
+    /// From spawn to return, when nothing of it was left.
     pub duration: Duration,
+    /// When the command's start was seen, from which its timeout counts.
+    pub started_at: Option<Instant>,
+    /// When the command's own end was seen; `None` where that was not, as it was killed with all
+    /// the rest.
+    pub ended_at: Option<Instant>,
     /// What went wrong although the command's end is known.
     pub error: Option<ProcessError>,
 }
@@ -147,7 +152,7 @@ fn carried_out(request: ProcessRequest, program: &str) -> Result<Outcome, Refusa
     let (streams, kept) = plumb(request.stdin.into(), output).map_err(os)?;
     let start = || {
         let inner = Inner::new(&launch, theirs, streams);
-        let started = inner.and_then(unconfined::start);
+        let started = inner.and_then(|inner| unconfined::start(&inner));
         started.map_err(os)
     };
     supervise(start, ours, kept, request.timeout)
@@ -188,6 +193,8 @@ fn concluded(outcome: Outcome, program: &str) -> Result<ProcessResult, ProcessEr
         stderr: captured.stderr,
         truncated: captured.truncated,
         duration: outcome.took,
+        started_at: outcome.started_at,
+        ended_at: outcome.ended_at,
         error: ended.stdin_error.map(ProcessError::Stdin),
     })
 }

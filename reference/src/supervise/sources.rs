@@ -20,6 +20,7 @@ impl Sources {
     pub(super) const STDOUT: Self = Self(1 << 6);
     pub(super) const STDERR: Self = Self(1 << 7);
     pub(super) const TEE: Self = Self(1 << 8);
+    pub(super) const COMMAND: Self = Self(1 << 9);
 
     /// Whether one of `other` is among these.
     pub(super) fn has(self, other: Self) -> bool {
@@ -31,7 +32,7 @@ impl Sources {
 pub(super) struct Watch(Epoll);
 
 /// Events taken in at once; there are no more sources.
-const AT_ONCE: usize = 9;
+const AT_ONCE: usize = 10;
 
 impl Watch {
     pub(super) fn new() -> io::Result<Self> {

@@ -9,7 +9,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::sources::{Sources, Watch};
 use crate::control::{self, Heard, Order, Report};
-use crate::sys;
+use crate::sys::{self, Stack};
 
 /// One running tree. Dropped before its end is known it is killed, so that no panic leaves it.
 pub(super) struct Tree {
@@ -17,18 +17,35 @@ pub(super) struct Tree {
     namespaced: bool,
     /// Our child, until it is reaped.
     helper: Option<OwnedFd>,
+    /// The helper's stack, if it lies in our memory.
+    stack: Option<Stack>,
     is_helper_dead: bool,
     /// The inner stage, from its hello to its death.
     inner: Option<OwnedFd>,
+    /// The command, from its start to its death.
+    command: Option<OwnedFd>,
     /// Open as long as the inner stage, or what leads to it, lives.
     control: Option<OwnedFd>,
 }
 
 impl Tree {
     /// The tree below `helper`, which was just started.
-    pub(super) fn new(helper: OwnedFd, namespaced: bool, control: OwnedFd) -> Self {
+    pub(super) fn new(
+        helper: OwnedFd,
+        stack: Option<Stack>,
+        namespaced: bool,
+        control: OwnedFd,
+    ) -> Self {
         let (helper, control) = (Some(helper), Some(control));
-        Self { namespaced, helper, is_helper_dead: false, inner: None, control }
+        Self {
+            namespaced,
+            helper,
+            stack,
+            is_helper_dead: false,
+            inner: None,
+            command: None,
+            control,
+        }
     }
 
     pub(super) fn watch(&self, watch: &Watch) -> io::Result<()> {
@@ -36,9 +53,11 @@ impl Tree {
         self.helper.iter().try_for_each(|helper| watch.readable(helper, Sources::HELPER))
     }
 
-    /// Whether nothing of it is left.
+    /// Whether nothing of it is left, or only what ends by itself: the end of a helper beside us
+    /// follows that of its socket.
     pub(super) fn is_gone(&self) -> bool {
-        self.control.is_none() && self.is_helper_dead && self.inner.is_none()
+        let is_ending = self.is_helper_dead || self.stack.is_some();
+        self.control.is_none() && is_ending && self.inner.is_none()
     }
 
     /// Tells the inner stage to do something.
@@ -69,6 +88,9 @@ impl Tree {
         if let Some(inner) = self.inner.take_if(|_| ready.has(Sources::INNER)) {
             watch.forget(&inner)?;
         }
+        if let Some(command) = self.command.take_if(|_| ready.has(Sources::COMMAND)) {
+            watch.forget(&command)?;
+        }
         match ready.has(Sources::CONTROL) {
             true => self.hear(watch),
             false => Ok(Vec::new()),
@@ -82,10 +104,7 @@ impl Tree {
                 Heard::Nothing => break,
                 Heard::Report(report, process) => {
                     heard.push(report);
-                    if let Some(process) = process {
-                        watch.readable(&process, Sources::INNER)?;
-                        self.inner = Some(process);
-                    }
+                    self.meet(report, process, watch)?;
                 }
                 Heard::End => {
                     watch.forget(control)?;
@@ -96,12 +115,28 @@ impl Tree {
         Ok(heard)
     }
 
+    /// Watches the process that came with a report.
+    fn meet(&mut self, report: Report, process: Option<OwnedFd>, watch: &Watch) -> io::Result<()> {
+        let (place, source) = match report {
+            Report::Started => (&mut self.command, Sources::COMMAND),
+            _ => (&mut self.inner, Sources::INNER),
+        };
+        if let Some(process) = process {
+            watch.readable(&process, source)?;
+            *place = Some(process);
+        }
+        Ok(())
+    }
+
     /// Waits until all of it is dead, and reaps our child; `None` if somebody else did.
     pub(super) fn bury(&mut self) -> io::Result<Option<ExitStatus>> {
         self.control = None;
         let Some(helper) = &self.helper else { return Ok(None) };
         let status = reap(helper)?;
         self.helper = None;
+        if let Some(stack) = self.stack.take() {
+            stack.put_by();
+        }
         if let Some(inner) = self.inner.take() {
             await_death(&inner)?;
         }
@@ -153,9 +188,9 @@ mod tests {
         let launch = Launch::new(Hold::Subreaper, "/".as_ref(), &argv, &[]).unwrap();
         let (ours, theirs) = control::pair().unwrap();
         let (streams, _kept) = plumb(Input::Null, Output::Capture).unwrap();
-        let running = unconfined::start(Inner::new(&launch, theirs, streams).unwrap()).unwrap();
+        let running = unconfined::start(&Inner::new(&launch, theirs, streams).unwrap()).unwrap();
         let process = running.process.try_clone().unwrap();
-        let tree = Tree::new(running.process, false, ours);
+        let tree = Tree::new(running.process, running.stack, false, ours);
         let panicked = catch_unwind(AssertUnwindSafe(move || {
             let _tree = tree;
             std::panic::resume_unwind(Box::new(()));

@@ -29,15 +29,6 @@ pub(crate) fn fork_into(
     Ok((pid, unsafe { OwnedFd::from_raw_fd(process) }))
 }
 
-/// Forks; the child runs `body` and never returns. Other threads may run: the C library keeps its
-/// allocator usable in the child, and `body` must take no other lock that such a thread may hold.
-pub(crate) fn fork(body: impl FnOnce() -> i32) -> nix::Result<Pid> {
-    let mask = block_signals()?;
-    // SAFETY: the child allocates and makes system calls only, and ends in `parent_or`.
-    let pid = unsafe { libc::fork() };
-    parent_or(body, pid, &mask)
-}
-
 /// No handler of ours may run in a child before it has given them up.
 fn block_signals() -> nix::Result<SigSet> {
     SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)

@@ -9,6 +9,8 @@ use std::process::Command;
 
 use nix::unistd::Pid;
 
+use super::Stack;
+
 /// First descriptor that is not a standard stream.
 const FIRST_EXTRA: RawFd = 3;
 /// `LANDLOCK_CREATE_RULESET_VERSION`.
@@ -55,27 +57,13 @@ fn keep_over_exec(fd: RawFd) -> io::Result<()> {
     checked(c_long::from(result)).map(drop)
 }
 
-/// Bytes of stack for a child that shares our memory until it executes a program.
-const CHILD_STACK: usize = 1 << 18;
-
 /// Starts a child that runs `body` in our memory, on a stack of its own, and waits until it has
 /// executed a program or exited: no page table is copied. The caller must have one thread only.
-pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> nix::Result<Pid> {
-    extern "C" fn enter<F: FnOnce() -> i32>(body: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: `spawn_child` passes its own body, and waits while we use it.
-        let body = unsafe { &mut *body.cast::<Option<F>>() };
-        body.take().map_or(1, |body| body())
-    }
-    let mut stack = vec![0_u128; CHILD_STACK / size_of::<u128>()];
-    let mut body = Some(body);
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: the stack is ours, aligned, grows down from its end and outlives the child's use of
-    // our memory, as CLONE_VFORK suspends us until then; so does the body.
-    let pid = unsafe {
-        let top = stack.as_mut_ptr().add(stack.len());
-        libc::clone(enter::<F>, top.cast(), flags, (&raw mut body).cast())
-    };
-    nix::errno::Errno::result(pid).map(Pid::from_raw)
+pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> nix::Result<(Pid, OwnedFd)> {
+    let stack = Stack::new()?;
+    let child = super::clone_on(&stack, libc::CLONE_VFORK, &mut Some(body));
+    stack.release();
+    child
 }
 
 /// Takes over a descriptor that the launcher left open for us; an error if it is not open.

@@ -1,5 +1,6 @@
 //! The seam to the operating system: every unsafe call of this crate, behind safe functions.
 
+mod beside;
 mod enter;
 mod linux;
 pub(crate) mod mounts;
@@ -9,6 +10,7 @@ pub(crate) mod raw;
 mod reap;
 pub(crate) mod signals;
 
+pub(crate) use beside::*;
 pub(crate) use enter::*;
 pub(crate) use linux::*;
 pub(crate) use reap::*;

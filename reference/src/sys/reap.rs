@@ -1,79 +1,69 @@
-//! Waiting for children, whatever they died of: the usual wrappers know no signal without a name.
+//! Waiting for children, whatever they died of: signals without a name have numbers too.
+//!
+//! Nothing here allocates or touches what belongs to a thread: see [`super::beside`].
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use nix::errno::Errno;
 use nix::unistd::Pid;
+use rustix::io::Errno;
+use rustix::process::{self, WaitId, WaitIdOptions, WaitOptions};
 
-/// What became of a child, or that none has ended.
+use crate::control::Report;
+
+/// What reaping gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Child {
     /// There is none.
     None,
     /// None has ended.
     Running,
-    /// This one exited with a code.
-    Exited(Pid, i32),
-    /// This one died of a signal, by number.
-    Signalled(Pid, i32),
+    /// One had ended.
+    Ended,
 }
 
 /// waitpid(2) for any child; `block` waits until one has ended.
 pub(crate) fn reap(block: bool) -> io::Result<Child> {
-    let flags = if block { 0 } else { libc::WNOHANG };
-    let mut status = 0;
-    loop {
-        // SAFETY: `status` is a valid place for an int.
-        match Errno::result(unsafe { libc::waitpid(-1, &raw mut status, flags) }) {
-            Err(Errno::EINTR) => {}
-            Err(Errno::ECHILD) => return Ok(Child::None),
-            Err(errno) => return Err(errno.into()),
-            Ok(0) => return Ok(Child::Running),
-            Ok(pid) if libc::WIFSIGNALED(status) => {
-                return Ok(Child::Signalled(Pid::from_raw(pid), libc::WTERMSIG(status)));
-            }
-            Ok(pid) => return Ok(Child::Exited(Pid::from_raw(pid), libc::WEXITSTATUS(status))),
-        }
+    let options = if block { WaitOptions::empty() } else { WaitOptions::NOHANG };
+    match rustix::io::retry_on_intr(|| process::wait(options)) {
+        Err(Errno::CHILD) => Ok(Child::None),
+        other => Ok(other?.map_or(Child::Running, |_| Child::Ended)),
     }
+}
+
+/// How `child`, which is not reaped, ended, if it has.
+pub(crate) fn end_of(child: Pid) -> io::Result<Option<Report>> {
+    let Some(child) = process::Pid::from_raw(child.as_raw()) else { return Ok(None) };
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let ended = process::waitid(WaitId::Pid(child), look)?;
+    Ok(ended.map(|ended| match ended.terminating_signal() {
+        Some(signal) => Report::Signalled(signal),
+        None => Report::Exited(ended.exit_status().unwrap_or_default()),
+    }))
 }
 
 /// Waits for the end of one child; `None` if it is not ours to reap.
 pub(crate) fn reap_process(process: &OwnedFd) -> io::Result<Option<ExitStatus>> {
-    let id = process.as_raw_fd().unsigned_abs();
-    // SAFETY: nothing is to be filled in but a structure that may be all zeroes.
-    let mut found: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    loop {
-        // SAFETY: `found` is a valid place for the structure, and the descriptor is open.
-        match Errno::result(unsafe {
-            libc::waitid(libc::P_PIDFD, id, &raw mut found, libc::WEXITED)
-        }) {
-            Err(Errno::EINTR) => {}
-            Err(Errno::ECHILD) => return Ok(None),
-            Err(errno) => return Err(errno.into()),
-            Ok(_) => break,
-        }
-    }
-    // SAFETY: waitid has filled in the fields of a child's end.
-    let status = unsafe { found.si_status() };
-    let exited = found.si_code == libc::CLD_EXITED;
-    Ok(Some(ExitStatus::from_raw(if exited { status << 8 } else { status })))
+    let wait = || process::waitid(WaitId::PidFd(process.as_fd()), WaitIdOptions::EXITED);
+    let ended = match rustix::io::retry_on_intr(wait) {
+        Err(Errno::CHILD) => return Ok(None),
+        other => other?,
+    };
+    Ok(ended.map(|ended| {
+        let signal = ended.terminating_signal();
+        ExitStatus::from_raw(signal.unwrap_or(ended.exit_status().unwrap_or_default() << 8))
+    }))
 }
 
 /// Whether there is a child, dead or alive, in `group` or at all.
 pub(crate) fn has_child(group: Option<Pid>) -> io::Result<bool> {
-    let (kind, id) = match group {
-        Some(group) => (libc::P_PGID, group.as_raw().unsigned_abs()),
-        None => (libc::P_ALL, 0),
-    };
-    let look = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: nothing is to be filled in but a structure that may be all zeroes.
-    let mut found: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `found` is a valid place for the structure.
-    match Errno::result(unsafe { libc::waitid(kind, id, &raw mut found, look) }) {
-        Err(Errno::ECHILD) => Ok(false),
+    let group = group.and_then(|group| process::Pid::from_raw(group.as_raw()));
+    let of_group = group.map_or(WaitId::All, |group| WaitId::Pgid(Some(group)));
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match process::waitid(of_group, look) {
+        Err(Errno::CHILD) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }
 }

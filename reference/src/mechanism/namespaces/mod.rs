@@ -43,7 +43,7 @@ pub(crate) fn start<'a>(view: &'a View, inner: Inner<'a>) -> Result<Running, Ref
     let forked = sys::fork_into(flags, || enter::run(entry));
     let (_, process) =
         forked.map_err(|errno| refusal(Place { work: None, call: Call::Clone }, errno, view))?;
-    Ok(Running { process, said: None, namespaced: true })
+    Ok(Running { process, said: None, namespaced: true, stack: None })
 }
 
 /// What a failure at the place `code` means.

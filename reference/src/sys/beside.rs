@@ -1,0 +1,161 @@
+//! A process that shares our memory: it has no page tables of its own, so that starting it and its
+//! end cost the same however large we are.
+//!
+//! Until it lets us go it may do what a child of vfork(2) may, because the thread that started it
+//! stands still. From then on it must neither allocate nor use anything that belongs to a thread,
+//! errno included: it makes bare system calls (rustix) on what lies on its own stack.
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::mem::ManuallyDrop;
+use std::num::NonZeroUsize;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use nix::errno::Errno;
+use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::unistd::Pid;
+use rustix::io::retry_on_intr;
+
+/// Bytes of stack for such a process.
+const STACK: NonZeroUsize = NonZeroUsize::new(1 << 18).unwrap();
+
+/// Where a process that shares our memory has its variables. It must not go before that process is
+/// dead or has executed a program: then it is [released](Self::release), else it stays for ever.
+pub(crate) struct Stack(NonNull<c_void>);
+
+/// Giving one back costs as much as the end of the process that used it.
+static IDLE: Mutex<Vec<Stack>> = Mutex::new(Vec::new());
+/// Stacks that are kept.
+const MOST_IDLE: usize = 64;
+
+fn idle() -> MutexGuard<'static, Vec<Stack>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+// SAFETY: plain memory that no thread has a claim on.
+unsafe impl Send for Stack {}
+
+impl Stack {
+    /// Pages of its own: only those that are used cost anything.
+    pub(super) fn new() -> nix::Result<Self> {
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_STACK | MapFlags::MAP_NORESERVE;
+        // SAFETY: a new mapping where the kernel likes disturbs nobody.
+        unsafe { mmap_anonymous(None, STACK, access, flags) }.map(Self)
+    }
+
+    /// Where it begins: it grows down.
+    pub(super) fn top(&self) -> *mut c_void {
+        // SAFETY: one past the end of the mapping.
+        unsafe { self.0.byte_add(STACK.get()) }.as_ptr()
+    }
+
+    /// One that was put by, or a new one.
+    fn take() -> nix::Result<Self> {
+        idle().pop().map_or_else(Self::new, Ok)
+    }
+
+    /// Keeps the memory for the next. The caller has seen the process end.
+    pub(crate) fn put_by(self) {
+        let mut idle = idle();
+        match idle.len() < MOST_IDLE {
+            true => idle.push(self),
+            false => self.release(),
+        }
+    }
+
+    /// Gives the memory back. The caller has seen the process end.
+    pub(super) fn release(self) {
+        // SAFETY: the mapping is ours, and by contract nobody uses it any more.
+        let _cannot_fail = unsafe { munmap(self.0, STACK.get()) };
+    }
+}
+
+/// What a process beside us holds until it lets the thread go that waits in [`start_beside`]. Its
+/// table of descriptors is a copy: what it closes stays open for that thread.
+pub(crate) struct Leash(RawFd);
+
+impl Leash {
+    /// The descriptor that must stay open until then.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.0
+    }
+
+    /// Closes this process's copy of `fd`.
+    pub(crate) fn close_copy(&self, fd: &OwnedFd) {
+        // SAFETY: the owner's descriptor is in another table, and nobody here uses this one.
+        unsafe { rustix::io::close(fd.as_raw_fd()) };
+    }
+
+    /// This process's copy of `fd`, to be used when `fd` itself may be gone.
+    pub(crate) fn copy(&self, fd: &OwnedFd) -> ManuallyDrop<OwnedFd> {
+        // SAFETY: the number is open in this process's table, and no other owner uses it here.
+        ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(fd.as_raw_fd()) })
+    }
+
+    /// What was borrowed from the waiting thread must not be used after this.
+    pub(crate) fn let_go(self) {
+        // SAFETY: the number is this process's own copy, and nobody uses it after us.
+        unsafe { rustix::io::close(self.0) };
+    }
+}
+
+/// Closes `fd` by a bare system call.
+pub(crate) fn close_bare(fd: OwnedFd) {
+    // SAFETY: the descriptor was owned, and its owner is gone.
+    unsafe { rustix::io::close(fd.into_raw_fd()) };
+}
+
+/// Starts `body` beside us with every signal blocked, and waits until it lets go or ends. It exits
+/// with what `body` returns. Gives a descriptor of it, a child of ours.
+pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(OwnedFd, Stack)> {
+    let (held, leash) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    let stack = Stack::take()?;
+    let ours = Leash(leash.as_raw_fd());
+    let mut body = Some(|| {
+        super::signals::forget_calls();
+        body(ours)
+    });
+    // A handler that ran there would be taken for one of ours, and one here could move errno.
+    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    let started = clone_on(&stack, 0, &mut body);
+    drop(leash);
+    if started.is_ok() {
+        // End of file: its copy was closed, by itself or by its end.
+        let _ended = retry_on_intr(|| rustix::io::read(&held, &mut [0_u8]));
+    }
+    mask.thread_set_mask()?;
+    match started {
+        Ok((_, process)) => Ok((process, stack)),
+        Err(errno) => {
+            stack.release();
+            Err(errno.into())
+        }
+    }
+}
+
+/// Starts a process in our memory that runs `body` on `stack` and exits with what it returns; it,
+/// and a descriptor of it. Both arguments must stay until it has taken `body` and left the stack.
+pub(super) fn clone_on<F: FnOnce() -> i32>(
+    stack: &Stack,
+    flags: c_int,
+    body: &mut Option<F>,
+) -> nix::Result<(Pid, OwnedFd)> {
+    extern "C" fn enter<F: FnOnce() -> i32>(body: *mut c_void) -> c_int {
+        // SAFETY: `clone_on` passes its own body, and its callers stand still while it is taken.
+        let body = unsafe { &mut *body.cast::<Option<F>>() };
+        body.take().map_or(1, |body| body())
+    }
+    let flags = flags | libc::CLONE_VM | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let body: *mut Option<F> = body;
+    let mut process: RawFd = -1;
+    // SAFETY: the stack is ours, aligned, grows down from its end, and the callers keep it and the
+    // body for as long as the process uses them; `process` is written before this returns.
+    let pid = unsafe { libc::clone(enter::<F>, stack.top(), flags, body.cast(), &raw mut process) };
+    let pid = Errno::result(pid).map(Pid::from_raw)?;
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok((pid, unsafe { OwnedFd::from_raw_fd(process) }))
+}
