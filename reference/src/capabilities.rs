@@ -218,6 +218,7 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), S
     let env = EnvPolicy { base: EnvBase::Clear, ..EnvPolicy::default() };
     let deny_write = denied.iter().map(|path| WirePath::from(*path)).collect();
     let order = Order {
+        protocol: PROTOCOL,
         law: None,
         policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },
         run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_FOLDER) },

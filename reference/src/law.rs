@@ -59,7 +59,6 @@ impl Eq for Law {}
 impl Line {
     /// A rule over paths below the workspace: `*` and `?` stop at a slash, `**` does not, nothing
     /// else is special, and a rule that ends in `/**` is about its folder, too.
-    #[cfg_attr(not(test), expect(dead_code, reason = "profiles come with their dialects"))]
     pub(crate) fn new(grants: bool, text: &str) -> Self {
         let literal = |c: char| match c {
             '[' | ']' | '{' | '}' | '\\' => format!("[{c}]"),
@@ -112,7 +111,6 @@ impl Line {
 
 impl Law {
     /// A profile whose rules are `read` and `modify`, decided by `judge`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "profiles come with their dialects"))]
     pub(crate) fn new(judge: Arc<dyn Judge>, read: Vec<Line>, modify: Vec<Line>) -> Self {
         Self { judge, read, modify }
     }

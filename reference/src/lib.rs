@@ -8,6 +8,7 @@
 mod answer;
 mod cli;
 mod error;
+mod profile;
 mod request;
 
 #[cfg(any(test, not(target_os = "linux")))]
