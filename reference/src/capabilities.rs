@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 49] = [
+const CLAIMS: [(&str, By, ClaimLevel); 50] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -76,10 +76,11 @@ const CLAIMS: [(&str, By, ClaimLevel); 49] = [
     ("supervise.stdin_error", Any, Enforced),
     ("supervise.debug", Any, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
+    ("dialect.orbit", Boxed, Enforced),
 ];
 
 /// What takes the step `mediate`.
-const MEDIATED: [&str; 3] = ["protect.absent", "fs.deny_absent", "fs.deny_glob"];
+const MEDIATED: [&str; 4] = ["protect.absent", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
 
 /// Limits of every mechanism.
 const LIMITS: [&str; 9] = [
@@ -128,9 +129,15 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
     })
 }
 
-/// What a run of `policy` by `mechanism` enforced.
-pub(crate) fn enforced(mechanism: Mechanism, policy: &Policy) -> BTreeMap<String, ClaimLevel> {
-    let asked = claims(mechanism).filter(|(name, _)| is_asked(name, policy));
+/// What a run of `order` by `mechanism` enforced.
+pub(crate) fn enforced(mechanism: Mechanism, order: &Order) -> BTreeMap<String, ClaimLevel> {
+    let Order { policy, law, .. } = order;
+    let asked = claims(mechanism).filter(|(name, _)| match (*name, law) {
+        ("dialect.orbit", law) => law.is_some(),
+        // The profile says how much is written.
+        ("fs.read_only", Some(_)) => false,
+        (name, _) => is_asked(name, policy),
+    });
     let mut map: BTreeMap<String, ClaimLevel> =
         asked.map(|(name, level)| (name.to_owned(), level)).collect();
     if let Some(level) = map.get_mut("unix_socket.abstract") {

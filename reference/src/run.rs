@@ -68,11 +68,7 @@ fn carry(prefix: &[&str], order: &Order, file: &Path) -> (RunResult, i32) {
         (Some(reason), _) => degraded(prefix, order, file, &reason),
         (None, Err(refusal)) => declined(&refusal, file),
         (None, Ok(tried)) => {
-            let mut enforced = capabilities::enforced(tried.mechanism, &order.policy);
-            if order.law.is_some() {
-                // The profile says how much is written.
-                enforced.remove("fs.read_only");
-            }
+            let enforced = capabilities::enforced(tried.mechanism, order);
             conclude(tried, order, file, |result| result.enforced = enforced)
         }
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::OrbitSpec;
 use crate::protocol::{
     EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy, WirePath,
 };
@@ -57,6 +58,9 @@ pub struct PolicySpec {
     /// See [`Policy::env`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub env: Option<EnvPolicy>,
+    /// The rules in the orbit dialect; then the other keys say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orbit: Option<OrbitSpec>,
     /// See [`Policy::on_unavailable`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
@@ -82,6 +86,7 @@ impl PolicySpec {
             network: over.network.or(base.network),
             unix_sockets: over.unix_sockets.or(base.unix_sockets),
             env: over.env.or(base.env),
+            orbit: over.orbit.or(base.orbit),
             on_unavailable: over.on_unavailable.or(base.on_unavailable),
         }
     }
