@@ -7,8 +7,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::paths;
+use super::{fold, paths};
 use crate::law::{Law, Op};
+use crate::sys;
 
 /// What something is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,19 +46,23 @@ pub(crate) struct Tree {
     pub(crate) law: Arc<Law>,
     /// A folder that could not be looked into.
     pub(crate) closed: Option<PathBuf>,
+    /// A folder that takes names that differ in case for one, which the profile tells apart.
+    pub(crate) folds: Option<PathBuf>,
 }
 
 /// Looks at the folder `root`, a real path.
 pub(super) fn observe(root: &Path, law: &Arc<Law>) -> Tree {
-    let mut walk = Walk { root, law, closed: None };
+    let folds = fold::folds(root).then(|| root.to_owned());
+    let mut walk = Walk { root, law, closed: None, folds };
     let root = walk.folder(root.to_owned());
-    Tree { root, law: Arc::clone(law), closed: walk.closed }
+    Tree { root, law: Arc::clone(law), closed: walk.closed, folds: walk.folds }
 }
 
 struct Walk<'a> {
     root: &'a Path,
     law: &'a Law,
     closed: Option<PathBuf>,
+    folds: Option<PathBuf>,
 }
 
 impl Walk<'_> {
@@ -78,6 +83,9 @@ impl Walk<'_> {
     }
 
     fn children(&mut self, folder: &Path) -> Vec<Node> {
+        if sys::ignores_case(folder) {
+            self.folds = Some(folder.to_owned());
+        }
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) => {

@@ -31,6 +31,12 @@ pub(super) fn steps(tree: &Tree, around: Around) -> Result<Vec<Step>, Refusal> {
             folder.display()
         )));
     }
+    if let Some(folder) = &tree.folds {
+        return Err(Refusal::unsupported(format!(
+            "{} takes names that differ in case for one, and the profile tells them apart; move the workspace to another volume",
+            folder.display()
+        )));
+    }
     let mut steps = Vec::new();
     place(&tree.root, around, &mut steps)?;
     if !tree.root.read && !steps.iter().any(|step| matches!(step, Step::Tmpfs(..))) {

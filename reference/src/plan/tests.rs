@@ -394,13 +394,19 @@ fn a_profile_takes_the_workspace_over() {
     let mut host = host();
     host.sockets = vec!["/h/w/s".into()];
     host.program = Some("/h/w/f".into());
-    host.tree = Some(Tree { root, law, closed: None });
+    host.tree = Some(Tree { root, law, closed: None, folds: None });
     let policy = policy(r#"{"readable":[],"mode":"read_only"}"#);
     let view = resolve(&policy, &run_in("/h/w"), &host).unwrap().view.unwrap();
     let own: Vec<String> = view.steps.iter().map(shown).filter(|s| s.contains(" /h")).collect();
     assert_eq!(own, ["rw /h/w", "mask-file /h/w/f"]);
     assert_eq!(view.mediate.profile.unwrap().root, Path::new("/h/w"));
-    host.tree.as_mut().unwrap().closed = Some("/h/w/x".into());
-    let refusal = resolve(&policy, &run_in("/h/w"), &host).unwrap_err();
-    assert!(refusal.message.contains("/h/w/x"), "{}", refusal.message);
+    let refused = |change: &dyn Fn(&mut Tree)| {
+        let mut host = host.clone();
+        change(host.tree.as_mut().unwrap());
+        resolve(&policy, &run_in("/h/w"), &host).unwrap_err().message
+    };
+    let closed = refused(&|tree| tree.closed = Some("/h/w/x".into()));
+    assert!(closed.contains("/h/w/x, which cannot be looked into"), "{closed}");
+    let folds = refused(&|tree| tree.folds = Some("/h/w/y".into()));
+    assert!(folds.contains("/h/w/y takes names that differ in case"), "{folds}");
 }
