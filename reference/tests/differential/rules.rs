@@ -37,12 +37,16 @@ fn matches(rule: &str, path: &str) -> bool {
     }
     let plain = rule.replace('[', "\u{0}").replace(']', "[]]").replace('\u{0}', "[[]");
     match plain.strip_suffix("/**") {
-        Some(folder) => Path::new(path).ancestors().any(|above| fits(folder, above)),
+        Some(folder) => {
+            let mut above = Path::new(path).ancestors().filter(|path| *path != Path::new(""));
+            above.any(|above| fits(folder, above))
+        }
+        // A star alone is the workspace, too.
         None => fits(&plain, Path::new(path)),
     }
 }
 
 fn fits(glob: &str, path: &Path) -> bool {
     let glob = GlobBuilder::new(glob).literal_separator(true).build().unwrap();
-    !path.as_os_str().is_empty() && glob.compile_matcher().is_match(path)
+    glob.compile_matcher().is_match(path)
 }
