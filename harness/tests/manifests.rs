@@ -99,6 +99,7 @@ impl Scene {
             uid,
             probe: &self.at("probe"),
             base_env: &base_env,
+            document: None,
             request_file: &files.0,
             result_file: &files.1,
         };
@@ -215,6 +216,8 @@ fn arguments_and_variables_reach_the_program_byte_for_byte() {
 #[case("abstract socket", r#"{"policy": {"unix_sockets": ["/s", "\u0040name"]}}"#)]
 #[case("deny_write path", r#"{"policy": {"deny_write": ["@/w/absent"]}}"#)]
 #[case("deny_read path", r#"{"policy": {"deny_read": ["@/w/absent"]}}"#)]
+#[case("no pattern", r#"{"policy": {"deny_write_globs": ["/w/*.env"]}}"#)]
+#[case("no pattern", r#"{"policy": {"deny_read_globs": ["/w/*.env"]}}"#)]
 #[case("writable root", r#"{"policy": {"writable": ["@/absent"]}}"#)]
 #[case("names none", r#"{"policy": {"protect": "metadata", "grants": ["other"]}}"#)]
 #[case("leads nowhere", r#"{"policy": {"protect": "metadata", "workspace": "@/dangling"}}"#)]

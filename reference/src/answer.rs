@@ -5,17 +5,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use boxproof_cases::protocol::{PROTOCOL, RunRequest, RunResult, exit};
+use boxproof_cases::protocol::{PROTOCOL, RunResult, exit};
 
 use crate::error::Refusal;
-use crate::request;
+use crate::request::{self, Order};
 
 /// Reads `request_file`, has `answer` give result and exit code, writes the result; returns the
 /// exit code.
 pub(crate) fn answer(
     request_file: &Path,
     result_file: &Path,
-    answer: impl FnOnce(&RunRequest) -> (RunResult, i32),
+    answer: impl FnOnce(&Order) -> (RunResult, i32),
 ) -> i32 {
     if let Err(error) = check_destination(result_file) {
         eprintln!("refbox: cannot write the result to {}: {error}", result_file.display());
@@ -23,7 +23,7 @@ pub(crate) fn answer(
     }
     let (result, code) = match request::read(request_file) {
         Err(refusal) => declined(&refusal, request_file),
-        Ok(request) => answer(&request),
+        Ok(order) => answer(&order),
     };
     if let Err(error) = write(&result, result_file) {
         eprintln!("refbox: cannot write the result to {}: {error}", result_file.display());

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use boxproof_cases::protocol::{
     Capabilities, ClaimLevel, Command, EnvBase, EnvPolicy, Mode, Network, PROTOCOL, Policy,
-    Protect, Run, RunRequest, TmpPolicy, WirePath,
+    Protect, Readable, Run, TmpPolicy, WirePath,
 };
 
 use nix::unistd::geteuid;
 
 use crate::launch::scopes_sockets;
-use crate::request::Mechanism;
+use crate::request::{Mechanism, Order};
 use crate::run;
 
 /// Who can keep a claim.
@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 48] = [
+const CLAIMS: [(&str, By, ClaimLevel); 50] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -39,6 +39,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 48] = [
     ("protect.present", Boxed, Enforced),
     ("protect.absent", Boxed, Enforced),
     ("fs.deny_absent", Boxed, Enforced),
+    ("fs.deny_glob", Boxed, Enforced),
     ("net.none", Boxed, Enforced),
     ("net.host", Any, Enforced),
     ("unix_socket.filter", Boxed, Partial),
@@ -74,12 +75,12 @@ const CLAIMS: [(&str, By, ClaimLevel); 48] = [
     ("supervise.capture", Any, Enforced),
     ("supervise.stdin_error", Any, Enforced),
     ("supervise.debug", Any, Enforced),
-    // Not claimed, and said so where it was asked for.
-    ("fs.read_allowlist", Boxed, ClaimLevel::None),
+    ("fs.read_allowlist", Boxed, Enforced),
+    ("dialect.orbit", Boxed, Enforced),
 ];
 
 /// What takes the step `mediate`.
-const MEDIATED: [&str; 2] = ["protect.absent", "fs.deny_absent"];
+const MEDIATED: [&str; 4] = ["protect.absent", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
 
 /// Limits of every mechanism.
 const LIMITS: [&str; 9] = [
@@ -100,11 +101,12 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
         Mechanism::Namespaces => &[
             "A file system that the host unmounts during the run stays in use until the run ends.",
             "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a folder that was inherited as a descriptor may be refused.",
+            "A deny pattern speaks of real paths. Where it has a wildcard folder before its end, no symbolic link is made under a name that this folder could have, and a folder that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
         ],
         Mechanism::Bubblewrap => &[
             "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
             "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
-            "Protected names that do not exist are not held; a deny of one in a writable root is refused.",
+            "Protected names that do not exist are not held; a deny of one in a writable root is refused, and so is a deny pattern.",
         ],
         Mechanism::Unconfined => &[],
     }
@@ -127,9 +129,15 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
     })
 }
 
-/// What a run of `policy` by `mechanism` enforced.
-pub(crate) fn enforced(mechanism: Mechanism, policy: &Policy) -> BTreeMap<String, ClaimLevel> {
-    let asked = claims(mechanism).filter(|(name, _)| is_asked(name, policy));
+/// What a run of `order` by `mechanism` enforced.
+pub(crate) fn enforced(mechanism: Mechanism, order: &Order) -> BTreeMap<String, ClaimLevel> {
+    let Order { policy, law, .. } = order;
+    let asked = claims(mechanism).filter(|(name, _)| match (*name, law) {
+        ("dialect.orbit", law) => law.is_some(),
+        // The profile says how much is written.
+        ("fs.read_only", Some(_)) => false,
+        (name, _) => is_asked(name, policy),
+    });
     let mut map: BTreeMap<String, ClaimLevel> =
         asked.map(|(name, level)| (name.to_owned(), level)).collect();
     if let Some(level) = map.get_mut("unix_socket.abstract") {
@@ -146,6 +154,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.extra_write_roots" => !policy.writable.is_empty(),
         "fs.deny_write" => !policy.deny_write.is_empty(),
         "fs.deny_absent" => !policy.deny_write.is_empty() || !policy.deny_read.is_empty(),
+        "fs.deny_glob" => !policy.deny_write_globs.is_empty() || !policy.deny_read_globs.is_empty(),
         "fs.read_deny" | "fs.read_deny_in_writable" => !policy.deny_read.is_empty(),
         "protect.present" | "protect.absent" => policy.protect == Protect::Metadata,
         "tmp.private" => policy.tmp == TmpPolicy::Private,
@@ -154,7 +163,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.inherit" => policy.env.base == EnvBase::Inherit,
         "env.allowlist" => policy.env.base == EnvBase::Clear,
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
-        "fs.read_allowlist" => false,
+        "fs.read_allowlist" => policy.readable != Readable::All,
         _ => true,
     }
 }
@@ -215,12 +224,13 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), S
     let command = Command::Argv(vec!["true".to_owned()]);
     let env = EnvPolicy { base: EnvBase::Clear, ..EnvPolicy::default() };
     let deny_write = denied.iter().map(|path| WirePath::from(*path)).collect();
-    let request = RunRequest {
+    let order = Order {
         protocol: PROTOCOL,
+        law: None,
         policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },
         run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_FOLDER) },
     };
-    let tried = run::attempt(prefix, &request).map_err(|refusal| refusal.to_string())?;
+    let tried = run::attempt(prefix, &order).map_err(|refusal| refusal.to_string())?;
     match (tried.refusal, tried.outcome.ended) {
         (Some(refusal), _) => Err(refusal.to_string()),
         (None, Some(crate::control::Report::Exited(0))) => Ok(()),

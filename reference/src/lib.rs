@@ -8,6 +8,7 @@
 mod answer;
 mod cli;
 mod error;
+mod profile;
 mod request;
 
 #[cfg(any(test, not(target_os = "linux")))]
@@ -19,12 +20,15 @@ use {elsewhere as capabilities, elsewhere as run};
 mod capabilities;
 #[cfg(target_os = "linux")]
 mod control;
+mod fold;
+mod glob;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
 mod launch;
+mod law;
 #[cfg(target_os = "linux")]
 mod mechanism;
 #[cfg(target_os = "linux")]

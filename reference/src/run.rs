@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use nix::sys::signal::Signal;
 
 use boxproof_cases::protocol::{
-    ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunRequest, RunResult, Stdin,
+    ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunResult, Stdin,
 };
 
 use crate::answer::{self, declined};
@@ -22,7 +22,7 @@ use crate::launch::{Hold, Launch};
 use crate::mechanism::{Handles, bubblewrap, namespaces, unconfined};
 use crate::plan::{self, Plan, View};
 use crate::report::Trouble;
-use crate::request::Mechanism;
+use crate::request::{Mechanism, Order};
 use crate::supervise::{self, Input, Ours, Outcome, Output, Secrets};
 use crate::{control, report, sys};
 
@@ -38,8 +38,8 @@ pub(crate) struct Tried {
 
 /// Runs the request in `request_file`, writes the result; returns the exit code.
 pub(crate) fn run(prefix: &[&str], request_file: &Path, result_file: &Path) -> i32 {
-    answer::answer(request_file, result_file, |request| match be_the_only_one() {
-        Ok(()) => carry(prefix, request, request_file),
+    answer::answer(request_file, result_file, |order| match be_the_only_one() {
+        Ok(()) => carry(prefix, order, request_file),
         Err(refusal) => declined(&refusal, request_file),
     })
 }
@@ -53,41 +53,36 @@ fn be_the_only_one() -> Result<(), Refusal> {
 }
 
 /// Runs `request`; without a sandbox only if the policy says so and nothing has run yet.
-fn carry(prefix: &[&str], request: &RunRequest, file: &Path) -> (RunResult, i32) {
-    let tried = attempt(prefix, request);
+fn carry(prefix: &[&str], order: &Order, file: &Path) -> (RunResult, i32) {
+    let tried = attempt(prefix, order);
     let reason = match &tried {
         Err(refusal) => Some(refusal),
         Ok(Tried { outcome, refusal, .. }) if !outcome.started => refusal.as_ref(),
         Ok(_) => None,
     };
     let unavailable = reason.filter(|refusal| {
-        let willing = request.policy.on_unavailable == OnUnavailable::RunUnconfined;
+        let willing = order.policy.on_unavailable == OnUnavailable::RunUnconfined;
         willing && matches!(refusal.kind, ErrorKind::Unavailable | ErrorKind::Unsupported)
     });
     match (unavailable.cloned(), tried) {
-        (Some(reason), _) => degraded(prefix, request, file, &reason),
+        (Some(reason), _) => degraded(prefix, order, file, &reason),
         (None, Err(refusal)) => declined(&refusal, file),
         (None, Ok(tried)) => {
-            let enforced = capabilities::enforced(tried.mechanism, &request.policy);
-            conclude(tried, request, file, |result| result.enforced = enforced)
+            let enforced = capabilities::enforced(tried.mechanism, order);
+            conclude(tried, order, file, |result| result.enforced = enforced)
         }
     }
 }
 
-fn degraded(
-    prefix: &[&str],
-    request: &RunRequest,
-    file: &Path,
-    reason: &Refusal,
-) -> (RunResult, i32) {
+fn degraded(prefix: &[&str], order: &Order, file: &Path, reason: &Refusal) -> (RunResult, i32) {
     let warning = format!("RUNNING WITHOUT A SANDBOX: {reason}");
     eprintln!("refbox: {warning}");
-    let host = Host::observe(&request.policy, &request.run);
-    let tried = Plan::unconfined(&request.policy, &request.run, &host)
-        .and_then(|plan| carry_out(prefix, request, &plan, Mechanism::Unconfined));
+    let host = Host::observe(&order.policy, order.law.as_ref(), &order.run);
+    let tried = Plan::unconfined(&order.policy, &order.run, &host)
+        .and_then(|plan| carry_out(prefix, order, &plan, Mechanism::Unconfined));
     match tried {
         Err(refusal) => declined(&refusal, file),
-        Ok(tried) => conclude(tried, request, file, |result| {
+        Ok(tried) => conclude(tried, order, file, |result| {
             let nothing =
                 claims(Mechanism::Namespaces).map(|(name, _)| (name.into(), ClaimLevel::None));
             result.enforced = nothing.collect();
@@ -99,12 +94,12 @@ fn degraded(
 /// Turns what was tried into the result, and says on stderr what its reader has to know.
 fn conclude(
     tried: Tried,
-    request: &RunRequest,
+    order: &Order,
     file: &Path,
     complete: impl FnOnce(&mut RunResult),
 ) -> (RunResult, i32) {
     let Tried { outcome, mechanism, refusal } = tried;
-    let line = report::annotation(&outcome).filter(|_| !request.run.capture);
+    let line = report::annotation(&outcome).filter(|_| !order.run.capture);
     if let Some(line) = line {
         eprintln!("{line}");
     }
@@ -121,11 +116,11 @@ fn conclude(
 }
 
 /// Plans and carries out, by the first mechanism that this host does not refuse.
-pub(crate) fn attempt(prefix: &[&str], request: &RunRequest) -> Result<Tried, Refusal> {
-    let candidates = candidates(request)?;
+pub(crate) fn attempt(prefix: &[&str], order: &Order) -> Result<Tried, Refusal> {
+    let candidates = candidates(order)?;
     let mut refused: Vec<String> = Vec::new();
     for (left, mechanism) in candidates.iter().enumerate().map(|(i, m)| (candidates.len() - i, m)) {
-        let tried = persist(prefix, request, *mechanism);
+        let tried = persist(prefix, order, *mechanism);
         match unavailable(&tried) {
             Some(reason) if left > 1 => refused.push(reason),
             Some(reason) if !refused.is_empty() => {
@@ -150,9 +145,9 @@ fn unavailable(tried: &Result<Tried, Refusal>) -> Option<String> {
 }
 
 /// The mechanisms that the request allows, the preferred first.
-fn candidates(request: &RunRequest) -> Result<Vec<Mechanism>, Refusal> {
-    let unconfined = request.policy.mode == Mode::Unconfined;
-    match (Mechanism::named(&request.run.mechanism), unconfined) {
+fn candidates(order: &Order) -> Result<Vec<Mechanism>, Refusal> {
+    let unconfined = order.policy.mode == Mode::Unconfined;
+    match (Mechanism::named(&order.run.mechanism), unconfined) {
         (None, true) => Ok(vec![Mechanism::Unconfined]),
         (None, false) => Ok(Mechanism::CONFINING.into()),
         (Some(Mechanism::Unconfined), false) => Err(Refusal::unsupported(
@@ -168,19 +163,19 @@ fn candidates(request: &RunRequest) -> Result<Vec<Mechanism>, Refusal> {
 }
 
 /// Plans and carries out; again if the start failed while the host's sockets changed under it.
-fn persist(prefix: &[&str], request: &RunRequest, mechanism: Mechanism) -> Result<Tried, Refusal> {
-    let mut host = Host::observe(&request.policy, &request.run);
+fn persist(prefix: &[&str], order: &Order, mechanism: Mechanism) -> Result<Tried, Refusal> {
+    let mut host = Host::observe(&order.policy, order.law.as_ref(), &order.run);
     for _ in 1..ATTEMPTS {
-        let tried = once(prefix, request, &host, mechanism)?;
+        let tried = once(prefix, order, &host, mechanism)?;
         let failed = tried.refusal.as_ref().filter(|refusal| refusal.kind == ErrorKind::Setup);
         let Some(refusal) = failed.filter(|_| !tried.outcome.started) else { return Ok(tried) };
-        let now = Host::observe(&request.policy, &request.run);
+        let now = Host::observe(&order.policy, order.law.as_ref(), &order.run);
         if now.sockets == host.sockets && !names_socket(&refusal.message, &host) {
             return Ok(tried);
         }
         host = now;
     }
-    once(prefix, request, &host, mechanism)
+    once(prefix, order, &host, mechanism)
 }
 
 /// Whether a failed start was about a socket; one of the same name may stand there again.
@@ -190,17 +185,17 @@ fn names_socket(message: &str, host: &Host) -> bool {
 
 fn once(
     prefix: &[&str],
-    request: &RunRequest,
+    order: &Order,
     host: &Host,
     mechanism: Mechanism,
 ) -> Result<Tried, Refusal> {
-    check_workspace(request, host)?;
-    let plan = plan::resolve(&request.policy, &request.run, host)?;
-    carry_out(prefix, request, &plan, mechanism)
+    check_workspace(order, host)?;
+    let plan = plan::resolve(&order.policy, &order.run, host)?;
+    carry_out(prefix, order, &plan, mechanism)
 }
 
-fn check_workspace(request: &RunRequest, host: &Host) -> Result<(), Refusal> {
-    let workspace = request.policy.workspace.as_path();
+fn check_workspace(order: &Order, host: &Host) -> Result<(), Refusal> {
+    let workspace = order.policy.workspace.as_path();
     match host.at(workspace).is_some_and(|found| found.folder) {
         true => Ok(()),
         false => Err(Refusal::invalid(format!(
@@ -213,16 +208,16 @@ fn check_workspace(request: &RunRequest, host: &Host) -> Result<(), Refusal> {
 /// Starts the plan's helper and sees it to its end.
 fn carry_out(
     prefix: &[&str],
-    request: &RunRequest,
+    order: &Order,
     plan: &Plan,
     mechanism: Mechanism,
 ) -> Result<Tried, Refusal> {
-    let run = &request.run;
+    let run = &order.run;
     let hold = plan.view.as_ref().map_or(Hold::Subreaper, |_| Hold::namespace());
     let launch = Launch::new(hold, &plan.cwd, &run.command.to_argv(), &plan.env)?;
     let os = |error| Refusal::os("preparing the command", error);
     let (ours, theirs) = control::pair().map_err(os)?;
-    let (streams, kept) = plumb(request, plan).map_err(os)?;
+    let (streams, kept) = plumb(order, plan).map_err(os)?;
     let start = || match &plan.view {
         Some(view) if mechanism == Mechanism::Namespaces => {
             namespaces::start(view, Inner::new(&launch, theirs, streams).map_err(os)?)
@@ -230,7 +225,7 @@ fn carry_out(
         Some(view) => {
             let launch = sys::memory_file(&launch.encode()).map_err(os)?;
             let handles = Handles { launch, control: theirs, streams };
-            let program = bubblewrap::helper(prefix, handles, view, &untrusted(request))?;
+            let program = bubblewrap::helper(prefix, handles, view, &untrusted(order))?;
             program.start().map_err(|error| Refusal::os("starting the sandbox", error))
         }
         None => {
@@ -247,8 +242,8 @@ fn carry_out(
 }
 
 /// The command's streams, and our ends of them.
-fn plumb(request: &RunRequest, plan: &Plan) -> io::Result<([OwnedFd; 3], Ours)> {
-    let run = &request.run;
+fn plumb(order: &Order, plan: &Plan) -> io::Result<([OwnedFd; 3], Ours)> {
+    let run = &order.run;
     let input = match &run.stdin {
         Stdin::Inherit => Input::Inherit,
         Stdin::Null => Input::Null,
@@ -279,8 +274,8 @@ fn shown_program(command: &Command) -> String {
 }
 
 /// Folders an earlier run could write: no helper of ours is taken from there.
-fn untrusted(request: &RunRequest) -> Vec<PathBuf> {
-    let policy = &request.policy;
+fn untrusted(order: &Order) -> Vec<PathBuf> {
+    let policy = &order.policy;
     let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
     roots.filter_map(|root| root.as_path().canonicalize().ok()).collect()
 }

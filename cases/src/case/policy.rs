@@ -6,6 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::OrbitSpec;
 use crate::protocol::{
     EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy, WirePath,
 };
@@ -30,6 +31,12 @@ pub struct PolicySpec {
     /// See [`Policy::deny_write`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deny_write: Option<Vec<String>>,
+    /// See [`Policy::deny_read_globs`]; below the workspace unless absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deny_read_globs: Option<Vec<String>>,
+    /// See [`Policy::deny_write_globs`]; below the workspace unless absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deny_write_globs: Option<Vec<String>>,
     /// See [`Policy::protect`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protect: Option<Protect>,
@@ -51,6 +58,9 @@ pub struct PolicySpec {
     /// See [`Policy::env`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub env: Option<EnvPolicy>,
+    /// The rules in the orbit dialect; then the other keys say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orbit: Option<OrbitSpec>,
     /// See [`Policy::on_unavailable`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
@@ -67,6 +77,8 @@ impl PolicySpec {
             writable: over.writable.or(base.writable),
             deny_read: over.deny_read.or(base.deny_read),
             deny_write: over.deny_write.or(base.deny_write),
+            deny_read_globs: over.deny_read_globs.or(base.deny_read_globs),
+            deny_write_globs: over.deny_write_globs.or(base.deny_write_globs),
             protect: over.protect.or(base.protect),
             grants: over.grants.or(base.grants),
             infer_grants: over.infer_grants.or(base.infer_grants),
@@ -74,6 +86,7 @@ impl PolicySpec {
             network: over.network.or(base.network),
             unix_sockets: over.unix_sockets.or(base.unix_sockets),
             env: over.env.or(base.env),
+            orbit: over.orbit.or(base.orbit),
             on_unavailable: over.on_unavailable.or(base.on_unavailable),
         }
     }
@@ -86,6 +99,9 @@ impl PolicySpec {
         let paths = |list: &Option<Vec<String>>| -> Result<Vec<WirePath>, UnknownVariable> {
             list.iter().flatten().map(|path| place(path, workspace, vars)).collect()
         };
+        let globs = |list: &Option<Vec<String>>| -> Result<Vec<String>, UnknownVariable> {
+            list.iter().flatten().map(|glob| anchored(glob, workspace, vars)).collect()
+        };
         let spec = self.clone();
         let mut env = spec.env.unwrap_or_default();
         env.set = expand_values(&env.set, vars)?;
@@ -96,6 +112,8 @@ impl PolicySpec {
             writable: paths(&spec.writable)?,
             deny_read: paths(&spec.deny_read)?,
             deny_write: paths(&spec.deny_write)?,
+            deny_read_globs: globs(&spec.deny_read_globs)?,
+            deny_write_globs: globs(&spec.deny_write_globs)?,
             protect: spec.protect.unwrap_or_default(),
             grants: spec.grants.unwrap_or_default(),
             infer_grants: spec.infer_grants.unwrap_or(true),
@@ -109,8 +127,15 @@ impl PolicySpec {
 
     /// The strings a variable may stand in.
     pub fn strings(&self) -> Vec<&str> {
-        let lists =
-            [&self.writable, &self.deny_read, &self.deny_write, &self.grants, &self.unix_sockets];
+        let lists = [
+            &self.writable,
+            &self.deny_read,
+            &self.deny_write,
+            &self.deny_read_globs,
+            &self.deny_write_globs,
+            &self.grants,
+            &self.unix_sockets,
+        ];
         let listed = lists.into_iter().flatten().flatten().map(String::as_str);
         let set = self.env.iter().flat_map(|env| env.set.values()).map(String::as_str);
         listed.chain(set).collect()
@@ -121,6 +146,13 @@ impl PolicySpec {
 fn place(path: &str, workspace: &Path, vars: &Vars) -> Result<WirePath, UnknownVariable> {
     let path = vars.expand(path)?;
     Ok(if path.starts_with('@') { path.into() } else { workspace.join(path).into() })
+}
+
+/// A case's pattern: variables expanded, below the workspace unless absolute.
+fn anchored(glob: &str, workspace: &Path, vars: &Vars) -> Result<String, UnknownVariable> {
+    let glob = vars.expand(glob)?;
+    let root = || globset::escape(&workspace.to_string_lossy());
+    Ok(if glob.starts_with('/') { glob } else { format!("{}/{glob}", root()) })
 }
 
 fn readable(
@@ -159,13 +191,14 @@ mod tests {
     fn resolving_places_paths_and_expands_variables() {
         let vars = Vars::new([("OUT", "/o"), ("ABSTRACT", "@boxproof-1")]);
         let policy =
-            spec("{writable: [sub, $OUT/x], unix_sockets: [$ABSTRACT], env: {set: {A: $OUT}}}")
-                .resolve(Path::new("/w"), &vars)
+            spec("{writable: [sub, $OUT/x], deny_write_globs: ['**/*.env', $OUT/*], unix_sockets: [$ABSTRACT], env: {set: {A: $OUT}}}")
+                .resolve(Path::new("/w*"), &vars)
                 .unwrap();
-        assert_eq!(policy.writable, [WirePath::from("/w/sub"), "/o/x".into()]);
+        assert_eq!(policy.deny_write_globs, ["/w[*]/**/*.env", "/o/*"]);
+        assert_eq!(policy.writable, [WirePath::from("/w*/sub"), "/o/x".into()]);
         assert_eq!(policy.unix_sockets, [WirePath::from("@boxproof-1")]);
         assert_eq!(policy.env.set["A"], "/o");
-        assert_eq!(policy.workspace, "/w".into());
+        assert_eq!(policy.workspace, "/w*".into());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod capabilities;
 mod path;
 mod policy;
+mod profile;
 mod protected;
 mod request;
 mod result;
@@ -15,6 +16,7 @@ pub use path::WirePath;
 pub use policy::{
     EnvBase, EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy,
 };
+pub use profile::{Dialect, Document, ProfileRequest};
 pub use protected::PROTECTED_NAMES;
 pub use request::{Command, Run, RunRequest, Stdin};
 pub use result::{Blocked, ErrorKind, RunError, RunResult, Stage};

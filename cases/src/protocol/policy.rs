@@ -28,6 +28,15 @@ pub struct Policy {
     /// Files and folders that cannot be written although a root above them can.
     #[serde(default)]
     pub deny_write: Vec<WirePath>,
+    /// Patterns of what can be neither read nor written, and of what lies below it. A pattern is
+    /// absolute and names the whole path; its syntax is that of the crate globset, where `*`, `?`,
+    /// `[…]` and `{…}` stop at a slash and `**`, alone between slashes, stands for any number of
+    /// folders. It speaks of names that come to be during the run, too: they are not made.
+    #[serde(default)]
+    pub deny_read_globs: Vec<String>,
+    /// Patterns, as in `deny_read_globs`, of what cannot be written, made or replaced.
+    #[serde(default)]
+    pub deny_write_globs: Vec<String>,
     /// Whether names that steer tools (`.git`, agent and editor configuration) are protected.
     #[serde(default)]
     pub protect: Protect,
@@ -64,6 +73,8 @@ impl Policy {
             writable: Vec::new(),
             deny_read: Vec::new(),
             deny_write: Vec::new(),
+            deny_read_globs: Vec::new(),
+            deny_write_globs: Vec::new(),
             protect: Protect::default(),
             grants: Vec::new(),
             infer_grants: true,

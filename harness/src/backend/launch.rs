@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::protocol::{Mode, RunRequest};
+use boxproof_cases::case::OrbitSpec;
+use boxproof_cases::protocol::{Dialect, Document, Mode, ProfileRequest, RunRequest};
 
 use super::{Backend, Exits, Kind, Manifest, Noise, Stop, context, template};
 
@@ -21,6 +22,9 @@ pub struct LaunchContext<'a> {
     pub probe: &'a Path,
     /// The launcher's environment.
     pub base_env: &'a BTreeMap<String, String>,
+    /// The document whose profile [`OrbitSpec::PROFILE`] a native request asks for in place of the
+    /// policy.
+    pub document: Option<&'a Document>,
     /// Where a native request is written.
     pub request_file: &'a Path,
     /// Where a native result is expected.
@@ -176,6 +180,18 @@ fn plain(request: &RunRequest, ctx: &LaunchContext<'_>) -> Spawn {
     Spawn { env: ctx.base_env.clone(), cwd: request.run.cwd.0.clone(), ..Spawn::default() }
 }
 
+/// The same run under a profile.
+fn profiled(request: &RunRequest, document: &Document) -> ProfileRequest {
+    ProfileRequest {
+        protocol: request.protocol,
+        dialect: Dialect::Orbit,
+        documents: vec![document.clone()],
+        profile: OrbitSpec::PROFILE.to_owned(),
+        workspace: request.policy.workspace.clone(),
+        run: request.run.clone(),
+    }
+}
+
 fn native(
     program: &Path,
     prefix: &[String],
@@ -188,8 +204,12 @@ fn native(
     if request.run.mechanism == "auto" && request.policy.mode != Mode::Unconfined {
         mechanism.clone_into(&mut request.run.mechanism);
     }
-    let text = serde_json::to_vec(&request)
-        .map_err(|error| LaunchError::Manifest(format!("the request is no JSON: {error}")))?;
+    let text = match ctx.document {
+        None => serde_json::to_vec(&request),
+        Some(document) => serde_json::to_vec(&profiled(&request, document)),
+    };
+    let text =
+        text.map_err(|error| LaunchError::Manifest(format!("the request is no JSON: {error}")))?;
     let mut argv: Vec<OsString> = vec![program.into()];
     argv.extend(prefix.iter().map(Into::into));
     argv.extend(["run".into(), "--request".into(), ctx.request_file.into()]);

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use boxproof_cases::Case;
-use boxproof_cases::case::{Control, StdinFrom, Step, TtyStream, Twin};
+use boxproof_cases::case::{Control, PolicySpec, StdinFrom, Step, TtyStream, Twin};
 use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
@@ -201,7 +201,7 @@ impl Runner<'_> {
         let request = self.request(step, &line.argv, workspace)?;
         let mut launches = Vec::new();
         for _ in 0..count {
-            launches.push(self.launch(&request, workspace)?);
+            launches.push(self.launch(step, &request, workspace)?);
         }
         let mut placed = Vec::new();
         let runs = self.run_all(&launches, line.records, workspace, &mut placed);
@@ -302,14 +302,24 @@ impl Runner<'_> {
 
     /// The policy of this arm: the step's own, or one grant wider.
     fn policy(&self, step: &Step, workspace: &Workspace) -> Result<Policy, String> {
-        let spec = match (self.kind, &self.case.twin) {
-            (ArmKind::Twin, Some(Twin::Overlay(over))) => step.policy.overlaid(over),
-            _ => step.policy.clone(),
-        };
+        let spec = self.spec(step);
         spec.resolve(&workspace.ws(), &workspace.vars).map_err(|error| error.to_string())
     }
 
-    fn launch(&mut self, request: &RunRequest, workspace: &Workspace) -> Result<Launch, Stop> {
+    /// The same as the case writes it.
+    fn spec(&self, step: &Step) -> PolicySpec {
+        match (self.kind, &self.case.twin) {
+            (ArmKind::Twin, Some(Twin::Overlay(over))) => step.policy.overlaid(over),
+            _ => step.policy.clone(),
+        }
+    }
+
+    fn launch(
+        &mut self,
+        step: &Step,
+        request: &RunRequest,
+        workspace: &Workspace,
+    ) -> Result<Launch, Stop> {
         self.state += 1;
         let state = workspace.state().join(self.state.to_string());
         std::fs::create_dir(&state).map_err(|e| format!("{}: {e}", state.display()))?;
@@ -317,7 +327,8 @@ impl Runner<'_> {
         if self.kind == ArmKind::Control || self.is_bare_in_namespace() {
             return Ok(Launch::Spawn(Box::new(self.unconfined(request, env)?)));
         }
-        if let Some(why) = self.only_native() {
+        let document = self.spec(step).orbit.map(|orbit| orbit.document());
+        if let Some(why) = self.only_native(document.is_some()) {
             return Err(Stop::Inexpressible(why));
         }
         let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
@@ -327,6 +338,7 @@ impl Runner<'_> {
             uid: self.uid,
             probe: self.scene.probe,
             base_env: &env,
+            document: document.as_ref(),
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),
         };
@@ -337,11 +349,18 @@ impl Runner<'_> {
     }
 
     /// What the case asks that only the members of a native request can say, if it does.
-    fn only_native(&self) -> Option<String> {
+    fn only_native(&self, documents: bool) -> Option<String> {
         let run = &self.case.run;
         let asks = run.capture || !matches!(run.stdin, None | Some(StdinFrom::Launcher));
-        let deaf = matches!(self.backend.kind, Kind::Argv(_) | Kind::Bare);
-        (asks && deaf).then(|| "capture and stdin are asked for by a native request".to_owned())
+        let by_argv = matches!(self.backend.kind, Kind::Argv(_));
+        let deaf = by_argv || matches!(self.backend.kind, Kind::Bare);
+        // Documents mean nothing to those who confine nothing.
+        let why = match (asks && deaf, documents && by_argv) {
+            (true, _) => "capture and stdin are asked for by a native request",
+            (_, true) => "documents are handed over by a native request",
+            _ => return None,
+        };
+        Some(why.to_owned())
     }
 
     /// Whether "no sandbox" means the throw-away namespace: the act's object exists only in a box,

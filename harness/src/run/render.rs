@@ -83,7 +83,7 @@ pub fn render(
     for step in &case.steps {
         let line = commandline(&step.act, &workspace.vars)?;
         let request = runner.request(step, &line.argv, &workspace)?;
-        let start = runner.launch(&request, &workspace)?;
+        let start = runner.launch(step, &request, &workspace)?;
         steps.push(RenderedStep { policy: request.policy, start });
     }
     Ok(Rendered { vars: workspace.vars.clone(), steps })

@@ -1,21 +1,29 @@
 //! What this host looks like to one request: [`Host`], a snapshot that planning reads and nothing
 //! else; the only place before a run that looks at the file system.
 
+mod baseline;
 mod fold;
 mod git;
+mod globs;
 mod paths;
 mod reach;
 mod sockets;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
+use crate::law::Law;
 use crate::plan::names;
 
+pub(crate) use baseline::Piece;
+pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
+pub(crate) use tree::{Kind, Node, Tree};
 
 /// Folders that hold other people's temporary files.
 const TMP: [&str; 2] = ["/tmp", "/var/tmp"];
@@ -42,6 +50,8 @@ pub(crate) struct Host {
     pub(crate) paths: BTreeMap<PathBuf, Found>,
     /// Denied paths where nothing is.
     pub(crate) absent: BTreeMap<PathBuf, Missing>,
+    /// The deny patterns of the request, as far as it can be told where they begin.
+    pub(crate) globs: BTreeMap<String, Expansion>,
     /// Temp folders that exist (real paths).
     pub(crate) tmp: Vec<PathBuf>,
     /// Folders of service state that exist and are no links.
@@ -54,13 +64,19 @@ pub(crate) struct Host {
     pub(crate) protected: Vec<Found>,
     /// Protected names that are missing directly below writable roots.
     pub(crate) unprotected: Vec<Missing>,
+    /// What running programs takes, where not everything can be read.
+    pub(crate) platform: Vec<Piece>,
+    /// The file that the command executes, where not everything can be read.
+    pub(crate) program: Option<PathBuf>,
+    /// The workspace under a profile, if the request has one.
+    pub(crate) tree: Option<Tree>,
     /// Path sockets that are bound on the host.
     pub(crate) sockets: Vec<PathBuf>,
 }
 
 impl Host {
-    /// Looks at what `policy` and `run` name.
-    pub(crate) fn observe(policy: &Policy, run: &Run) -> Self {
+    /// Looks at what `policy`, `law` and `run` name.
+    pub(crate) fn observe(policy: &Policy, law: Option<&Arc<Law>>, run: &Run) -> Self {
         let existing = |names: &[&str]| -> Vec<PathBuf> {
             names.iter().filter_map(|name| std::fs::canonicalize(name).ok()).collect()
         };
@@ -79,6 +95,16 @@ impl Host {
         let denied = denied.filter(|path| !host.paths.contains_key(*path));
         host.absent =
             denied.filter_map(|path| Some((path.to_owned(), paths::missing(path)?))).collect();
+        if policy.readable != Readable::All {
+            host.platform = baseline::pieces();
+            host.program = baseline::program(run, &host.env);
+        }
+        let root = host.at(policy.workspace.as_path()).map(|found| found.real.clone());
+        host.tree = root.zip(law).map(|(root, law)| tree::observe(&root, law));
+        let globs = policy.deny_read_globs.iter().chain(&policy.deny_write_globs);
+        let expanded =
+            globs.filter_map(|glob| Some((glob.clone(), globs::expand(glob, &mut finder)?)));
+        host.globs = expanded.collect();
         (host.protected, host.unprotected) = host.protected_names(policy);
         host
     }

@@ -23,7 +23,7 @@ use group::{Group, Left};
 use crate::control::{self, Report};
 use crate::launch::{Hold, Launch};
 use crate::mediate::Mediation;
-use crate::plan::Absent;
+use crate::plan::Held;
 use crate::sys::{self, Leash};
 
 /// The hidden verb that starts the inner stage; five descriptor numbers follow it.
@@ -60,7 +60,7 @@ pub(crate) struct Inner<'a> {
     launch: &'a Launch,
     lockdown: Option<Lockdown>,
     /// Names that must not come to be.
-    absent: &'a [Absent],
+    held: Option<&'a Held>,
     /// Our end of the control socket.
     pub(crate) control: OwnedFd,
     streams: Streams,
@@ -80,17 +80,17 @@ impl<'a> Inner<'a> {
             }
             Hold::Subreaper => None,
         };
-        Ok(Self { launch, lockdown, absent: &[], control, streams: streams.into() })
+        Ok(Self { launch, lockdown, held: None, control, streams: streams.into() })
     }
 
-    /// The same, holding the names of `absent` too.
-    pub(crate) fn mediating(self, absent: &'a [Absent]) -> Self {
-        Self { absent, ..self }
+    /// The same, holding the names of `held` too.
+    pub(crate) fn mediating(self, held: &'a Held) -> Self {
+        Self { held: Some(held).filter(|held| !held.is_empty()), ..self }
     }
 
     /// Whether calls of the command are decided here, for which it has to be looked into.
     pub(crate) fn mediates(&self) -> bool {
-        !self.absent.is_empty()
+        self.held.is_some()
     }
 
     /// The numbers of the descriptors that must stay open.
@@ -129,7 +129,7 @@ fn stage(args: &[OsString]) -> io::Result<()> {
 pub(crate) fn serve(inner: Inner<'_>) -> io::Result<()> {
     nix::sys::prctl::set_dumpable(false)?;
     let children = listen()?;
-    let mediation = Mediation::prepare(inner.absent)?;
+    let mediation = inner.held.map(Mediation::prepare).transpose()?;
     let starting = Starting::begin(&inner, mediation.as_ref())?;
     // Only the command may hold its streams: a reader of them waits for the last holder.
     let Inner { control, streams, .. } = inner;

@@ -12,7 +12,7 @@ use boxproof_cases::protocol::ErrorKind;
 
 use super::{Handles, Program, inner_words, userns};
 use crate::error::Refusal;
-use crate::plan::{By, Step, View};
+use crate::plan::{By, Later, Step, View};
 use crate::sys;
 
 /// The program.
@@ -41,12 +41,7 @@ pub(crate) fn helper(
     view: &View,
     untrusted: &[PathBuf],
 ) -> Result<Program, Refusal> {
-    if let Some(name) = view.mediate.iter().find(|name| name.by == By::Deny) {
-        return Err(Refusal::unsupported(format!(
-            "the policy denies {}, which does not exist: bubblewrap has no step mediate that could hold it; create it, or use the mechanism namespaces",
-            name.path.display()
-        )));
-    }
+    can_hold(view)?;
     let program = find(std::env::var_os("PATH"), untrusted)?;
     let masks = view.steps.iter().filter(|step| matches!(step, Step::MaskFile(_))).count();
     let masks: Vec<OwnedFd> = (0..masks).map(|_| empty()).collect::<Result<_, _>>()?;
@@ -70,6 +65,27 @@ pub(crate) fn helper(
     kept.extend(numbers);
     let owners: Vec<OwnedFd> = masks.into_iter().chain([list, own]).collect();
     Ok(Program { command, kept, owners: (handles, owners), namespaced: true })
+}
+
+/// What the policy denies by name must be there.
+fn can_hold(view: &View) -> Result<(), Refusal> {
+    let refused = |what: String, remedy: &str| {
+        Err(Refusal::unsupported(format!(
+            "the policy denies {what}: bubblewrap has no step mediate that could hold it; {remedy}, or use the mechanism namespaces"
+        )))
+    };
+    if let Some(name) = view.mediate.names.iter().find(|name| name.by == By::Deny) {
+        return refused(format!("{}, which does not exist", name.path.display()), "create it");
+    }
+    if view.mediate.profile.is_some() {
+        return refused("names yet to come by a profile".to_owned(), "grant no modify rule");
+    }
+    match view.mediate.globs.first() {
+        Some(Later { glob, .. }) => {
+            refused(format!("{glob}, which names yet to come may match"), "deny single paths")
+        }
+        None => Ok(()),
+    }
 }
 
 /// The arguments for `view`; `masks` are descriptors of empty files, one for each masked file.
@@ -103,6 +119,11 @@ fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
             list
         }
         Step::Tmpfs(path, mode) => words(&["--perms", &format!("{mode:04o}"), "--tmpfs"], path, 1),
+        Step::Link(path, says) => {
+            let mut list = words(&["--symlink"], says, 1);
+            list.push(path.into());
+            list
+        }
         Step::Seal(path) => words(&["--remount-ro"], path, 1),
         Step::Dev => words(&["--dev"], Path::new("/dev"), 1),
         Step::Proc => words(&["--proc"], Path::new("/proc"), 1),

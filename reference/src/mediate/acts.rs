@@ -5,13 +5,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, RenameFlags, renameat2};
-use nix::sys::stat::{Mode, SFlag, mkdirat, mknodat, umask};
+use nix::sys::stat::{Mode, SFlag, fstat, mkdirat, mknodat, umask};
 use nix::unistd::{fchdir, linkat, symlinkat};
 
 use super::caller::Caller;
 use super::calls::{Call, Named};
 use super::desk::{Answer, Coming, Desk, look};
-use super::rules::Judgement;
 use super::walk::{Spot, Walk, kind};
 use crate::sys::notify;
 
@@ -64,8 +63,9 @@ impl Desk {
         }
         let source = self.source(caller, from, flags)?;
         let spot = self.spot(caller, to)?;
-        let _still = self.shared();
-        self.vet(&spot, Coming::Linked)?;
+        // Nobody puts a link in the place of what was looked at.
+        let _alone = self.alone();
+        self.vet(&spot, source.coming()?)?;
         let name = spot.name.as_c_str();
         match &source {
             Source::Named(old) => {
@@ -101,37 +101,6 @@ impl Desk {
             self.vet_move(&old, &new, flags)?;
         }
         renameat2(&old.folder, old.name.as_c_str(), &new.folder, new.name.as_c_str(), flags)
-    }
-
-    /// Whether what is at `old` may come to `new`, and with an exchange the other way round.
-    fn vet_move(&self, old: &Spot, new: &Spot, flags: RenameFlags) -> nix::Result<()> {
-        let source = kind(&look(old)?);
-        let target = match look(new) {
-            Ok(_) if flags.contains(RenameFlags::RENAME_NOREPLACE) => return Err(Errno::EEXIST),
-            Ok(found) => Some(kind(&found)),
-            Err(Errno::ENOENT) => None,
-            Err(other) => return Err(other),
-        };
-        self.vet_end(old, source, true)?;
-        self.vet_end(new, source, target.is_some())?;
-        let exchange = flags.contains(RenameFlags::RENAME_EXCHANGE);
-        if let Some(target) = target.filter(|_| exchange) {
-            self.vet_end(old, target, true)?;
-        }
-        Ok(())
-    }
-
-    /// Whether one end of a move may lose or get a thing of this kind. A name above a place where
-    /// nothing must come to be is held: what comes there could have the place in it.
-    fn vet_end(&self, spot: &Spot, moved: SFlag, stands: bool) -> nix::Result<()> {
-        match self.judge(spot)? {
-            Judgement::Free => Ok(()),
-            Judgement::Forbidden => Err(Errno::EACCES),
-            Judgement::Above if moved == SFlag::S_IFREG => Ok(()),
-            Judgement::Above if stands => Err(Errno::EBUSY),
-            // Movers fall back to copying, and every copy is asked for.
-            Judgement::Above => Err(Errno::EXDEV),
-        }
     }
 
     fn bind(
@@ -203,6 +172,16 @@ enum Source {
     Named(Spot),
     /// An object.
     Pinned(OwnedFd),
+}
+
+impl Source {
+    fn coming(&self) -> nix::Result<Coming> {
+        let found = match self {
+            Self::Named(spot) => look(spot)?,
+            Self::Pinned(object) => fstat(object)?,
+        };
+        Ok(if kind(&found) == SFlag::S_IFLNK { Coming::PointingLinked } else { Coming::Linked })
+    }
 }
 
 /// A name of ours for a descriptor.

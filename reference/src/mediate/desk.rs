@@ -32,8 +32,10 @@ pub(super) enum Answer {
 pub(super) enum Coming {
     /// Something new and empty.
     Fresh,
-    /// Another name of something that was there before.
+    /// Another name of something that was there before and is no link.
     Linked,
+    /// Another name of a link.
+    PointingLinked,
     /// A link, which leads elsewhere.
     Pointing,
 }
@@ -92,10 +94,14 @@ impl Desk {
     /// Whether something may come to `spot`; EEXIST where something stands in the way of it, which
     /// wins over the rules, as in the kernel.
     pub(super) fn vet(&self, spot: &Spot, coming: Coming) -> nix::Result<()> {
+        use Judgement::{Above, Forbidden, Free, Towards, Within};
         let errno = match (self.judge(spot)?, coming) {
-            (Judgement::Free, _) | (Judgement::Above, Coming::Fresh) => return Ok(()),
-            (Judgement::Above, Coming::Linked) => Errno::EXDEV,
-            (Judgement::Above, Coming::Pointing) | (Judgement::Forbidden, _) => Errno::EACCES,
+            (Forbidden, _) => Errno::EACCES,
+            (Free | Within, _) | (Above | Towards, Coming::Fresh) | (Towards, Coming::Linked) => {
+                return Ok(());
+            }
+            (Above, Coming::Linked) | (Above | Towards, Coming::PointingLinked) => Errno::EXDEV,
+            (Above | Towards, Coming::Pointing) => Errno::EACCES,
         };
         match look(spot) {
             Ok(_) => Err(Errno::EEXIST),
@@ -110,15 +116,15 @@ impl Desk {
         if spot.stands || !self.rules.concern(spot.bare()) {
             return Ok(Judgement::Free);
         }
-        let folder = self.place(spot)?;
-        let name = std::os::unix::ffi::OsStrExt::from_bytes(spot.bare());
-        let path = folder.path.join::<&std::ffi::OsStr>(name);
-        Ok(self.rules.judge(&Place { device: folder.device, path }))
+        self.place(spot).map(|place| self.rules.judge(&place))
     }
 
-    /// Where the folder of `spot` lies.
+    /// Where `spot` lies.
     pub(super) fn place(&self, spot: &Spot) -> nix::Result<Place> {
-        self.mounts.place(spot.folder.as_fd()).ok_or(Errno::EACCES)
+        let folder = self.mounts.place(spot.folder.as_fd()).ok_or(Errno::EACCES)?;
+        let name = std::os::unix::ffi::OsStrExt::from_bytes(spot.bare());
+        let path = folder.path.join::<&std::ffi::OsStr>(name);
+        Ok(Place { device: folder.device, path })
     }
 }
 

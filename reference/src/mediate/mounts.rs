@@ -41,6 +41,14 @@ impl Mounts {
         let mount = self.0.get(&notify::mount_of(folder).ok()?)?;
         mount.place(&path_of(folder).ok()?)
     }
+
+    /// The mounts below `path`: the way there, and what of which file system is mounted.
+    pub(super) fn below(&self, path: &Path) -> impl Iterator<Item = (PathBuf, Place)> {
+        self.0.values().filter_map(move |mount| {
+            let way = mount.at.strip_prefix(path).ok().filter(|way| *way != Path::new(""))?;
+            Some((way.to_owned(), Place { device: mount.device, path: mount.root.clone() }))
+        })
+    }
 }
 
 impl Mount {

@@ -4,8 +4,11 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::fold::folded;
+use crate::fold::folded;
+use crate::glob::{Glob, Said, State};
+use crate::law::Law;
 
 /// A place by the file system it lies in, whatever mounts lead there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,21 +28,51 @@ pub(super) struct Rule {
     pub(super) folds: bool,
 }
 
-/// What the rules say of one place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the rules say of one place, the strictest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Judgement {
     /// No rule is about it.
     Free,
+    /// A pattern may match something below it, as it may below any folder beside it.
+    Within,
+    /// A pattern may match something below it because of its name.
+    Towards,
     /// It lies above a place where nothing must come to be: what is there must not be replaced.
     Above,
     /// Nothing must come to be there.
     Forbidden,
 }
 
+/// A pattern, from one place of a file system on.
+#[derive(Debug, Clone)]
+pub(super) struct Anchor {
+    /// The place.
+    pub(super) root: Place,
+    /// The pattern.
+    pub(super) glob: Glob,
+    /// How far along the pattern the place is.
+    pub(super) start: State,
+    /// Whether its volume ignores case.
+    pub(super) folds: bool,
+}
+
+/// A profile, from one place of a file system on.
+#[derive(Debug, Clone)]
+pub(super) struct Estate {
+    /// The place.
+    pub(super) root: Place,
+    /// The way there from the workspace.
+    pub(super) way: PathBuf,
+    /// The profile.
+    pub(super) law: Arc<Law>,
+}
+
 /// All rules of a run.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     rules: Vec<Rule>,
+    anchors: Vec<Anchor>,
+    estates: Vec<Estate>,
     /// Every name on the way to a rule's place, and folded where its volume folds.
     names: HashSet<Vec<u8>>,
     folds: bool,
@@ -47,7 +80,7 @@ pub(super) struct Rules {
 
 impl Rules {
     /// The rules, ready to be asked.
-    pub(super) fn new(rules: Vec<Rule>) -> Self {
+    pub(super) fn new(rules: Vec<Rule>, anchors: Vec<Anchor>, estates: Vec<Estate>) -> Self {
         let mut names = HashSet::new();
         let mut any_folds = false;
         for Rule { place, folds } in &rules {
@@ -55,22 +88,36 @@ impl Rules {
             let parts = place.path.iter().map(OsStr::as_bytes);
             names.extend(parts.map(|part| if *folds { folded(part) } else { part.to_vec() }));
         }
-        Self { rules, names, folds: any_folds }
+        Self { rules, anchors, estates, names, folds: any_folds }
     }
 
     /// Whether some rule may be about a thing of this name, wherever it is. Most names concern
-    /// nobody, and then nobody has to find out where they are.
+    /// nobody where there are no patterns, and then nobody has to find out where they are.
     pub(super) fn concern(&self, name: &[u8]) -> bool {
-        self.names.contains(name) || self.folds && self.names.contains(&folded(name))
+        !self.anchors.is_empty()
+            || !self.estates.is_empty()
+            || self.names.contains(name)
+            || self.folds && self.names.contains(&folded(name))
     }
 
     /// What the rules say of `place`.
     pub(super) fn judge(&self, place: &Place) -> Judgement {
-        let judgements = self.rules.iter().map(|rule| rule.judge(place));
-        judgements.fold(Judgement::Free, |worst, one| match (worst, one) {
-            (Judgement::Forbidden, _) | (_, Judgement::Forbidden) => Judgement::Forbidden,
-            (Judgement::Above, _) | (_, Judgement::Above) => Judgement::Above,
-            _ => Judgement::Free,
+        let rules = self.rules.iter().map(|rule| rule.judge(place));
+        let anchors = self.anchors.iter().map(|anchor| anchor.judge(place));
+        let estates = self.estates.iter().map(|estate| estate.judge(place));
+        rules.chain(anchors).chain(estates).max().unwrap_or(Judgement::Free)
+    }
+
+    /// Whether no pattern can match more below `new` than below `old`.
+    pub(super) fn are_no_stricter_at(&self, new: &Place, old: &Place) -> bool {
+        self.anchors.iter().all(|anchor| match (anchor.ask(new), anchor.ask(old)) {
+            (None, _) => true,
+            (Some((_, new)), Some((_, old))) => new.is_within(old),
+            (Some(_), None) => false,
+        }) && self.estates.iter().all(|estate| match (estate.below(new), estate.below(old)) {
+            (None, _) => true,
+            (Some(new), Some(old)) => estate.law.is_alike(&new, &old),
+            (Some(_), None) => false,
         })
     }
 }
@@ -81,6 +128,57 @@ impl Rule {
             true => compare(&asked.path, &self.place.path, self.folds),
             false => Judgement::Free,
         }
+    }
+}
+
+impl Anchor {
+    fn judge(&self, asked: &Place) -> Judgement {
+        if asked.device == self.root.device && self.root.path.starts_with(&asked.path) {
+            return Judgement::Above;
+        }
+        match self.ask(asked) {
+            None | Some((Said::Nothing, _)) => Judgement::Free,
+            Some((Said::Below, _)) => Judgement::Within,
+            Some((Said::Towards, _)) => Judgement::Towards,
+            Some((Said::Matches, _)) => Judgement::Forbidden,
+        }
+    }
+
+    fn ask(&self, asked: &Place) -> Option<(Said, State)> {
+        let below = self.below(asked)?;
+        Some(self.glob.ask(self.start, below.iter(), self.folds))
+    }
+
+    /// The way from the root to `asked`, if it lies there.
+    fn below<'a>(&self, asked: &'a Place) -> Option<&'a Path> {
+        if asked.device != self.root.device {
+            return None;
+        }
+        if !self.folds {
+            return asked.path.strip_prefix(&self.root.path).ok();
+        }
+        let mut rest = asked.path.iter();
+        let same = |a: &OsStr, b: &OsStr| folded(a.as_bytes()) == folded(b.as_bytes());
+        let mut root = self.root.path.iter();
+        let lies = root.all(|part| rest.next().is_some_and(|name| same(part, name)));
+        if lies { Some(rest.as_path()) } else { None }
+    }
+}
+
+impl Estate {
+    fn judge(&self, asked: &Place) -> Judgement {
+        match self.below(asked) {
+            None => Judgement::Free,
+            Some(path) if self.law.lets_come(&path) => Judgement::Within,
+            Some(_) => Judgement::Forbidden,
+        }
+    }
+
+    /// The way to `asked` from the workspace, if it lies there.
+    fn below(&self, asked: &Place) -> Option<PathBuf> {
+        let same = asked.device == self.root.device;
+        let below = asked.path.strip_prefix(&self.root.path).ok().filter(|_| same)?;
+        Some(self.way.join(below))
     }
 }
 
@@ -109,7 +207,13 @@ mod tests {
     fn rules() -> Rules {
         let rule = |device, path, folds| Rule { place: at(device, path), folds };
         let rules = [(1, "/w/.git", false), (1, "/w/a/b/c", false), (2, "/v/.Git", true)];
-        Rules::new(rules.map(|(device, path, folds)| rule(device, path, folds)).into())
+        let globs = [(1, "/g/s", "/g/s/**/*.env", false), (2, "/g", "/g/A*/key", true)];
+        let anchor = |(device, path, glob, folds): (_, &str, &str, _)| {
+            let glob = Glob::parse(glob).unwrap();
+            Anchor { root: at(device, path), start: glob.start(), glob, folds }
+        };
+        let rules = rules.map(|(device, path, folds)| rule(device, path, folds));
+        Rules::new(rules.into(), globs.map(anchor).into(), Vec::new())
     }
 
     #[rstest]
@@ -123,12 +227,28 @@ mod tests {
     #[case::far_above(1, "/w", Judgement::Above)]
     #[case::folded(2, "/v/.GIT", Judgement::Forbidden)]
     #[case::folded_above(2, "/V", Judgement::Above)]
+    #[case::matching(1, "/g/s/d/a.env", Judgement::Forbidden)]
+    #[case::below_a_match(1, "/g/s/a.env/x", Judgement::Forbidden)]
+    #[case::beside(1, "/g/s/d/env", Judgement::Within)]
+    #[case::beginning(1, "/g/s", Judgement::Above)]
+    #[case::above_the_beginning(1, "/g", Judgement::Above)]
+    #[case::before_the_beginning(1, "/g/a.env", Judgement::Free)]
+    #[case::pattern_elsewhere(3, "/g/s/a.env", Judgement::Free)]
+    #[case::towards(2, "/G/ab", Judgement::Towards)]
+    #[case::folded_match(2, "/G/aB/KEY", Judgement::Forbidden)]
+    #[case::too_deep(2, "/g/ab/c/key", Judgement::Free)]
     fn places_are_judged(#[case] device: u64, #[case] path: &str, #[case] expected: Judgement) {
         let place = at(device, path);
         assert_eq!(rules().judge(&place), expected);
-        let name = place.path.file_name().unwrap().as_bytes().to_vec();
         // Nothing that a rule is about is passed over because of its name.
-        assert!(expected == Judgement::Free || rules().concern(&name) || path == "/w/.git/config");
+        let Rules { rules, .. } = rules();
+        let single = Rules::new(rules, Vec::new(), Vec::new());
+        let name = place.path.file_name().unwrap().as_bytes();
+        assert!(
+            single.judge(&place) == Judgement::Free
+                || single.concern(name)
+                || path.ends_with("config")
+        );
     }
 
     #[rstest]
@@ -137,6 +257,20 @@ mod tests {
     #[case(".gIT", true)]
     #[case("b", true)]
     fn most_names_concern_nobody(#[case] name: &str, #[case] expected: bool) {
-        assert_eq!(rules().concern(name.as_bytes()), expected);
+        let Rules { rules, .. } = rules();
+        assert_eq!(Rules::new(rules, Vec::new(), Vec::new()).concern(name.as_bytes()), expected);
+    }
+
+    #[rstest]
+    #[case::same_folder("/g/s/a", "/g/s/b", true)]
+    #[case::deeper("/g/s/a/b", "/g/s/b", true)]
+    #[case::from_without("/g/s/a", "/g/a", false)]
+    #[case::out("/g/a", "/g/s/a", true)]
+    fn a_move_within_a_pattern_needs_no_look(
+        #[case] new: &str,
+        #[case] old: &str,
+        #[case] expected: bool,
+    ) {
+        assert_eq!(rules().are_no_stricter_at(&at(1, new), &at(1, old)), expected);
     }
 }

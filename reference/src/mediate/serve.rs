@@ -18,10 +18,11 @@ use super::desk::Desk;
 use super::filter;
 use super::mounts::{Mounts, bytes};
 use super::open::Opening;
-use super::rules::{Place, Rule, Rules};
+use super::rules::{Anchor, Estate, Place, Rule, Rules};
 use super::sticky::Sticky;
 use crate::control::{self, Heard, Report};
-use crate::plan::Absent;
+use crate::glob::Said;
+use crate::plan::{Absent, Bound, Held, Later};
 use crate::sys::notify::{self, Notice, Step};
 
 /// Threads that serve calls.
@@ -42,18 +43,23 @@ pub(crate) struct Mediation {
 }
 
 impl Mediation {
-    /// For `names`, in the view that this process is in; `None` if it has none of them.
-    pub(crate) fn prepare(names: &[Absent]) -> io::Result<Option<Self>> {
-        if names.is_empty() {
-            return Ok(None);
-        }
+    /// For `held`, in the view that this process is in.
+    pub(crate) fn prepare(held: &Held) -> io::Result<Self> {
         let mounts = Mounts::read()?;
         let root = open("/", OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())?;
         let rules: Vec<Rule> =
-            names.iter().map(|name| rule(name, &mounts)).collect::<Result<_, _>>()?;
-        let rules = Rules::new(rules);
+            held.names.iter().map(|name| rule(name, &mounts)).collect::<Result<_, _>>()?;
+        let mut anchors = Vec::new();
+        for later in &held.globs {
+            anchors.extend(self::anchors(later, &mounts)?);
+        }
+        let estates = match &held.profile {
+            Some(profile) => estates(profile, &mounts)?,
+            None => Vec::new(),
+        };
+        let rules = Rules::new(rules, anchors, estates);
         let (sender, receiver) = control::pair()?;
-        Ok(Some(Self { rules, mounts, root, program: filter::program(), sender, receiver }))
+        Ok(Self { rules, mounts, root, program: filter::program(), sender, receiver })
     }
 
     /// Puts this process, which is to be the command, under the rules. Files that the kernel makes
@@ -84,17 +90,43 @@ impl Mediation {
     }
 }
 
-/// The rule for `name`, by the innermost folder above it that the view has.
+/// The rule for `name`.
 fn rule(name: &Absent, mounts: &Mounts) -> io::Result<Rule> {
-    let unknown = || io::Error::other(format!("{} lies on no known mount", name.path.display()));
-    let (folder, rest) = innermost(&name.path)?;
+    Ok(Rule { place: place(&name.path, mounts)?, folds: name.folds })
+}
+
+/// The pattern from its beginning on, and from every mount below that.
+fn anchors(later: &Later, mounts: &Mounts) -> io::Result<Vec<Anchor>> {
+    let Later { glob, folds } = later;
+    let anchor = |root, start| Anchor { root, glob: glob.clone(), start, folds: *folds };
+    let mut all = vec![anchor(place(glob.base(), mounts)?, glob.start())];
+    for (below, root) in mounts.below(glob.base()) {
+        let (said, start) = glob.ask(glob.start(), below.iter(), *folds);
+        all.extend((said != Said::Nothing).then(|| anchor(root, start)));
+    }
+    Ok(all)
+}
+
+/// The profile from its workspace on, and from every mount in that.
+fn estates(profile: &Bound, mounts: &Mounts) -> io::Result<Vec<Estate>> {
+    let Bound { root, law } = profile;
+    let estate = |root, way| Estate { root, way, law: Arc::clone(law) };
+    let below = mounts.below(root).map(|(way, root)| estate(root, way));
+    let top = estate(place(root, mounts)?, PathBuf::new());
+    Ok(std::iter::once(top).chain(below).collect())
+}
+
+/// Where `path` lies, by the innermost folder on the way that the view has.
+fn place(path: &Path, mounts: &Mounts) -> io::Result<Place> {
+    let unknown = || io::Error::other(format!("{} lies on no known mount", path.display()));
+    let (folder, rest) = innermost(path)?;
     let place = mounts.place(folder.as_fd()).ok_or_else(unknown)?;
-    let place = Place { device: place.device, path: place.path.join(rest) };
-    Ok(Rule { place, folds: name.folds })
+    let path = if rest.as_os_str().is_empty() { place.path } else { place.path.join(rest) };
+    Ok(Place { device: place.device, path })
 }
 
 fn innermost(path: &Path) -> nix::Result<(OwnedFd, PathBuf)> {
-    for folder in path.ancestors().skip(1) {
+    for folder in path.ancestors() {
         let name = CString::new(bytes(folder)).map_err(|_| Errno::EINVAL)?;
         let how = OpenHow::new()
             .flags(OFlag::O_PATH | OFlag::O_CLOEXEC | OFlag::O_DIRECTORY)

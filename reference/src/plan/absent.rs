@@ -1,7 +1,11 @@
-//! Names that must not come to be: [`Absent`]. No mount can lie on them, so what makes names has to
-//! be asked.
+//! Names that must not come to be: [`Absent`] and [`Later`]. No mount can lie on them, so what
+//! makes names has to be asked.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::glob::Glob;
+use crate::law::Law;
 
 /// Why a name must not come to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,4 +25,40 @@ pub(crate) struct Absent {
     pub(crate) folds: bool,
     /// Why it must not come to be.
     pub(crate) by: By,
+}
+
+/// A pattern that names which come to be must not match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Later {
+    /// The pattern; its beginning is a real path as far as it exists.
+    pub(crate) glob: Glob,
+    /// Whether its volume takes names that differ in case for one.
+    pub(crate) folds: bool,
+}
+
+/// A profile over its workspace: names that it does not allow must not come to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bound {
+    /// The workspace (real path).
+    pub(crate) root: PathBuf,
+    /// The profile.
+    pub(crate) law: Arc<Law>,
+}
+
+/// All that must not come to be.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Held {
+    /// Single names.
+    pub(crate) names: Vec<Absent>,
+    /// Patterns.
+    pub(crate) globs: Vec<Later>,
+    /// A profile.
+    pub(crate) profile: Option<Bound>,
+}
+
+impl Held {
+    /// Whether nothing has to be held.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.globs.is_empty() && self.profile.is_none()
+    }
 }

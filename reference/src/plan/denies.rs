@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Policy, WirePath};
 
-use super::absent::{Absent, By};
+use super::absent::{Absent, By, Later};
 use crate::error::Refusal;
-use crate::host::{Found, Host, Missing};
+use crate::host::{Expansion, Found, Host, Missing};
 
 /// Rules that take away, from `deny_read`, `deny_write` and `protect`. What the command cannot get
 /// to without capabilities needs no rule.
@@ -19,6 +19,8 @@ pub(super) struct Denies {
     pub(super) write: Vec<PathBuf>,
     /// Not there, and not to be made.
     pub(super) absent: Vec<Absent>,
+    /// Patterns of what is not to be made.
+    pub(super) later: Vec<Later>,
     /// The paths of both, for looking up.
     hidden: HashSet<PathBuf>,
     closed: HashSet<PathBuf>,
@@ -32,11 +34,18 @@ impl Denies {
         roots: &[PathBuf],
     ) -> Result<Self, Refusal> {
         let (mut read, mut missing) = split("deny_read", &policy.deny_read, host)?;
+        let read_globs = expanded("deny_read_globs", &policy.deny_read_globs, host)?;
+        let write_globs = expanded("deny_write_globs", &policy.deny_write_globs, host)?;
+        read.extend(read_globs.iter().flat_map(|one| one.there.iter().cloned()));
         read.retain(|found| found.reachable);
         read.sort_by(|a, b| a.real.cmp(&b.real));
         read.dedup_by(|a, b| a.real == b.real);
         let (mut write, more) = split("deny_write", &policy.deny_write, host)?;
         missing.extend(more);
+        write.extend(write_globs.iter().flat_map(|one| one.there.iter().cloned()));
+        let globs = || read_globs.iter().chain(&write_globs);
+        missing.extend(globs().flat_map(|one| one.missing.iter().cloned()));
+        globs().try_for_each(|one| held(&one.links, roots))?;
         missing.iter().try_for_each(|missing| held(&missing.links, roots))?;
         write.extend(host.protected.iter().cloned());
         write.retain(|found| found.reachable);
@@ -49,7 +58,8 @@ impl Denies {
         let denied = missing.iter().map(|missing| missing.by(By::Deny));
         let protected = host.unprotected.iter().map(|missing| missing.by(By::Protect));
         let absent = denied.chain(protected).collect();
-        Ok(Self { read, write, absent, hidden, closed }.pruned())
+        let later = globs().map(|one| Later { glob: one.glob.clone(), folds: one.folds }).collect();
+        Ok(Self { read, write, absent, later, hidden, closed }.pruned())
     }
 
     /// Whether `path` is or lies below something denied.
@@ -64,12 +74,13 @@ impl Denies {
 
     /// A rule below a stricter one would re-open part of it.
     fn pruned(mut self) -> Self {
-        let Self { read, write, absent, hidden, closed } = &mut self;
+        let Self { read, write, absent, later, hidden, closed } = &mut self;
         read.retain(|inner| !above(&inner.real).skip(1).any(|outer| hidden.contains(outer)));
         write.retain(|inner| !above(inner).skip(1).any(|outer| closed.contains(outer)));
         write.retain(|inner| !above(inner).any(|outer| hidden.contains(outer)));
         let covered = |path: &Path| above(path).any(|o| hidden.contains(o) || closed.contains(o));
         absent.retain(|name| !covered(&name.path));
+        later.retain(|later| !covered(later.glob.base()));
         // A deny comes before a protection of the same name.
         absent.sort();
         absent.dedup_by(|a, b| a.path == b.path);
@@ -102,6 +113,26 @@ fn split(
         }
     }
     Ok((there, missing))
+}
+
+/// The patterns of `globs` over the host.
+fn expanded<'a>(
+    rule: &str,
+    globs: &[String],
+    host: &'a Host,
+) -> Result<Vec<&'a Expansion>, Refusal> {
+    let blind = |glob: &str, place: &Path| {
+        Refusal::unsupported(format!(
+            "policy.{rule}: {glob} cannot be looked up below {}, so nothing can hold it; make that readable or remove the rule",
+            place.display()
+        ))
+    };
+    let one = |glob: &String| match host.globs.get(glob) {
+        None => Err(blind(glob, Path::new("/"))),
+        Some(Expansion { closed: Some(place), .. }) => Err(blind(glob, place)),
+        Some(expansion) => Ok(expansion),
+    };
+    globs.iter().map(one).collect()
 }
 
 impl Missing {

@@ -4,6 +4,7 @@ mod absent;
 mod denies;
 pub(crate) mod environment;
 pub(crate) mod names;
+mod profile;
 mod roots;
 mod view;
 
@@ -15,7 +16,7 @@ use boxproof_cases::protocol::{Mode, Network, Policy, Protect, Readable, Run, Tm
 use crate::error::Refusal;
 use crate::host::Host;
 
-pub(crate) use absent::{Absent, By};
+pub(crate) use absent::{Absent, Bound, By, Held, Later};
 
 /// One step of building the file system view. Later steps lie on top of earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub(crate) enum Step {
     Tmpfs(PathBuf, u32),
     /// What was mounted here so far becomes read-only (not what lies on mounts below).
     Seal(PathBuf),
+    /// A symbolic link in a fresh folder, and what it says.
+    Link(PathBuf, PathBuf),
     /// A fresh `/dev` with harmless devices.
     Dev,
     /// A fresh `/proc` of the box's own processes.
@@ -44,7 +47,7 @@ pub(crate) struct View {
     /// The steps, in order.
     pub(crate) steps: Vec<Step>,
     /// Names that must not come to be: the step `mediate`, last and only if there are any.
-    pub(crate) mediate: Vec<Absent>,
+    pub(crate) mediate: Held,
     /// Whether the host's network is shared; a private, empty one otherwise.
     pub(crate) host_network: bool,
 }
@@ -73,11 +76,6 @@ pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, R
     if policy.mode == Mode::Unconfined {
         return nothing_to_enforce(policy).and_then(|()| Plan::unconfined(policy, run, host));
     }
-    if policy.readable != Readable::All {
-        return Err(Refusal::unsupported(
-            "policy.readable: a list of readable roots cannot be enforced yet; use \"all\" and deny_read",
-        ));
-    }
     let host_network = match policy.network {
         Network::None {} => false,
         Network::Host {} => true,
@@ -103,6 +101,8 @@ fn nothing_to_enforce(policy: &Policy) -> Result<(), Refusal> {
         ("readable", policy.readable != Readable::All),
         ("deny_read", !policy.deny_read.is_empty()),
         ("deny_write", !policy.deny_write.is_empty()),
+        ("deny_read_globs", !policy.deny_read_globs.is_empty()),
+        ("deny_write_globs", !policy.deny_write_globs.is_empty()),
         ("protect", policy.protect != Protect::None),
     ];
     match rules.iter().find(|(_, given)| *given) {

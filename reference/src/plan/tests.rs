@@ -1,9 +1,13 @@
 //! Policies over a made-up host and the steps they must become.
 
 use super::*;
-use crate::host::{Found, Missing};
+use crate::glob::Glob;
+use crate::host::{Expansion, Found, Kind, Missing, Node, Piece, Tree};
+use crate::law::{Judge, Law, Line, Op};
 use boxproof_cases::protocol::{Command, ErrorKind};
 use rstest::rstest;
+use std::path::Path;
+use std::sync::Arc;
 
 fn found(real: &str, folder: bool, links: &[&str]) -> Found {
     Found {
@@ -62,6 +66,7 @@ fn shown(step: &Step) -> String {
         Step::Tmpfs(_, 0o1777) => "tmp",
         Step::Tmpfs(..) => "empty",
         Step::Seal(_) => "seal",
+        Step::Link(..) => "link",
         Step::Dev | Step::Proc => "fresh",
     };
     format!("{word} {}", step.path().display())
@@ -188,7 +193,7 @@ fn protected_names_are_read_only_and_pinned_where_deep() {
 #[case::kernel_root(r#"{"writable":["/dev"]}"#, "policy.writable: /dev cannot be made writable")]
 #[case::link_leaves(r#"{"writable":["/h/w/out"]}"#, "through the link /h/w/out")]
 #[case::loose_link(r#"{"deny_write":["/h/w/in"]}"#, "/h/w/in is a symbolic link")]
-#[case::readable(r#"{"readable":["/h/w"]}"#, "policy.readable")]
+#[case::readable(r#"{"readable":["/h/none"]}"#, "policy.readable")]
 #[case::proxy(r#"{"network":{"proxy":{"port":1}}}"#, "policy.network: proxy")]
 #[case::domains(r#"{"network":{"domains":{}}}"#, "policy.network: domains")]
 #[case::abstract_socket(r#"{"unix_sockets":["@x"]}"#, "@x is abstract")]
@@ -206,7 +211,7 @@ fn what_no_step_expresses_is_refused(#[case] json: &str, #[case] message: &str) 
 #[test]
 fn what_the_command_cannot_get_to_needs_no_mask() {
     let mut host = host();
-    host.paths.get_mut(std::path::Path::new("/h/o/f")).unwrap().reachable = false;
+    host.paths.get_mut(Path::new("/h/o/f")).unwrap().reachable = false;
     let steps = steps(r#"{"deny_read":["/h/o/f","/h/w/f"]}"#, &host);
     let masks: Vec<_> = steps.iter().filter(|step| step.starts_with("mask")).collect();
     assert_eq!(masks, ["mask-file /h/w/f"]);
@@ -243,7 +248,7 @@ fn without(mut host: Host, path: &str) -> Host {
 
 fn mediated(json: &str, host: &Host) -> Vec<(PathBuf, By)> {
     let view = resolve(&policy(json), &run_in("/h/w"), host).unwrap().view.unwrap();
-    view.mediate.into_iter().map(|name| (name.path, name.by)).collect()
+    view.mediate.names.into_iter().map(|name| (name.path, name.by)).collect()
 }
 
 #[rstest]
@@ -285,4 +290,123 @@ fn a_missing_name_behind_a_loose_link_is_refused() {
     let refusal = resolve(&policy(r#"{"deny_write":["/h/w/l"]}"#), &run_in("/h/w"), &host);
     let refusal = refusal.unwrap_err();
     assert!(refusal.message.contains("/h/w/l is a symbolic link"), "{}", refusal.message);
+}
+
+fn expansion(glob: &str, there: &[(&str, bool)], links: &[&str]) -> Expansion {
+    Expansion {
+        glob: Glob::parse(glob).unwrap(),
+        folds: false,
+        links: links.iter().map(PathBuf::from).collect(),
+        there: there.iter().map(|(path, folder)| found(path, *folder, &[])).collect(),
+        missing: Vec::new(),
+        closed: None,
+    }
+}
+
+#[rstest]
+#[case::present("/h/w/**/f", &[("/h/w/f", false), ("/h/w/a/b/f", false)],
+    &["rw /h/w/a", "ro /h/w/f", "rw /h/w/a/b", "ro /h/w/a/b/f"], 1)]
+#[case::absent("/h/w/*.env", &[], &[], 1)]
+#[case::above_the_roots("/h/**/*.env", &[], &[], 1)]
+#[case::in_the_private_tmp("/tmp/*.env", &[], &[], 1)]
+#[case::where_nothing_can_be_made("/h/o/*.env", &[], &[], 0)]
+fn patterns_become_steps_and_names_to_hold(
+    #[case] glob: &str,
+    #[case] there: &[(&str, bool)],
+    #[case] expected: &[&str],
+    #[case] held: usize,
+) {
+    let mut host = host();
+    host.globs.insert(glob.into(), expansion(glob, there, &[]));
+    let policy = policy(&format!(r#"{{"deny_write_globs":["{glob}"]}}"#));
+    let view = resolve(&policy, &run_in("/h/w"), &host).unwrap().view.unwrap();
+    let own: Vec<String> = view.steps.iter().map(shown).filter(|s| s.contains("/h/w/")).collect();
+    assert_eq!(own, expected);
+    assert_eq!(view.mediate.globs.len(), held);
+}
+
+#[rstest]
+#[case::unknown("/h/w/*.x", None, "cannot be looked up")]
+#[case::closed("/h/w/*.x", Some(("/h/w/a", "")), "/h/w/a")]
+#[case::by_a_loose_link("/h/w/in/*.x", Some(("", "/h/w/in")), "symbolic link")]
+fn patterns_that_nothing_can_hold_are_refused(
+    #[case] glob: &str,
+    #[case] trouble: Option<(&str, &str)>,
+    #[case] why: &str,
+) {
+    let mut host = host();
+    if let Some((closed, link)) = trouble {
+        let links: &[&str] = if link.is_empty() { &[] } else { &[link] };
+        let closed = Some(PathBuf::from(closed)).filter(|path| path.is_absolute());
+        host.globs.insert(glob.into(), Expansion { closed, ..expansion(glob, &[], links) });
+    }
+    let policy = policy(&format!(r#"{{"deny_read_globs":["{glob}"]}}"#));
+    let refusal = resolve(&policy, &run_in("/h/w"), &host).unwrap_err();
+    assert_eq!(refusal.kind, ErrorKind::Unsupported);
+    assert!(refusal.message.contains(why), "{}", refusal.message);
+}
+
+#[rstest]
+#[case::a_root(r#"{"readable":["/h/o"]}"#, "ro /h/o, rw /h/w")]
+#[case::none(r#"{"readable":[]}"#, "rw /h/w")]
+#[case::in_the_workspace(r#"{"readable":["/h/w/a"]}"#, "rw /h/w")]
+#[case::around_the_workspace(r#"{"readable":["/h"]}"#, "ro /h, rw /h/w")]
+#[case::read_only(r#"{"readable":[],"mode":"read_only"}"#, "ro /h/w")]
+#[case::masked(
+    r#"{"readable":["/h/o"],"deny_read":["/h/o/f","/h/w/f"]}"#,
+    "ro /h/o, rw /h/w, mask-file /h/o/f, mask-file /h/w/f"
+)]
+#[case::deny_of_what_is_not_shown(r#"{"readable":[],"deny_read":["/h/o/f"]}"#, "rw /h/w")]
+fn a_list_of_readable_roots_shows_nothing_else(#[case] json: &str, #[case] expected: &str) {
+    let mut host = host();
+    host.platform = vec![
+        Piece::Object("/usr".into()),
+        Piece::Link("/bin".into(), "usr/bin".into()),
+        Piece::Object("/etc/hosts".into()),
+    ];
+    host.program = Some("/usr/bin/true".into());
+    let steps = steps(json, &host);
+    let own: Vec<&str> =
+        steps.iter().map(String::as_str).filter(|step| step.contains(" /h")).collect();
+    assert_eq!(own.join(", "), expected);
+    let ground = ["empty /", "ro /usr", "link /bin"];
+    assert!(ground.iter().all(|step| steps.iter().any(|one| one == step)), "{steps:?}");
+    assert!(steps.contains(&"seal /".to_owned()), "{steps:?}");
+    assert!(!steps.iter().any(|step| step == "ro /" || step == "empty /run"), "{steps:?}");
+}
+
+/// Lets everything be read and modified but what is named.
+struct AllBut(&'static str);
+
+impl Judge for AllBut {
+    fn allows(&self, _: Op, path: &Path) -> bool {
+        path != Path::new(self.0)
+    }
+}
+
+#[test]
+fn a_profile_takes_the_workspace_over() {
+    let lines = || vec![Line::new(true, "**"), Line::new(false, "a/b/f")];
+    let law = Arc::new(Law::new(Arc::new(AllBut("a/b/f")), lines(), lines()));
+    let file = Node { path: "/h/w/f".into(), read: false, modify: false, kind: Kind::File };
+    let kind = Kind::Folder { open: true, children: vec![file] };
+    let root = Node { path: "/h/w".into(), read: true, modify: true, kind };
+    let mut host = host();
+    host.sockets = vec!["/h/w/s".into()];
+    host.program = Some("/h/w/f".into());
+    host.tree = Some(Tree { root, law, closed: None, folds: None });
+    let policy = policy(r#"{"readable":[],"mode":"read_only"}"#);
+    let view = resolve(&policy, &run_in("/h/w"), &host).unwrap().view.unwrap();
+    let own: Vec<String> = view.steps.iter().map(shown).filter(|s| s.contains(" /h")).collect();
+    assert_eq!(own, ["rw /h/w", "mask-file /h/w/f"]);
+    assert_eq!(view.mediate.profile.unwrap().root, Path::new("/h/w"));
+    let refused = |change: &dyn Fn(&mut Tree)| {
+        let mut host = host.clone();
+        change(host.tree.as_mut().unwrap());
+        resolve(&policy, &run_in("/h/w"), &host).unwrap_err().message
+    };
+    let closed = refused(&|tree| tree.closed = Some("/h/w/x".into()));
+    assert!(closed.contains("/h/w/x, which cannot be looked into"), "{closed}");
+    let folds = refused(&|tree| tree.folds = Some("/h/w/y".into()));
+    assert!(folds.contains("/h/w/y takes names that differ in case"), "{folds}");
 }

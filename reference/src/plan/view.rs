@@ -3,14 +3,16 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use boxproof_cases::protocol::{Policy, TmpPolicy, WirePath};
+use boxproof_cases::protocol::{Policy, Readable, TmpPolicy, WirePath};
 
-use super::absent::Absent;
+use super::absent::{Bound, Held};
 use super::denies::Denies;
+use super::profile::{self, Around};
 use super::{Step, View, roots};
 use crate::error::Refusal;
-use crate::host::Host;
+use crate::host::{Host, Piece};
 
 /// Mode of a private temp folder.
 const TMP_MODE: u32 = 0o1777;
@@ -31,9 +33,12 @@ pub(super) fn view(
     steps.extend(scene.pins().into_iter().map(Step::Bind));
     steps.extend(scene.denied());
     steps.extend(scene.socket_masks()?);
-    steps.sort_by_cached_key(|step| step.path().components().count());
-    let seals = std::iter::once(PathBuf::from("/dev")).chain(host.services.iter().cloned());
-    steps.extend(seals.map(Step::Seal));
+    steps.extend(scene.profile()?);
+    steps.extend(scene.sealed().map(Step::Seal));
+    // What is sealed takes nothing more.
+    steps.sort_by_cached_key(|step| {
+        (matches!(step, Step::Seal(_)), step.path().components().count())
+    });
     Ok(View { steps, mediate: scene.mediated(), host_network })
 }
 
@@ -43,11 +48,40 @@ impl Step {
         match self {
             Self::Bind(path) | Self::BindReadOnly(path) => path,
             Self::MaskFile(path) | Self::MaskFolder(path) => path,
-            Self::Tmpfs(path, _) | Self::Seal(path) => path,
+            Self::Tmpfs(path, _) | Self::Seal(path) | Self::Link(path, _) => path,
             Self::Dev => Path::new("/dev"),
             Self::Proc => Path::new("/proc"),
         }
     }
+}
+
+/// What the policy lists as readable, and the command's own file; `None` if that is everything.
+fn readable(policy: &Policy, host: &Host) -> Result<Option<Vec<PathBuf>>, Refusal> {
+    let Readable::Only(roots) = &policy.readable else { return Ok(None) };
+    let real = |root: &WirePath| {
+        host.at(root.as_path()).map(|found| found.real.clone()).ok_or_else(|| {
+            Refusal::unsupported(format!(
+                "policy.readable: {} does not exist, and nothing can be bound there; create it first or remove it",
+                root.as_path().display()
+            ))
+        })
+    };
+    let mut listed: Vec<PathBuf> = roots.iter().map(real).collect::<Result<_, _>>()?;
+    listed.extend(host.program.clone());
+    let profiled =
+        |path: &Path| host.tree.as_ref().is_some_and(|tree| path.starts_with(&tree.root.path));
+    listed.retain(|path| !is_platform(host, path) && !profiled(path));
+    listed.sort();
+    listed.dedup();
+    Ok(Some(listed))
+}
+
+/// Whether `path` is shown as part of the platform.
+fn is_platform(host: &Host, path: &Path) -> bool {
+    host.platform.iter().any(|piece| match piece {
+        Piece::Object(object) => path.starts_with(object),
+        Piece::Link(..) => false,
+    })
 }
 
 /// What the steps are made from.
@@ -61,6 +95,8 @@ struct Scene<'a> {
     denies: Denies,
     /// Folders that are replaced by empty ones.
     hidden: Vec<PathBuf>,
+    /// What is shown although it lies in one of them.
+    shown: Vec<PathBuf>,
 }
 
 impl<'a> Scene<'a> {
@@ -73,8 +109,24 @@ impl<'a> Scene<'a> {
         let denies = Denies::collect(policy, host, &roots)?;
         roots.retain(|root| !denies.cover(root));
         let private = (policy.tmp == TmpPolicy::Private).then_some(&host.tmp);
-        let hidden = private.into_iter().flatten().chain(&host.services).cloned().collect();
-        Ok(Self { policy, host, workspace: workspace.real.clone(), roots, denies, hidden })
+        let mut hidden: Vec<PathBuf> = private.into_iter().flatten().cloned().collect();
+        let workspace = workspace.real.clone();
+        let mut shown = roots.clone();
+        match readable(policy, host)? {
+            None => hidden.extend(host.services.iter().cloned()),
+            Some(listed) => {
+                hidden.push("/".into());
+                let covered = |path: &Path| denies.hide(path);
+                let further = listed.into_iter().chain([workspace.clone()]);
+                shown.extend(further.filter(|path| !covered(path)));
+            }
+        }
+        Ok(Self { policy, host, workspace, roots, denies, hidden, shown })
+    }
+
+    /// Whether only listed roots can be read.
+    fn lists(&self) -> bool {
+        self.policy.readable != Readable::All
     }
 
     fn check_cwd(&self, cwd: &Path) -> Result<(), Refusal> {
@@ -93,11 +145,7 @@ impl<'a> Scene<'a> {
 
     /// The host read-only, fresh kernel trees, private folders.
     fn system(&self) -> Vec<Step> {
-        let root = PathBuf::from("/");
-        let mut steps = vec![match self.roots.contains(&root) {
-            true => Step::Bind(root),
-            false => Step::BindReadOnly(root),
-        }];
+        let mut steps = self.ground();
         steps.extend([Step::Dev, Step::Proc]);
         steps.extend(self.host.knobs.iter().cloned().map(Step::BindReadOnly));
         if self.policy.tmp == TmpPolicy::Private {
@@ -106,9 +154,38 @@ impl<'a> Scene<'a> {
         if self.policy.tmp != TmpPolicy::None {
             steps.push(Step::Tmpfs("/dev/shm".into(), TMP_MODE));
         }
-        let services = self.host.services.iter().cloned();
+        let services = self.host.services.iter().filter(|_| !self.lists()).cloned();
         steps.extend(services.map(|path| Step::Tmpfs(path, SERVICE_MODE)));
         steps
+    }
+
+    /// What everything else lies on: the host, or nothing but what is listed and the platform.
+    fn ground(&self) -> Vec<Step> {
+        let root = PathBuf::from("/");
+        if self.roots.contains(&root) {
+            return vec![Step::Bind(root)];
+        }
+        if !self.lists() {
+            return vec![Step::BindReadOnly(root)];
+        }
+        let platform = self.host.platform.iter().map(|piece| match piece {
+            Piece::Object(path) => Step::BindReadOnly(path.clone()),
+            Piece::Link(path, says) => Step::Link(path.clone(), says.clone()),
+        });
+        let profiled = self.host.tree.as_ref().map(|tree| &tree.root.path);
+        let read_only =
+            self.shown.iter().filter(|path| !self.is_writable(path) && Some(*path) != profiled);
+        let listed = read_only.cloned().map(Step::BindReadOnly);
+        std::iter::once(Step::Tmpfs(root, SERVICE_MODE)).chain(platform).chain(listed).collect()
+    }
+
+    /// Fresh folders that nothing more is put into.
+    fn sealed(&self) -> impl Iterator<Item = PathBuf> {
+        let fresh = match self.lists() && !self.roots.contains(&PathBuf::from("/")) {
+            true => vec!["/".into()],
+            false => self.host.services.clone(),
+        };
+        std::iter::once(PathBuf::from("/dev")).chain(fresh)
     }
 
     /// Writable roots, and what must be visible although its surroundings are hidden.
@@ -117,7 +194,9 @@ impl<'a> Scene<'a> {
         let mut steps: Vec<Step> =
             self.roots.iter().filter(below).cloned().map(Step::Bind).collect();
         let workspace = &self.workspace;
-        let read_only = !self.roots.contains(workspace) && !self.denies.hide(workspace);
+        let read_only = !self.roots.contains(workspace)
+            && !self.denies.hide(workspace)
+            && self.host.tree.is_none();
         if read_only && (self.is_hidden(workspace) || self.is_writable(workspace)) {
             steps.push(Step::BindReadOnly(workspace.clone()));
         }
@@ -163,29 +242,63 @@ impl<'a> Scene<'a> {
     }
 
     fn denied(&self) -> Vec<Step> {
-        let read = self.denies.read.iter().map(|found| match found.folder {
-            true => Step::MaskFolder(found.real.clone()),
-            false => Step::MaskFile(found.real.clone()),
-        });
+        let seen = |path: &Path| !self.lists() || !self.is_hidden(path);
+        let read =
+            self.denies.read.iter().filter(|found| seen(&found.real)).map(|found| {
+                match found.folder {
+                    true => Step::MaskFolder(found.real.clone()),
+                    false => Step::MaskFile(found.real.clone()),
+                }
+            });
         let write = self.denies.write.iter().filter(|path| self.is_writable(path));
         read.chain(write.cloned().map(Step::BindReadOnly)).collect()
     }
 
     /// Absent names that could come to be. Elsewhere nothing can be made anyway.
-    fn mediated(&self) -> Vec<Absent> {
-        let private = self.policy.tmp == TmpPolicy::Private;
-        let temp = |path: &Path| private && self.host.tmp.iter().any(|tmp| path.starts_with(tmp));
-        let makeable = |path: &Path| {
-            self.is_writable(path) || temp(path) && !self.roots.iter().any(|r| path.starts_with(r))
+    fn mediated(&self) -> Held {
+        let names = self.denies.absent.iter().filter(|name| self.is_makeable(&name.path)).cloned();
+        let later = self.denies.later.iter().filter(|later| {
+            let base = later.glob.base();
+            self.is_makeable(base) || self.places().any(|place| place.starts_with(base))
+        });
+        let tree = self.host.tree.as_ref().filter(|tree| profile::has_room(&tree.root));
+        let profile =
+            tree.map(|tree| Bound { root: tree.root.path.clone(), law: Arc::clone(&tree.law) });
+        Held { names: names.collect(), globs: later.cloned().collect(), profile }
+    }
+
+    /// The workspace, if it is under a profile.
+    fn profile(&self) -> Result<Vec<Step>, Refusal> {
+        let Some(tree) = &self.host.tree else { return Ok(Vec::new()) };
+        let around = match is_platform(self.host, &tree.root.path) {
+            true => Around::ReadOnly,
+            false => Around::Nothing,
         };
-        self.denies.absent.iter().filter(|name| makeable(&name.path)).cloned().collect()
+        profile::steps(tree, around)
+    }
+
+    /// Where names can be made: writable roots and private temp folders.
+    fn places(&self) -> impl Iterator<Item = &PathBuf> {
+        let private = self.policy.tmp == TmpPolicy::Private;
+        self.roots.iter().chain(self.host.tmp.iter().filter(move |_| private))
+    }
+
+    fn is_makeable(&self, path: &Path) -> bool {
+        self.is_writable(path)
+            || self.places().any(|place| path.starts_with(place)) && self.is_hidden(path)
     }
 
     /// Host sockets that would be visible though the policy does not list them.
     fn socket_masks(&self) -> Result<Vec<Step>, Refusal> {
         let listed = self.listed_sockets()?;
+        let profiled = |path: &Path| {
+            self.host.tree.as_ref().is_some_and(|tree| path.starts_with(&tree.root.path))
+        };
         let loose = self.host.sockets.iter().filter(|path| {
-            !listed.contains(path) && !self.is_hidden(path) && !self.denies.hide(path)
+            !listed.contains(path)
+                && !profiled(path)
+                && !self.is_hidden(path)
+                && !self.denies.hide(path)
         });
         Ok(loose.cloned().map(Step::MaskFile).collect())
     }
@@ -194,11 +307,11 @@ impl<'a> Scene<'a> {
         !self.is_hidden(path) && self.roots.iter().any(|root| path.starts_with(root))
     }
 
-    /// Whether `path` lies in a private folder and in no root that re-opens part of that.
+    /// Whether `path` lies in a folder that is replaced, and in nothing that re-opens part of that.
     fn is_hidden(&self, path: &Path) -> bool {
         self.hidden.iter().filter(|folder| path.starts_with(folder)).any(|folder| {
             let reopened = |root: &PathBuf| path.starts_with(root) && root.starts_with(folder);
-            !self.roots.iter().any(reopened)
+            !self.shown.iter().any(reopened)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The request file: read, parsed with its location on error, and checked before anything starts.
 
 mod mechanism;
+mod order;
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +9,17 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use boxproof_cases::protocol::{
-    Command, EnvPolicy, PROTOCOL, Policy, Readable, RunRequest, Stdin, WirePath,
+    Command, EnvPolicy, PROTOCOL, Policy, ProfileRequest, Readable, RunRequest, Stdin, WirePath,
 };
 
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+
 use crate::error::Refusal;
+use crate::glob::Glob;
 
 pub(crate) use mechanism::Mechanism;
+pub(crate) use order::Order;
 
 /// The mechanism name that leaves the choice to us.
 pub(crate) const AUTO: &str = "auto";
@@ -23,15 +29,27 @@ pub(crate) const GIT_GRANT: &str = "git_metadata_write";
 const GRANTS: [&str; 1] = [GIT_GRANT];
 
 /// Reads and checks the request in `file`.
-pub(crate) fn read(file: &Path) -> Result<RunRequest, Refusal> {
+pub(crate) fn read(file: &Path) -> Result<Order, Refusal> {
     let text = fs::read_to_string(file)
         .map_err(|error| Refusal::invalid(format!("cannot read the request: {error}")))?;
-    let request = parse(&text)?;
-    check(&request)?;
-    Ok(request)
+    let order = parse(&text)?;
+    check(&order)?;
+    Ok(order)
 }
 
-fn parse(text: &str) -> Result<RunRequest, Refusal> {
+/// Whichever kind of request `text` is: the member `dialect` tells.
+fn parse(text: &str) -> Result<Order, Refusal> {
+    #[derive(Deserialize)]
+    struct Kind {
+        dialect: Option<IgnoredAny>,
+    }
+    match parsed(text)? {
+        Kind { dialect: None } => parsed::<RunRequest>(text).map(Order::from),
+        Kind { dialect: Some(_) } => parsed::<ProfileRequest>(text).and_then(Order::try_from),
+    }
+}
+
+fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
     serde_json::from_str(text).map_err(|error| {
         let line = Some(error.line() as u64).filter(|line| *line > 0);
         Refusal { line, ..Refusal::invalid(format!("the request is not valid: {error}")) }
@@ -39,7 +57,7 @@ fn parse(text: &str) -> Result<RunRequest, Refusal> {
 }
 
 /// Everything that can be said against a request without looking at the host.
-fn check(request: &RunRequest) -> Result<(), Refusal> {
+fn check(request: &Order) -> Result<(), Refusal> {
     if request.protocol != PROTOCOL {
         let spoken = request.protocol;
         return Err(Refusal::invalid(format!("protocol: {spoken} is unknown; use {PROTOCOL}")));
@@ -75,10 +93,19 @@ fn check_paths(policy: &Policy) -> Result<(), Refusal> {
     lists
         .iter()
         .try_for_each(|(name, list)| list.iter().try_for_each(|path| absolute(name, path)))?;
+    globs("policy.deny_read_globs", &policy.deny_read_globs)?;
+    globs("policy.deny_write_globs", &policy.deny_write_globs)?;
     let abstracts =
         |path: &&WirePath| !path.as_path().as_os_str().as_encoded_bytes().starts_with(b"@");
     let sockets = policy.unix_sockets.iter().filter(abstracts);
     sockets.into_iter().try_for_each(|path| absolute("policy.unix_sockets", path))
+}
+
+fn globs(name: &str, globs: &[String]) -> Result<(), Refusal> {
+    let read = |glob: &String| {
+        Glob::parse(glob).map(drop).map_err(|why| Refusal::invalid(format!("{name}: {why}")))
+    };
+    globs.iter().try_for_each(read)
 }
 
 fn absolute(name: &str, path: &WirePath) -> Result<(), Refusal> {

@@ -12,7 +12,7 @@ fn text(policy: &str, run: &str) -> String {
     )
 }
 
-fn verdict(text: &str) -> Result<RunRequest, Refusal> {
+fn verdict(text: &str) -> Result<Order, Refusal> {
     parse(text).and_then(|request| check(&request).map(|()| request))
 }
 
@@ -25,7 +25,7 @@ fn verdict(text: &str) -> Result<RunRequest, Refusal> {
 #[case::stdin("", r#","stdin":{"bytes_b64":"aGk="}"#)]
 #[case::debug("", r#","capture":true,"debug":true"#)]
 fn good_requests_pass(#[case] policy: &str, #[case] run: &str) {
-    assert_eq!(verdict(&text(policy, run)).map(|request| request.protocol), Ok(1));
+    assert_eq!(verdict(&text(policy, run)).map(|order| order.protocol), Ok(1));
 }
 
 #[rstest]

@@ -16,7 +16,7 @@ use crate::bed::NAMESPACES;
 use crate::sys::{Shared, at, call};
 
 const HERE: usize = libc::AT_FDCWD as usize;
-const KINDS: [&str; 6] = ["text", "text-open", "link", "folder", "descriptor", "socket"];
+const KINDS: [&str; 7] = ["text", "text-open", "link", "folder", "descriptor", "socket", "pattern"];
 /// Attempts of one kind, unless the environment says more.
 const ATTEMPTS: usize = 1500;
 
@@ -35,7 +35,11 @@ fn lost(kind: &'static str) {
     let attempts = asked.unwrap_or(ATTEMPTS).to_string();
     let (bed, actor) = stage(NAMESPACES);
     let without = open(&bed, &actor, &["race", kind, "20000"]);
-    let with = confined(&bed, &actor, &["race", kind, &attempts], &json!({"protect": "metadata"}));
+    let policy = match kind {
+        "pattern" => json!({"deny_write_globs": [bed.ws("conf*/*.key")]}),
+        _ => json!({"protect": "metadata"}),
+    };
+    let with = confined(&bed, &actor, &["race", kind, &attempts], &policy);
     println!("{kind}: {} without, {} with a supervisor", without[0], with[0]);
     let numbers = |line: &str| -> Vec<usize> {
         line.split([' ', ':']).filter_map(|word| word.parse().ok()).collect()
@@ -57,18 +61,20 @@ pub(crate) fn act(kind: &str, attempts: usize) {
     symlink(".", "other").unwrap();
     let text = Shared::new(8);
     text.write(c"free");
-    let held = fs::File::open("x").unwrap();
+    fs::create_dir_all("tree").unwrap();
+    let held = fs::File::open(if kind == "pattern" { "tree" } else { "x" }).unwrap();
     let over = AtomicBool::new(false);
     let (mut denied, mut free) = (0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
-                change(kind, &text);
+                change(kind, &text, held.as_raw_fd());
             }
         });
         for _ in 0..attempts {
             attempt(kind, &text, held.as_raw_fd());
-            denied += usize::from(taken_away(".git"));
+            denied += usize::from(taken_away(".git")) + usize::from(taken_away("conf/x.key"));
+            free += usize::from(fs::rename("conf", "tree").is_ok());
             free += usize::from(taken_away("free")) + usize::from(taken_away("sub/.git"));
         }
         over.store(true, Ordering::Relaxed);
@@ -76,8 +82,16 @@ pub(crate) fn act(kind: &str, attempts: usize) {
     println!("{attempts} attempts: {denied} denied and {free} free names made");
 }
 
-fn change(kind: &str, text: &Shared) {
+fn change(kind: &str, text: &Shared, fd: RawFd) {
     match kind {
+        "pattern" => {
+            let flags = (libc::O_CREAT | libc::O_WRONLY) as usize;
+            let name = c"x.key";
+            if let Ok(file) = call(libc::SYS_openat, [fd as usize, at(name), flags, 0o644, 0, 0]) {
+                nix::unistd::close(file as i32).unwrap();
+            }
+            let _lost = call(libc::SYS_unlinkat, [fd as usize, at(name), 0, 0, 0, 0]);
+        }
         "text" | "text-open" => {
             text.write(c".git");
             text.write(c"free");
@@ -107,6 +121,10 @@ fn attempt(kind: &str, text: &Shared, fd: RawFd) {
         "socket" => std::os::unix::net::UnixListener::bind("way/.git")
             .map(|_| 0)
             .map_err(|error| crate::acts::errno(&error)),
+        // A folder gets a name under which what it holds at one time must not be.
+        "pattern" => {
+            fs::rename("tree", "conf").map(|()| 0).map_err(|error| crate::acts::errno(&error))
+        }
         "folder" => mkdir(&path("x/../.git")),
         _ => {
             // A descriptor of a folder that is here at one time and elsewhere at another.

@@ -1,6 +1,7 @@
 //! Steps and the arguments they must become; what failures of `bwrap` mean.
 
 use super::*;
+use crate::plan::Held;
 use rstest::rstest;
 
 #[test]
@@ -17,7 +18,7 @@ fn a_view_becomes_arguments_in_order() {
         Step::MaskFile(path("/w/e")),
         Step::Seal(path("/dev")),
     ];
-    let list = arguments(&View { steps, mediate: Vec::new(), host_network: false }, &[7, 8]);
+    let list = arguments(&View { steps, mediate: Held::default(), host_network: false }, &[7, 8]);
     let text: Vec<String> = list.iter().map(|word| word.display().to_string()).collect();
     let expected = "--unshare-user|--unshare-pid|--unshare-ipc|--unshare-uts|--unshare-cgroup-try|\
         --die-with-parent|--as-pid-1|--cap-drop|ALL|--unshare-net|--ro-bind|/|/|--dev|/dev|\
@@ -30,7 +31,8 @@ fn a_view_becomes_arguments_in_order() {
 #[test]
 fn the_host_network_is_shared_only_where_granted() {
     let has_net = |host_network| {
-        let list = arguments(&View { steps: Vec::new(), mediate: Vec::new(), host_network }, &[]);
+        let list =
+            arguments(&View { steps: Vec::new(), mediate: Held::default(), host_network }, &[]);
         list.contains(&OsString::from("--unshare-net"))
     };
     assert!(has_net(false));
@@ -60,4 +62,13 @@ fn failures_are_told_apart(#[case] said: &str, #[case] kind: ErrorKind) {
     let refusal = explain(said);
     assert_eq!(refusal.kind, kind);
     assert!(refusal.message.contains(said), "{refusal}");
+}
+
+#[test]
+fn a_pattern_is_refused_by_its_text() {
+    let glob = crate::glob::Glob::parse("/w/**/*.env").unwrap();
+    let globs = vec![Later { glob, folds: false }];
+    let mediate = Held { globs, ..Held::default() };
+    let refusal = can_hold(&View { steps: Vec::new(), mediate, host_network: false }).unwrap_err();
+    assert!(refusal.message.contains("/w/**/*.env"), "{}", refusal.message);
 }

@@ -9,7 +9,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::stat::{Mode, fstat, mkdirat, umask};
 use nix::unistd::{chdir, fchdir, pivot_root, symlinkat};
 
-use super::layout::{Layout, Source, Work};
+use super::layout::{Layout, Root, Source, Work};
 use super::place::{Call, Place};
 use crate::sys::mounts::{self, NODEV, NOEXEC, NOSUID, RDONLY};
 
@@ -42,8 +42,7 @@ fn build_with_open_mask(layout: &Layout) -> Result<(), Failure> {
     mount(None::<&CStr>, c"/", None::<&CStr>, private, None::<&CStr>)
         .map_err(whole(Call::Private))?;
     let host = open(AT_FDCWD, c"/").map_err(whole(Call::Source))?;
-    let view = mounts::clone_tree(host.as_fd(), true).map_err(whole(Call::Copy))?;
-    mounts::set_attributes(view.as_fd(), layout.root, true).map_err(whole(Call::Attributes))?;
+    let view = ground(layout.root, host.as_fd())?;
     let scratch = scratch(host.as_fd()).map_err(whole(Call::Scratch))?;
     let place = open(scratch.as_fd(), VIEW).map_err(whole(Call::Target))?;
     mounts::attach(view.as_fd(), place.as_fd()).map_err(whole(Call::Attach))?;
@@ -53,6 +52,18 @@ fn build_with_open_mask(layout: &Layout) -> Result<(), Failure> {
         site.carry_out(work).map_err(|(call, errno)| (Place { work: number, call }, errno))?;
     }
     move_into(site)
+}
+
+/// The mount that the view begins with.
+fn ground(root: Root, host: BorrowedFd<'_>) -> Result<OwnedFd, Failure> {
+    match root {
+        Root::Fresh(mode) => tmpfs(mode, NOSUID | NODEV).map_err(whole(Call::Fresh)),
+        Root::Host(attributes) => {
+            let view = mounts::clone_tree(host, true).map_err(whole(Call::Copy))?;
+            let set = mounts::set_attributes(view.as_fd(), attributes, true);
+            set.map_err(whole(Call::Attributes)).map(|()| view)
+        }
+    }
 }
 
 /// Makes the view the root. The host's root, with the scratch folder on it, then lies on top of

@@ -56,11 +56,20 @@ pub(super) enum Work {
     Seal(CString),
 }
 
+/// What a view begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Root {
+    /// The host's root and everything mounted below it, with these attributes.
+    Host(u64),
+    /// An empty folder with this mode.
+    Fresh(u32),
+}
+
 /// A whole view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Attributes of the host's root and everything mounted below it.
-    pub(super) root: u64,
+    /// What everything lies on.
+    pub(super) root: Root,
     /// The work on top of it.
     pub(super) works: Vec<Work>,
 }
@@ -69,11 +78,18 @@ impl Layout {
     /// The work that `view` takes.
     pub(super) fn of(view: &View) -> Self {
         let mut made = Fresh::default();
-        let mut layout = Self { root: RDONLY | NOSUID | NODEV, works: Vec::new() };
+        let root = Root::Host(RDONLY | NOSUID | NODEV);
+        let mut layout = Self { root, works: Vec::new() };
         for step in &view.steps {
             match step {
-                Step::Bind(path) if path == Path::new("/") => layout.root = NOSUID | NODEV,
+                Step::Bind(path) if path == Path::new("/") => {
+                    layout.root = Root::Host(NOSUID | NODEV);
+                }
                 Step::BindReadOnly(path) if path == Path::new("/") => {}
+                Step::Tmpfs(path, mode) if path == Path::new("/") => {
+                    made.mark(path, true);
+                    layout.root = Root::Fresh(*mode);
+                }
                 other => layout.works.extend(works(other, &mut made)),
             }
         }
@@ -112,7 +128,7 @@ fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
         missing.iter().flatten().map(|path| Work::Folder(place(path))).collect();
     let attach = |source, attributes| -> Vec<Work> {
         let attach = Work::Attach { source, at: place(step.path()), attributes, make };
-        folders.into_iter().chain([attach]).collect()
+        folders.iter().cloned().chain([attach]).collect()
     };
     match step {
         Step::Bind(path) => {
@@ -133,11 +149,18 @@ fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
             attach(Source::Tmpfs(*mode), NOSUID | NODEV)
         }
         Step::Seal(path) => vec![Work::Seal(place(path))],
+        Step::Link(path, says) => {
+            let link = Work::Link { at: place(path), to: text(says) };
+            folders.iter().cloned().chain([link]).collect()
+        }
         Step::Dev => {
             fresh.mark(step.path(), true);
             attach(Source::Tmpfs(DEV_MODE), NOSUID | NOEXEC).into_iter().chain(devices()).collect()
         }
-        Step::Proc => attach(Source::Proc, NOSUID | NODEV | NOEXEC),
+        Step::Proc => {
+            fresh.mark(step.path(), false);
+            attach(Source::Proc, NOSUID | NODEV | NOEXEC)
+        }
     }
 }
 
@@ -164,7 +187,8 @@ fn text(path: &Path) -> CString {
 }
 
 fn place(path: &Path) -> CString {
-    text(path.strip_prefix("/").unwrap_or(path))
+    let below = path.strip_prefix("/").unwrap_or(path);
+    text(if below.as_os_str().is_empty() { Path::new(".") } else { below })
 }
 
 impl Work {

@@ -1,14 +1,15 @@
 //! Steps and the work they must become; what failures mean.
 
-use super::layout::{Source, Work};
+use super::layout::{Root, Source, Work};
 use super::*;
+use crate::plan::Held;
 use crate::plan::Step;
 use crate::sys::mounts::{NODEV, NOEXEC, NOSUID, RDONLY};
 use rstest::rstest;
 use std::path::PathBuf;
 
 fn layout(steps: Vec<Step>) -> Layout {
-    Layout::of(&View { steps, mediate: Vec::new(), host_network: false })
+    Layout::of(&View { steps, mediate: Held::default(), host_network: false })
 }
 
 fn path(text: &str) -> PathBuf {
@@ -41,6 +42,13 @@ fn named(source: &Source) -> String {
     }
 }
 
+fn ground(root: Root) -> String {
+    match root {
+        Root::Host(attributes) => flags(attributes),
+        Root::Fresh(mode) => format!("fresh {mode:o}"),
+    }
+}
+
 fn flags(attributes: u64) -> String {
     let names = [(RDONLY, "ro"), (NOSUID, "nosuid"), (NODEV, "nodev"), (NOEXEC, "noexec")];
     let set = names.iter().filter(|(bit, _)| attributes & bit != 0).map(|(_, name)| *name);
@@ -66,7 +74,7 @@ fn a_view_becomes_work_in_order() {
         Step::MaskFile(path("/tmp/x/y/s")),
         Step::Seal(path("/run")),
     ]);
-    assert_eq!(flags(layout.root), "ro,nosuid,nodev");
+    assert_eq!(ground(layout.root), "ro,nosuid,nodev");
     let expected = [
         "proc proc nosuid,nodev,noexec",
         "tmpfs:1777 tmp nosuid,nodev",
@@ -85,7 +93,7 @@ fn a_view_becomes_work_in_order() {
 
 #[test]
 fn the_whole_host_may_be_writable() {
-    assert_eq!(flags(layout(vec![Step::Bind(path("/"))]).root), "nosuid,nodev");
+    assert_eq!(ground(layout(vec![Step::Bind(path("/"))]).root), "nosuid,nodev");
 }
 
 #[test]
@@ -111,7 +119,7 @@ fn a_fresh_dev_holds_read_only_devices_links_and_terminals() {
 
 fn explained(work: Option<u32>, call: Call, errno: Errno) -> Refusal {
     let steps = vec![Step::BindReadOnly(path("/")), Step::Proc, Step::MaskFile(path("/w/s"))];
-    let view = View { steps, mediate: Vec::new(), host_network: false };
+    let view = View { steps, mediate: Held::default(), host_network: false };
     explain(Place { work, call }.code(), errno as i32, &view)
 }
 

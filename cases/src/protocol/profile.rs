@@ -1,0 +1,42 @@
+//! The request of `run` whose rules are documents of a policy language.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Run, WirePath};
+
+/// What `run --request FILE` reads instead of a [`super::RunRequest`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// The language of the documents.
+    pub dialect: Dialect,
+    /// The documents: the host's own first, then the workspace's.
+    pub documents: Vec<Document>,
+    /// The profile that the command is under.
+    pub profile: String,
+    /// The folder that paths of the documents start at (absolute).
+    pub workspace: WirePath,
+    /// What to run.
+    pub run: Run,
+}
+
+/// A policy language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// Policy v2 documents: profiles of read and modify rules, and denies.
+    Orbit,
+}
+
+/// One document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// What errors call it: a path or a label.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}

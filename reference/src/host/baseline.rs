@@ -1,0 +1,119 @@
+//! What running programs takes besides the roots of a readable list: the platform, and the command
+//! itself.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::paths;
+use boxproof_cases::protocol::Run;
+
+/// Programs, libraries and what they are set up by. Of `/etc` only what ordinary programs look up
+/// (loader, users, names, time, certificates, shells), and nothing that holds secrets.
+pub(crate) const BASELINE: [&str; 44] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/alternatives",
+    "/etc/bash.bashrc",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/crypto-policies",
+    "/etc/debian_version",
+    "/etc/environment",
+    "/etc/fonts",
+    "/etc/gai.conf",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hostname",
+    "/etc/hosts",
+    "/etc/inputrc",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/locale.conf",
+    "/etc/localtime",
+    "/etc/lsb-release",
+    "/etc/machine-id",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki",
+    "/etc/profile",
+    "/etc/profile.d",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/shells",
+    "/etc/ssl/certs",
+    "/etc/timezone",
+];
+
+/// One piece of the platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// A file or folder with everything below it.
+    Object(PathBuf),
+    /// A symbolic link, and what it says.
+    Link(PathBuf, PathBuf),
+}
+
+/// What of the platform is there.
+pub(super) fn pieces() -> Vec<Piece> {
+    BASELINE.iter().filter_map(|path| piece(Path::new(path))).collect()
+}
+
+fn piece(path: &Path) -> Option<Piece> {
+    let found = fs::symlink_metadata(path).ok()?;
+    match found.is_symlink() {
+        true => Some(Piece::Link(path.to_owned(), fs::read_link(path).ok()?)),
+        false => Some(Piece::Object(path.to_owned())),
+    }
+}
+
+/// The file that `run` executes, without links, where this can be told beforehand.
+pub(super) fn program(run: &Run, env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let name = run.command.to_argv().into_iter().next()?;
+    if name.contains('/') {
+        return paths::find(&run.cwd.as_path().join(name)).map(|found| found.real);
+    }
+    let search = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value)?;
+    let candidates = std::env::split_paths(search).filter(|folder| folder.is_absolute());
+    let mut found = candidates.filter_map(|folder| paths::find(&folder.join(&name)));
+    found.find(|found| !found.folder).map(|found| found.real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boxproof_cases::protocol::Command;
+    use rstest::rstest;
+
+    #[test]
+    fn the_platform_has_no_home_and_no_secrets() {
+        let closed = ["/etc/shadow", "/etc/ssl/private", "/root", "/home", "/var", "/run", "/tmp"];
+        for path in closed.map(Path::new) {
+            assert!(!BASELINE.iter().any(|piece| path.starts_with(piece)), "{}", path.display());
+        }
+        assert!(pieces().contains(&Piece::Object("/usr".into())));
+    }
+
+    #[rstest]
+    #[case::by_path("/usr/bin/env", true)]
+    #[case::by_name("env", true)]
+    #[case::missing("/usr/bin/none", false)]
+    #[case::unknown("no-such-program", false)]
+    fn the_program_is_found(#[case] name: &str, #[case] found: bool) {
+        let run = Run::new(Command::Argv(vec![name.into()]), "/");
+        let env = [(OsString::from("PATH"), OsString::from("/nowhere:/usr/bin"))];
+        assert_eq!(program(&run, &env).is_some(), found);
+    }
+}

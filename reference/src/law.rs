@@ -1,0 +1,243 @@
+//! What a profile lets a command do below its workspace ([`Law`]): who decides on a path, and what
+//! can be said beforehand of all that is or comes to be in a folder. Pure.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::glob::{Glob, State};
+
+/// What is done to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// Its content is read, or its names are listed.
+    Read,
+    /// It is made, changed, moved or removed.
+    Modify,
+}
+
+/// Decides on paths below the workspace; the workspace itself is the empty path.
+pub(crate) trait Judge: Send + Sync {
+    /// Whether `op` may be done to `path`.
+    fn allows(&self, op: Op, path: &Path) -> bool;
+}
+
+/// One rule as far as it can be told beforehand what it matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    grants: bool,
+    /// As it is written, without the sign.
+    text: String,
+    /// Its components; `None` if it could match anything.
+    shape: Option<Glob>,
+}
+
+/// A profile: its rules in order, the last that matches decides.
+#[derive(Clone)]
+pub(crate) struct Law {
+    judge: Arc<dyn Judge>,
+    read: Vec<Line>,
+    modify: Vec<Line>,
+}
+
+impl fmt::Debug for Law {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { read, modify, .. } = self;
+        f.debug_struct("Law").field("read", read).field("modify", modify).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Law {
+    fn eq(&self, other: &Self) -> bool {
+        self.read == other.read && self.modify == other.modify
+    }
+}
+
+impl Eq for Law {}
+
+impl Line {
+    /// A rule over paths below the workspace: `*` and `?` stop at a slash, `**` does not, nothing
+    /// else is special, and a rule that ends in `/**` is about its folder, too.
+    pub(crate) fn new(grants: bool, text: &str) -> Self {
+        let literal = |c: char| match c {
+            '[' | ']' | '{' | '}' | '\\' => format!("[{c}]"),
+            other => other.to_string(),
+        };
+        let escaped: String = text.chars().map(literal).collect();
+        let below = if escaped == "." { "" } else { &escaped };
+        let shape = Glob::parse(&format!("/{below}")).ok();
+        Self { grants, text: text.to_owned(), shape }
+    }
+
+    fn at(&self, folder: &Path) -> Option<State> {
+        let glob = self.shape.as_ref()?;
+        let start = glob.base().strip_prefix("/").unwrap_or(glob.base());
+        let mut names = folder.iter();
+        for part in start.iter() {
+            match names.next() {
+                Some(name) if name == part => {}
+                Some(_) => return Some(State::NOWHERE),
+                None => return Some(State::BEFORE),
+            }
+        }
+        Some(glob.exactly(glob.ask(glob.start(), names, false).1))
+    }
+
+    /// Whether it may match something directly in `folder`.
+    fn may_match_in(&self, folder: &Path) -> bool {
+        match (&self.shape, self.at(folder)) {
+            (Some(glob), Some(State::BEFORE)) => glob.may_begin_at(folder),
+            (Some(glob), Some(state)) => glob.may_end_below(state),
+            _ => true,
+        }
+    }
+
+    /// Whether it matches everything below `folder`.
+    fn matches_all_below(&self, folder: &Path) -> bool {
+        match (&self.shape, self.at(folder)) {
+            (Some(glob), Some(state)) => {
+                state != State::BEFORE && glob.ends_everywhere_below(state)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it matches nothing below `folder`.
+    fn matches_none_below(&self, folder: &Path) -> bool {
+        self.at(folder) == Some(State::NOWHERE)
+    }
+}
+
+impl Law {
+    /// A profile whose rules are `read` and `modify`, decided by `judge`.
+    pub(crate) fn new(judge: Arc<dyn Judge>, read: Vec<Line>, modify: Vec<Line>) -> Self {
+        Self { judge, read, modify }
+    }
+
+    /// Whether `op` may be done to `path`.
+    pub(crate) fn allows(&self, op: Op, path: &Path) -> bool {
+        self.judge.allows(op, path)
+    }
+
+    /// Whether a name may come to be at `path`: what cannot be read is not made either.
+    pub(crate) fn lets_come(&self, path: &Path) -> bool {
+        self.allows(Op::Modify, path) && self.allows(Op::Read, path)
+    }
+
+    /// Whether some name may come to be directly in `folder`. In doubt: yes, as each is asked about.
+    pub(crate) fn is_open(&self, folder: &Path) -> bool {
+        self.modify.iter().fold(false, |open, line| match line.grants {
+            true => open || line.may_match_in(folder),
+            false => open && !line.matches_all_below(folder),
+        })
+    }
+
+    /// Whether the same is decided of all that is or comes to be below `folder`, as of itself.
+    pub(crate) fn is_uniform(&self, folder: &Path) -> bool {
+        let constant =
+            |line: &Line| line.matches_none_below(folder) || line.matches_all_below(folder);
+        let child = folder.join(OsStr::new("name"));
+        let same = |op| self.allows(op, &child) == self.allows(op, folder);
+        self.read.iter().chain(&self.modify).all(constant) && same(Op::Read) && same(Op::Modify)
+    }
+
+    /// Whether below `new` the same is decided as below `old`.
+    pub(crate) fn is_alike(&self, new: &Path, old: &Path) -> bool {
+        let mut lines = self.read.iter().chain(&self.modify);
+        lines.all(|line| {
+            line.at(new).is_some_and(|new| Some(new) == line.at(old) && new != State::BEFORE)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    /// Decides by the shapes alone.
+    struct Plain(Vec<(bool, String)>);
+
+    impl Judge for Plain {
+        fn allows(&self, _: Op, path: &Path) -> bool {
+            let hit = |text: &str| match text.strip_suffix("/**").or((text == "**").then_some("")) {
+                Some(prefix) => path.starts_with(prefix),
+                None => globset::Glob::new(text).unwrap().compile_matcher().is_match(path),
+            };
+            let last = self.0.iter().rev().find(|(_, text)| hit(text));
+            last.is_some_and(|(grants, _)| *grants)
+        }
+    }
+
+    fn law(rules: &[&str]) -> Law {
+        let rules: Vec<(bool, String)> = rules
+            .iter()
+            .map(|rule| (!rule.starts_with('!'), rule.trim_start_matches('!').to_owned()))
+            .collect();
+        let lines = |rules: &[(bool, String)]| {
+            rules.iter().map(|(grants, text)| Line::new(*grants, text)).collect::<Vec<_>>()
+        };
+        let (read, modify) = (lines(&rules), lines(&rules));
+        Law::new(Arc::new(Plain(rules)), read, modify)
+    }
+
+    #[rstest]
+    #[case::all(&["**"], "", true)]
+    #[case::all_below(&["**"], "a/b", true)]
+    #[case::subtree(&["src/**"], "src/a", true)]
+    #[case::subtree_itself(&["src/**"], "", true)]
+    #[case::deep_subtree_at_the_top(&["a/src/**"], "", false)]
+    #[case::deep_subtree_above(&["a/src/**"], "a", true)]
+    #[case::beside(&["src/**"], "docs", false)]
+    #[case::names(&["*.md"], "", true)]
+    #[case::names_deeper(&["*.md"], "d", false)]
+    #[case::names_anywhere(&["docs/**/*.md"], "docs/x", true)]
+    #[case::names_anywhere_above(&["docs/**/*.md"], "", false)]
+    #[case::literal(&["a/b"], "a", true)]
+    #[case::literal_top(&["a/b"], "", false)]
+    #[case::closed_again(&["**", "!gen/**"], "gen", false)]
+    #[case::closed_below(&["**", "!gen/**"], "gen/x", false)]
+    #[case::open_again(&["**", "!gen/**", "gen/out/**"], "gen", true)]
+    #[case::in_part(&["**", "!**/*.env"], "d", true)]
+    #[case::odd(&["a**b"], "x", true)]
+    #[case::nothing(&[], "", false)]
+    fn folders_are_open_where_a_name_may_come(
+        #[case] rules: &[&str],
+        #[case] folder: &str,
+        #[case] open: bool,
+    ) {
+        assert_eq!(law(rules).is_open(Path::new(folder)), open);
+    }
+
+    #[rstest]
+    #[case::all(&["**"], "", true)]
+    #[case::subtree(&["src/**"], "src", true)]
+    #[case::top(&["src/**"], "", false)]
+    #[case::elsewhere(&["src/**"], "docs", true)]
+    #[case::pattern(&["**", "!**/*.env"], "docs", false)]
+    #[case::below_a_pattern(&["**", "!*.env"], "docs", true)]
+    #[case::denied(&["**", "!gen/**"], "gen/x", true)]
+    #[case::itself_only(&["**", "!gen"], "gen", false)]
+    fn folders_are_uniform_where_nothing_differs(
+        #[case] rules: &[&str],
+        #[case] folder: &str,
+        #[case] uniform: bool,
+    ) {
+        assert_eq!(law(rules).is_uniform(Path::new(folder)), uniform);
+    }
+
+    #[rstest]
+    #[case::everywhere(&["**", "!**/*.env"], "a/b", "c", true)]
+    #[case::other_rule(&["a/**", "b/**"], "a/x", "b/x", false)]
+    #[case::same_subtree(&["a/**"], "a/x", "a/y/z", true)]
+    #[case::out(&["a/**"], "b", "a/x", false)]
+    fn places_are_alike_where_rules_are_equally_far(
+        #[case] rules: &[&str],
+        #[case] new: &str,
+        #[case] old: &str,
+        #[case] alike: bool,
+    ) {
+        assert_eq!(law(rules).is_alike(Path::new(new), Path::new(old)), alike);
+    }
+}

@@ -1,0 +1,121 @@
+//! What may move where: a folder takes along all that lies in it, and each of these names comes to
+//! a new place as well.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use nix::dir::{Dir, Type};
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, RenameFlags, ResolveFlag, openat2};
+use nix::sys::stat::SFlag;
+
+use super::desk::{Desk, look};
+use super::mounts::bytes;
+use super::rules::{Judgement, Place};
+use super::walk::{Spot, kind};
+
+/// Names in a folder that are looked at before it moves; with more, each has to move for itself.
+const MOST_NAMES: usize = 50_000;
+
+impl Desk {
+    /// Whether what is at `old` may come to `new`, and with an exchange the other way round.
+    pub(super) fn vet_move(&self, old: &Spot, new: &Spot, flags: RenameFlags) -> nix::Result<()> {
+        let source = kind(&look(old)?);
+        let target = match look(new) {
+            Ok(_) if flags.contains(RenameFlags::RENAME_NOREPLACE) => return Err(Errno::EEXIST),
+            Ok(found) => Some(kind(&found)),
+            Err(Errno::ENOENT) => None,
+            Err(other) => return Err(other),
+        };
+        self.vet_end(old, source, true)?;
+        self.vet_end(new, source, target.is_some())?;
+        self.vet_coming(old, new, source)?;
+        let exchange = flags.contains(RenameFlags::RENAME_EXCHANGE);
+        if let Some(target) = target.filter(|_| exchange) {
+            self.vet_end(old, target, true)?;
+            self.vet_coming(new, old, target)?;
+        }
+        Ok(())
+    }
+
+    /// Whether one end of a move may lose or get a thing of this kind. A name above a place where
+    /// nothing must come to be is held: what comes there could have the place in it.
+    fn vet_end(&self, spot: &Spot, moved: SFlag, stands: bool) -> nix::Result<()> {
+        match self.judge(spot)? {
+            Judgement::Free | Judgement::Within | Judgement::Towards => Ok(()),
+            Judgement::Forbidden => Err(Errno::EACCES),
+            Judgement::Above if moved == SFlag::S_IFREG => Ok(()),
+            Judgement::Above if stands => Err(Errno::EBUSY),
+            // Movers fall back to copying, and every copy is asked for.
+            Judgement::Above => Err(Errno::EXDEV),
+        }
+    }
+
+    /// Whether a pattern lets what is at `from`, a thing of this kind, come to `to`.
+    fn vet_coming(&self, from: &Spot, to: &Spot, moved: SFlag) -> nix::Result<()> {
+        let may = match self.judge(to)? {
+            Judgement::Within if moved == SFlag::S_IFDIR => self.may_all_come(from, to)?,
+            Judgement::Towards if moved == SFlag::S_IFDIR => self.may_all_come(from, to)?,
+            Judgement::Towards => moved != SFlag::S_IFLNK,
+            _ => true,
+        };
+        if may { Ok(()) } else { Err(Errno::EXDEV) }
+    }
+
+    /// Whether nothing in the folder `from` would be at a place that a rule is about. Nobody makes
+    /// a name meanwhile.
+    fn may_all_come(&self, from: &Spot, to: &Spot) -> nix::Result<bool> {
+        let (old, new) = (self.place(from)?, self.place(to)?);
+        if self.rules.are_no_stricter_at(&new, &old) {
+            return Ok(true);
+        }
+        let (mut ahead, mut seen) = (vec![PathBuf::new()], 0);
+        while let Some(folder) = ahead.pop() {
+            // What cannot be read cannot be vouched for.
+            let Ok(names) = names(from, &folder) else { return Ok(false) };
+            seen += names.len();
+            if seen > MOST_NAMES {
+                return Ok(false);
+            }
+            for (name, kind) in names {
+                let path = folder.join(name);
+                if !self.may_come(&new, &path, kind) {
+                    return Ok(false);
+                }
+                ahead.extend(Some(path).filter(|_| kind == Type::Directory));
+            }
+        }
+        Ok(true)
+    }
+
+    fn may_come(&self, new: &Place, below: &Path, kind: Type) -> bool {
+        match self.rules.judge(&Place { device: new.device, path: new.path.join(below) }) {
+            Judgement::Free | Judgement::Within => true,
+            Judgement::Towards => kind != Type::Symlink,
+            Judgement::Above => kind == Type::File,
+            Judgement::Forbidden => false,
+        }
+    }
+}
+
+/// The names in `folder`, a path below the folder at `spot`, and what they are.
+fn names(spot: &Spot, folder: &Path) -> nix::Result<Vec<(PathBuf, Type)>> {
+    let whole = Path::new(OsStr::from_bytes(spot.bare())).join(folder);
+    let whole = CString::new(bytes(&whole)).map_err(|_| Errno::EINVAL)?;
+    let how = OpenHow::new()
+        .flags(OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    let mut folder = Dir::from_fd(openat2(spot.folder.as_fd(), whole.as_c_str(), how)?)?;
+    let is_plain = |name: &CStr| !matches!(name.to_bytes(), b"." | b"..");
+    let mut names = Vec::new();
+    for entry in folder.iter() {
+        let entry = entry?;
+        if is_plain(entry.file_name()) {
+            let kind = entry.file_type().ok_or(Errno::EOPNOTSUPP)?;
+            names.push((OsStr::from_bytes(entry.file_name().to_bytes()).into(), kind));
+        }
+    }
+    Ok(names)
+}

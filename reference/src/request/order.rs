@@ -1,0 +1,42 @@
+//! What a request asks for, whatever language its rules are in: [`Order`].
+
+use std::sync::Arc;
+
+use boxproof_cases::protocol::{Mode, Policy, ProfileRequest, Readable, Run, RunRequest};
+
+use crate::error::Refusal;
+use crate::law::Law;
+use crate::profile;
+
+/// One run to be carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct Order {
+    /// Protocol version.
+    pub(crate) protocol: u32,
+    /// The neutral policy; with a profile, all that a profile says nothing about.
+    pub(crate) policy: Policy,
+    /// The profile that the workspace is under.
+    pub(crate) law: Option<Arc<Law>>,
+    /// The command.
+    pub(crate) run: Run,
+}
+
+impl From<RunRequest> for Order {
+    fn from(request: RunRequest) -> Self {
+        let RunRequest { protocol, policy, run } = request;
+        Self { protocol, policy, law: None, run }
+    }
+}
+
+impl TryFrom<ProfileRequest> for Order {
+    type Error = Refusal;
+
+    fn try_from(request: ProfileRequest) -> Result<Self, Refusal> {
+        let ProfileRequest { protocol, documents, profile, workspace, run, .. } = request;
+        let law = Some(Arc::new(profile::law(&documents, &profile)?));
+        // The law takes the workspace over; outside it nothing is granted.
+        let readable = Readable::Only(Vec::new());
+        let policy = Policy { mode: Mode::ReadOnly, readable, ..Policy::new(workspace) };
+        Ok(Self { protocol, policy, law, run })
+    }
+}
