@@ -7,6 +7,7 @@
 
 mod answer;
 mod cli;
+pub mod dialect;
 mod error;
 mod request;
 
