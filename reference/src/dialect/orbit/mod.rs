@@ -26,6 +26,6 @@ pub use glob::Glob;
 pub use index::Index;
 pub use paths::Asked;
 pub use policy::PolicySet;
-pub use profile::{Origin, Profile, ProfileRule};
+pub use profile::{Effect, Origin, Profile, ProfileRule};
 pub use resolve::{OUTSIDE, Resolved, Resolver};
 pub use rule::{Place, Rule};
