@@ -12,15 +12,20 @@ pub(crate) fn patterns(count: usize) -> Vec<String> {
     (0..count).map(kind).collect()
 }
 
-/// Paths of `depth` names, half of them below some rule.
+/// Paths of `depth` names for `count` rules: most lie below some rule, and half of them are of the
+/// kind that rules with inner wildcards are about.
 pub(crate) fn paths(count: usize, depth: usize) -> Vec<Vec<String>> {
     let path = |at: usize| {
         let rule = at * 37 % count;
-        let head = [format!("dir{rule}"), format!("sub{}", rule % 7)];
+        let head = [format!("dir{rule}"), format!("sub{}", rule % 7), format!("b{}", rule % 5)];
         let middle = (0..depth).map(|level| format!("level{level}"));
         let mut names: Vec<String> = head.into_iter().chain(middle).take(depth - 1).collect();
-        names.push(if at % 2 == 0 { format!("file{rule}.rs") } else { format!("x.ext{rule}") });
+        names.push(match at % 10 {
+            0..=4 => "x.log".to_owned(),
+            5..=7 => format!("file{rule}.rs"),
+            _ => format!("x.ext{rule}"),
+        });
         names
     };
-    (0..64).map(path).collect()
+    (0..60).map(path).collect()
 }

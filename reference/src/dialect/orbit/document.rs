@@ -59,10 +59,8 @@ enum Kind {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Envelope {
-    #[serde(rename = "schemaVersion")]
-    _version: u32,
-    #[serde(rename = "kind")]
-    _kind: Kind,
+    schema_version: Spanned<u32>,
+    kind: Spanned<Kind>,
     metadata: Metadata,
     spec: Option<Spec>,
 }
@@ -106,9 +104,8 @@ impl Document {
     /// # Errors
     /// What is wrong with it, where, and what to write instead. Nothing of it is taken then.
     pub fn parse(label: &str, file: &str, text: &str) -> Result<Self, PolicyError> {
-        let source = Source { label, file, text };
-        source.header()?;
-        let envelope: Envelope = source.read()?;
+        let source = Source { label, file, text, lines: text.lines().collect() };
+        let envelope = source.envelope()?;
         let spec = envelope.spec.unwrap_or_default();
         let profiles = spec.profiles.unwrap_or_default().into_iter().map(|(name, lists)| {
             let place = source.place(lists.referenced.line(), lists.referenced.column());
@@ -135,13 +132,27 @@ struct Source<'a> {
     label: &'a str,
     file: &'a str,
     text: &'a str,
+    lines: Vec<&'a str>,
 }
 
 impl Source<'_> {
-    /// Kind before version, and both before anything else: an old document is told what it is.
-    fn header(&self) -> Result<(), PolicyError> {
-        let header: Header = self.read()?;
-        let (kind, version) = (header.kind, header.schema_version);
+    /// A document of another kind or version is told that, whatever else is wrong with it.
+    fn envelope(&self) -> Result<Envelope, PolicyError> {
+        match self.read::<Envelope>() {
+            Ok(envelope) => {
+                self.header(&envelope.kind, &envelope.schema_version)?;
+                Ok(envelope)
+            }
+            Err(error) => {
+                let header: Header = self.read()?;
+                self.header(&header.kind, &header.schema_version)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Kind before version.
+    fn header(&self, kind: &Spanned<Kind>, version: &Spanned<u32>) -> Result<(), PolicyError> {
         if kind.value != Kind::Policy {
             let place = self.place(kind.referenced.line(), kind.referenced.column());
             return Err(
@@ -193,7 +204,7 @@ impl Source<'_> {
 
     /// What stands at `place`, to the end of its line.
     fn at(&self, place: &Place) -> &str {
-        let line = self.text.lines().nth(place.line - 1).unwrap_or_default();
+        let line = self.lines.get(place.line - 1).copied().unwrap_or_default();
         let start = line.char_indices().nth(place.column - 1).map_or(line.len(), |(at, _)| at);
         &line[start..]
     }
@@ -221,7 +232,7 @@ impl Source<'_> {
 
     /// The rule on `line` that begins with `!`, `*` or `&` without a quote before it.
     fn unquoted(&self, line: usize) -> Option<String> {
-        let line = self.text.lines().nth(line.checked_sub(1)?)?;
+        let line = self.lines.get(line.checked_sub(1)?)?;
         let line = line.split(" #").next()?;
         let items = line.trim_start().strip_prefix("- ").map(|item| vec![item]);
         let flow = || {
