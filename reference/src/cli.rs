@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use boxproof_cases::protocol::exit;
 use clap::{Parser, Subcommand};
 
+use crate::ask::{self, Ask};
 use crate::request::Mechanism;
 use crate::{capabilities, run};
 
@@ -13,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   refbox capabilities
   refbox run --request request.json --result result.json
+  refbox check --policy host.yaml --profile dev --workspace . read src/a.rs
 
 A request: {\"protocol\": 1, \"policy\": {\"workspace\": \"/w\"},
             \"run\": {\"command\": {\"argv\": [\"id\"]}, \"cwd\": \"/w\"}}";
@@ -51,6 +53,8 @@ enum Verb {
         #[arg(long, value_name = "FILE")]
         result: PathBuf,
     },
+    #[command(flatten)]
+    Ask(Ask),
 }
 
 /// Runs one verb; returns the exit code.
@@ -63,6 +67,7 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
             error.exit_code()
         }
         Ok(Cli { verb: Verb::Run { request, result } }) => run::run(prefix, &request, &result),
+        Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(&ask),
         Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
     }
 }

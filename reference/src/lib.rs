@@ -6,7 +6,9 @@
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "mechanisms are Linux's so far"))]
 
 mod answer;
+mod ask;
 mod cli;
+pub mod dialect;
 mod error;
 mod profile;
 mod request;

@@ -1,0 +1,31 @@
+//! Rules as people write them, in a mix that is the same in every run, and paths to ask about.
+
+/// So many patterns: two of five a subtree, one a file, and names, endings and inner wildcards.
+pub(crate) fn patterns(count: usize) -> Vec<String> {
+    let kind = |at: usize| match at % 20 {
+        0..=7 => format!("dir{at}/sub{}/**", at % 7),
+        8..=11 => format!("dir{at}/sub{}/file{at}.rs", at % 7),
+        12..=14 => format!("**/name{at}"),
+        15..=17 => format!("**/*.ext{at}"),
+        _ => format!("dir{at}/*/b{}/**/*.log", at % 5),
+    };
+    (0..count).map(kind).collect()
+}
+
+/// Paths of `depth` names for `count` rules: most lie below some rule, and half of them are of the
+/// kind that rules with inner wildcards are about.
+pub(crate) fn paths(count: usize, depth: usize) -> Vec<Vec<String>> {
+    let path = |at: usize| {
+        let rule = at * 37 % count;
+        let head = [format!("dir{rule}"), format!("sub{}", rule % 7), format!("b{}", rule % 5)];
+        let middle = (0..depth).map(|level| format!("level{level}"));
+        let mut names: Vec<String> = head.into_iter().chain(middle).take(depth - 1).collect();
+        names.push(match at % 10 {
+            0..=4 => "x.log".to_owned(),
+            5..=7 => format!("file{rule}.rs"),
+            _ => format!("x.ext{rule}"),
+        });
+        names
+    };
+    (0..60).map(path).collect()
+}

@@ -1,0 +1,153 @@
+//! What is decided of one path on the disk, as data that both formats render.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::dialect::orbit::{
+    Asked, Decision, OUTSIDE, Op, PolicyError, Profile, ProfileRule, Resolved, Resolver, Winner,
+};
+
+/// One rule, and where it comes from.
+#[derive(Debug, Serialize)]
+pub(super) struct Told {
+    pub(super) rule: String,
+    pub(super) effect: &'static str,
+    pub(super) origin: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<usize>,
+}
+
+/// One decision.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    pub(super) operation: &'static str,
+    /// As it was asked for.
+    pub(super) path: String,
+    /// What it means, from the workspace's root down; a place outside in full.
+    pub(super) means: String,
+    pub(super) allowed: bool,
+    pub(super) matched_rule: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) decided_by: Option<Told>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) warning: Option<&'static str>,
+}
+
+/// What is said of a path that may be changed by who may not read it.
+const BLIND: &str =
+    "it may be modified, although it may not be read: denyRead says nothing of that";
+
+impl Told {
+    pub(super) fn new(rule: &ProfileRule) -> Self {
+        use crate::dialect::orbit::Effect;
+        let place = rule.rule.place.as_ref();
+        Self {
+            rule: rule.rule.written.clone(),
+            effect: match rule.effect {
+                Effect::Grant => "allows",
+                Effect::Refuse => "denies",
+                Effect::Except => "lifts a deny",
+            },
+            origin: rule.origin.word(),
+            file: place.map(|place| place.file.clone()),
+            line: place.map(|place| place.line),
+        }
+    }
+
+    /// Where it is written.
+    pub(super) fn place(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}"),
+            _ => "built in".to_owned(),
+        }
+    }
+
+    /// For people: where it is, and what it does.
+    pub(super) fn text(&self) -> String {
+        format!("{}  {}  `{}`  ({})", self.place(), self.effect, self.rule, self.origin)
+    }
+}
+
+/// A path that is asked about: as names of the workspace, and what it means there.
+pub(super) struct Subject {
+    pub(super) path: String,
+    pub(super) names: Vec<Vec<u8>>,
+    pub(super) means: Resolved,
+}
+
+impl Subject {
+    /// `path` is relative to the workspace, or absolute and inside of it.
+    pub(super) fn new(resolver: &Resolver, workspace: &Path, path: &str) -> Result<Self, String> {
+        let inside = Path::new(path).strip_prefix(workspace).ok().and_then(Path::to_str);
+        let text = match inside {
+            Some("") => ".",
+            Some(inside) => inside,
+            None => path,
+        };
+        let asked = Asked::new(text).map_err(|error: PolicyError| error.to_string())?;
+        let means = resolver.resolve(&asked.names).map_err(|error| format!("{path}: {error}"))?;
+        Ok(Self { path: path.to_owned(), names: asked.names, means })
+    }
+
+    /// What is decided: of what it means and of what was asked, the stricter.
+    pub(super) fn answer(&self, profile: &Profile, op: Op) -> Answer {
+        let Resolved::Inside(real) = &self.means else { return self.outside(op) };
+        let (meant, asked) = (profile.decide(op, real), profile.decide(op, &self.names));
+        let decision = if meant.allowed { asked } else { meant };
+        self.decided(profile, op, decision, real)
+    }
+
+    fn decided(
+        &self,
+        profile: &Profile,
+        op: Op,
+        decision: Decision<'_>,
+        real: &[Vec<u8>],
+    ) -> Answer {
+        let decided_by = match decision.winner {
+            Winner::Rule(rule) => Some(Told::new(rule)),
+            Winner::NoMatch | Winner::Nothing => None,
+        };
+        let is_blind = op == Op::Modify && decision.allowed;
+        let is_blind = is_blind && !profile.decide(Op::Read, real).allowed;
+        Answer {
+            operation: op.word(),
+            path: self.path.clone(),
+            means: shown(real),
+            allowed: decision.allowed,
+            matched_rule: decision.winner.matched_rule().to_owned(),
+            decided_by,
+            warning: is_blind.then_some(BLIND),
+        }
+    }
+
+    fn outside(&self, op: Op) -> Answer {
+        Answer {
+            operation: op.word(),
+            path: self.path.clone(),
+            means: self.meaning(),
+            allowed: false,
+            matched_rule: OUTSIDE.to_owned(),
+            decided_by: None,
+            warning: None,
+        }
+    }
+
+    /// What it means, as text.
+    pub(super) fn meaning(&self) -> String {
+        match &self.means {
+            Resolved::Inside(names) => shown(names),
+            Resolved::Outside(place) => place.display().to_string(),
+        }
+    }
+}
+
+fn shown(names: &[Vec<u8>]) -> String {
+    match names.is_empty() {
+        true => ".".to_owned(),
+        false => String::from_utf8_lossy(&names.join(&b'/')).into_owned(),
+    }
+}

@@ -1,0 +1,46 @@
+//! `refbox check`: whether a profile allows paths.
+
+use std::path::Path;
+
+use crate::dialect::orbit::Resolver;
+
+use super::answer::{Answer, Subject};
+use super::{Asked, Format, NO, Op, YES};
+
+/// Answers for every path; the exit code.
+pub(super) fn check(
+    asked: &Asked,
+    workspace: &Path,
+    op: Op,
+    paths: &[String],
+) -> Result<i32, String> {
+    let profile = asked.documents.read()?.profile(&asked.profile).map_err(|e| e.to_string())?;
+    let resolver =
+        Resolver::new(workspace).map_err(|error| format!("{}: {error}", workspace.display()))?;
+    let answers = paths.iter().map(|path| {
+        Subject::new(&resolver, workspace, path).map(|subject| subject.answer(&profile, op.into()))
+    });
+    let answers = answers.collect::<Result<Vec<Answer>, String>>()?;
+    match asked.format {
+        Format::Json => {
+            let json = serde_json::to_string_pretty(&serde_json::json!({"decisions": answers}));
+            println!("{}", json.map_err(|error| error.to_string())?);
+        }
+        Format::Text => answers.iter().for_each(|answer| println!("{}", line(answer))),
+    }
+    Ok(if answers.iter().all(|answer| answer.allowed) { YES } else { NO })
+}
+
+fn line(answer: &Answer) -> String {
+    let word = if answer.allowed { "allowed" } else { "denied" };
+    let by = match &answer.decided_by {
+        Some(rule) => rule.text(),
+        None => answer.matched_rule.clone(),
+    };
+    let means = match answer.means == answer.path {
+        true => String::new(),
+        false => format!(" (means {})", answer.means),
+    };
+    let warning = answer.warning.map(|text| format!("\n  warning: {text}")).unwrap_or_default();
+    format!("{word}  {} {}{means}: {by}{warning}", answer.operation, answer.path)
+}

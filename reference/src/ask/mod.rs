@@ -1,0 +1,173 @@
+//! Verbs that answer questions about policy documents and run nothing.
+
+mod answer;
+mod check;
+mod effective;
+mod explain;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::dialect::orbit::{Document, PolicySet};
+
+/// Everything asked about is allowed, or the documents are in order.
+const YES: i32 = 0;
+/// Something is denied.
+const NO: i32 = 1;
+/// There is no answer: a document, a path or the call is wrong.
+const INVALID: i32 = 2;
+
+const CHECK_EXAMPLES: &str = "\
+Exit codes: 0 if all is allowed, 1 if something is denied, 2 if there is no answer.
+
+Examples:
+  refbox check --policy host.yaml --profile dev --workspace . read src/a.rs README.md
+  refbox check --policy host.yaml --workspace-policy .policy.yaml --profile dev --format json \\
+      --workspace . modify src/a.rs";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Example:
+  refbox policy explain --policy host.yaml --workspace-policy .policy.yaml --profile dev \\
+      --workspace . secrets/key.pem";
+
+/// The documents that are asked about.
+#[derive(Debug, Args)]
+pub(crate) struct Documents {
+    /// The host's document
+    #[arg(long, value_name = "FILE")]
+    policy: PathBuf,
+    /// The workspace's document, laid over the host's
+    #[arg(long, value_name = "FILE")]
+    workspace_policy: Option<PathBuf>,
+}
+
+/// One profile of documents.
+#[derive(Debug, Args)]
+pub(crate) struct Asked {
+    #[command(flatten)]
+    documents: Documents,
+    /// The profile, letter for letter
+    #[arg(long, value_name = "NAME")]
+    profile: String,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// How answers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// What somebody wants to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Op {
+    /// Read it
+    Read,
+    /// Change, make or remove it
+    Modify,
+}
+
+/// A question about documents.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Ask {
+    /// Say of paths whether a profile allows them
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check {
+        #[command(flatten)]
+        asked: Asked,
+        /// The workspace; relative paths lie in it, and links are followed there
+        #[arg(long, value_name = "DIR")]
+        workspace: PathBuf,
+        /// What is to be done
+        op: Op,
+        /// The paths
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<String>,
+    },
+    /// Print a profile as it is in force: every rule in order, and where it comes from
+    Effective {
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Look into policy documents
+    #[command(subcommand)]
+    Policy(Policy),
+}
+
+/// A question about the documents themselves.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Say whether documents are in order, each by itself and both together
+    Validate {
+        /// The host's document
+        policy: PathBuf,
+        /// The workspace's document, laid over the host's
+        #[arg(long, value_name = "FILE")]
+        workspace_policy: Option<PathBuf>,
+    },
+    /// Show which rules match a path, in order, and which one decides
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain {
+        #[command(flatten)]
+        asked: Asked,
+        /// The workspace; relative paths lie in it, and links are followed there
+        #[arg(long, value_name = "DIR")]
+        workspace: PathBuf,
+        /// The path
+        path: String,
+    },
+}
+
+/// Answers; returns the exit code.
+pub(crate) fn answer(ask: &Ask) -> i32 {
+    let answered = match ask {
+        Ask::Check { asked, workspace, op, paths } => check::check(asked, workspace, *op, paths),
+        Ask::Effective { asked } => effective::effective(asked),
+        Ask::Policy(Policy::Validate { policy, workspace_policy }) => {
+            read(policy, workspace_policy.as_deref()).map(|_| {
+                println!("valid");
+                YES
+            })
+        }
+        Ask::Policy(Policy::Explain { asked, workspace, path }) => {
+            explain::explain(asked, workspace, path)
+        }
+    };
+    answered.unwrap_or_else(|why| {
+        eprintln!("refbox: {why}");
+        INVALID
+    })
+}
+
+impl Documents {
+    fn read(&self) -> Result<PolicySet, String> {
+        read(&self.policy, self.workspace_policy.as_deref())
+    }
+}
+
+fn read(host: &Path, workspace: Option<&Path>) -> Result<PolicySet, String> {
+    let host = document(host)?;
+    let workspace = workspace.map(document).transpose()?;
+    PolicySet::new(&host, workspace.as_ref()).map_err(|error| error.to_string())
+}
+
+fn document(path: &Path) -> Result<Document, String> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+    Document::parse(&shown, &shown, &text).map_err(|error| error.to_string())
+}
+
+impl From<Op> for crate::dialect::orbit::Op {
+    fn from(op: Op) -> Self {
+        match op {
+            Op::Read => Self::Read,
+            Op::Modify => Self::Modify,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The policy languages of the covered systems.
+
+pub mod orbit;

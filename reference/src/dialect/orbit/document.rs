@@ -1,0 +1,267 @@
+//! One policy document: the closed schema, read with the place of everything in it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_saphyr::{DuplicateKeyPolicy, Spanned};
+
+use super::error::PolicyError;
+use super::rule::Place;
+
+/// The one version that is read.
+const VERSION: u32 = 2;
+
+/// A document, as written.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// What it is called in messages.
+    pub label: String,
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    pub(super) created_at: Option<String>,
+    pub(super) updated_at: Option<String>,
+    pub(super) deny_read: Vec<Written>,
+    pub(super) deny_modify: Vec<Written>,
+    pub(super) profiles: BTreeMap<String, WrittenProfile>,
+}
+
+/// A text and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) text: String,
+    pub(super) place: Place,
+}
+
+/// A profile, as written.
+#[derive(Debug, Clone)]
+pub(super) struct WrittenProfile {
+    pub(super) place: Place,
+    pub(super) read: Vec<Written>,
+    pub(super) modify: Vec<Written>,
+}
+
+/// What is looked at first, whatever else there is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Header {
+    schema_version: Spanned<u32>,
+    kind: Spanned<Kind>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+enum Kind {
+    Job,
+    Activity,
+    Policy,
+    Executor,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Envelope {
+    schema_version: Spanned<u32>,
+    kind: Spanned<Kind>,
+    metadata: Metadata,
+    spec: Option<Spec>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Metadata {
+    name: String,
+    #[serde(default, rename = "labels")]
+    _labels: Option<BTreeMap<String, String>>,
+    #[serde(default, rename = "annotations")]
+    _annotations: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spec {
+    description: Option<String>,
+    #[serde(default, rename = "denyRead")]
+    deny_read: Option<Vec<Spanned<Option<String>>>>,
+    #[serde(default, rename = "denyModify")]
+    deny_modify: Option<Vec<Spanned<Option<String>>>>,
+    #[serde(default, rename = "fsProfiles")]
+    profiles: Option<BTreeMap<String, Spanned<Option<Lists>>>>,
+    created_at: Option<Spanned<String>>,
+    updated_at: Option<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lists {
+    #[serde(default)]
+    read: Option<Vec<Spanned<Option<String>>>>,
+    #[serde(default)]
+    modify: Option<Vec<Spanned<Option<String>>>>,
+}
+
+impl Document {
+    /// Reads the document that messages call `label` and places call `file`.
+    ///
+    /// # Errors
+    /// What is wrong with it, where, and what to write instead. Nothing of it is taken then.
+    pub fn parse(label: &str, file: &str, text: &str) -> Result<Self, PolicyError> {
+        let source = Source { label, file, text, lines: text.lines().collect() };
+        let envelope = source.envelope()?;
+        let spec = envelope.spec.unwrap_or_default();
+        let profiles = spec.profiles.unwrap_or_default().into_iter().map(|(name, lists)| {
+            let place = source.place(lists.referenced.line(), lists.referenced.column());
+            let lists = lists.value.unwrap_or_default();
+            let (read, modify) = (source.rules(lists.read)?, source.rules(lists.modify)?);
+            Ok((name, WrittenProfile { place, read, modify }))
+        });
+        let profiles = profiles.collect::<Result<_, PolicyError>>()?;
+        Ok(Self {
+            label: label.to_owned(),
+            name: envelope.metadata.name,
+            description: spec.description,
+            created_at: source.time("spec.created_at", spec.created_at)?,
+            updated_at: source.time("spec.updated_at", spec.updated_at)?,
+            deny_read: source.rules(spec.deny_read)?,
+            deny_modify: source.rules(spec.deny_modify)?,
+            profiles,
+        })
+    }
+}
+
+/// A document's text, and what it is called.
+struct Source<'a> {
+    label: &'a str,
+    file: &'a str,
+    text: &'a str,
+    lines: Vec<&'a str>,
+}
+
+impl Source<'_> {
+    /// A document of another kind or version is told that, whatever else is wrong with it.
+    fn envelope(&self) -> Result<Envelope, PolicyError> {
+        match self.read::<Envelope>() {
+            Ok(envelope) => {
+                self.header(&envelope.kind, &envelope.schema_version)?;
+                Ok(envelope)
+            }
+            Err(error) => {
+                let header: Header = self.read()?;
+                self.header(&header.kind, &header.schema_version)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Kind before version.
+    fn header(&self, kind: &Spanned<Kind>, version: &Spanned<u32>) -> Result<(), PolicyError> {
+        if kind.value != Kind::Policy {
+            let place = self.place(kind.referenced.line(), kind.referenced.column());
+            return Err(
+                self.failed(&place, &format!("expected kind Policy, found {:?}", kind.value))
+            );
+        }
+        let place = self.place(version.referenced.line(), version.referenced.column());
+        if self.at(&place).starts_with(['\'', '"']) {
+            let why = format!("invalid type: string \"{}\", expected u32", version.value);
+            return Err(self.failed(&place, &why));
+        }
+        match version.value {
+            VERSION => Ok(()),
+            1 => Err(self.failed(
+                &place,
+                "policy schemaVersion 1 is no longer supported; migrate to schemaVersion 2 with \
+                 `spec.denyRead`, `spec.denyModify`, and `spec.fsProfiles`",
+            )),
+            other => Err(self.failed(&place, &format!("unsupported policy schemaVersion {other}"))),
+        }
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T, PolicyError> {
+        let options = serde_saphyr::options! {
+            duplicate_keys: DuplicateKeyPolicy::Error,
+            with_snippet: false,
+        };
+        serde_saphyr::from_str_with_options(self.text, options)
+            .map_err(|error| self.refused(&error))
+    }
+
+    fn refused(&self, error: &serde_saphyr::Error) -> PolicyError {
+        let place = error.location().map(|at| (at.line() as usize, at.column() as usize));
+        let (line, column) = place.unwrap_or((1, 1));
+        let said = error.without_snippet().to_string();
+        let said = said.split(" at line ").next().unwrap_or(&said).to_owned();
+        let remedy = self.unquoted(line).map(|rule| quote_it(&rule)).unwrap_or_default();
+        self.failed(&self.place(line, column), &(said + &remedy))
+    }
+
+    fn failed(&self, place: &Place, why: &str) -> PolicyError {
+        PolicyError::at(place, format!("failed to parse {}: {why}", self.label))
+    }
+
+    fn place(&self, line: impl TryInto<usize>, column: impl TryInto<usize>) -> Place {
+        let [line, column] = [line.try_into().unwrap_or(1), column.try_into().unwrap_or(1)];
+        Place { file: self.file.to_owned(), line: line.max(1), column: column.max(1) }
+    }
+
+    /// What stands at `place`, to the end of its line.
+    fn at(&self, place: &Place) -> &str {
+        let line = self.lines.get(place.line - 1).copied().unwrap_or_default();
+        let start = line.char_indices().nth(place.column - 1).map_or(line.len(), |(at, _)| at);
+        &line[start..]
+    }
+
+    fn rules(
+        &self,
+        list: Option<Vec<Spanned<Option<String>>>>,
+    ) -> Result<Vec<Written>, PolicyError> {
+        list.unwrap_or_default().into_iter().map(|rule| self.rule(rule)).collect()
+    }
+
+    /// A rule that YAML reads as something else, a tag or nothing, is refused with the remedy.
+    fn rule(&self, rule: Spanned<Option<String>>) -> Result<Written, PolicyError> {
+        let place = self.place(rule.referenced.line(), rule.referenced.column());
+        let unquoted = self.unquoted(place.line);
+        let text = rule.value.unwrap_or_default();
+        match unquoted {
+            Some(written) if !written.starts_with('*') && !text.starts_with('!') => {
+                Err(self
+                    .failed(&place, &format!("a rule is read as a YAML tag{}", quote_it(&written))))
+            }
+            _ => Ok(Written { text, place }),
+        }
+    }
+
+    /// The rule on `line` that begins with `!`, `*` or `&` without a quote before it.
+    fn unquoted(&self, line: usize) -> Option<String> {
+        let line = self.lines.get(line.checked_sub(1)?)?;
+        let line = line.split(" #").next()?;
+        let items = line.trim_start().strip_prefix("- ").map(|item| vec![item]);
+        let flow = || {
+            let list = line.split_once('[')?.1;
+            Some(list.trim_end().trim_end_matches(']').split(',').collect())
+        };
+        let items: Vec<&str> = items.or_else(flow)?;
+        let trap =
+            items.into_iter().map(str::trim).find(|item| item.starts_with(['!', '*', '&']))?;
+        Some(trap.to_owned())
+    }
+
+    fn time(
+        &self,
+        field: &str,
+        time: Option<Spanned<String>>,
+    ) -> Result<Option<String>, PolicyError> {
+        let Some(time) = time else { return Ok(None) };
+        let place = self.place(time.referenced.line(), time.referenced.column());
+        match time.value.parse::<jiff::Timestamp>() {
+            Ok(_) => Ok(Some(time.value)),
+            Err(_) => {
+                let why = format!("{field} is no RFC 3339 time, such as 2026-01-31T12:00:00Z");
+                Err(self.failed(&place, &why))
+            }
+        }
+    }
+}
+
+fn quote_it(rule: &str) -> String {
+    format!("; YAML gives a meaning of its own to an unquoted `{rule}`: write \"{rule}\"")
+}

@@ -1,0 +1,35 @@
+//! Why a document, or a question about one, is not taken.
+
+use std::fmt;
+
+use super::rule::Place;
+
+/// What is wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyError {
+    /// One sentence; what upstream's tools say as well has their words.
+    pub message: String,
+    /// Where it stands; `None` where no document is to blame.
+    pub place: Option<Place>,
+}
+
+impl PolicyError {
+    pub(super) fn at(place: &Place, message: impl Into<String>) -> Self {
+        Self { message: message.into(), place: Some(place.clone()) }
+    }
+
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), place: None }
+    }
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "invalid input: {}", self.message)
+    }
+}
+
+impl std::error::Error for PolicyError {}

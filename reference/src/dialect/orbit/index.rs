@@ -1,0 +1,255 @@
+//! Many patterns at once: the last one that matches, at a cost that depends on the path's depth and
+//! not on how many patterns there are.
+//!
+//! The chains of all patterns are laid into one trie over whole names. A look at a path keeps every
+//! place of the trie that its names can have come to; each place knows the last pattern that ends
+//! there, or that has everything below.
+
+use rustc_hash::FxHashMap;
+
+use super::glob::{Chain, Glob, Part, Shape};
+
+/// A place in the trie.
+type Node = u32;
+
+/// The root of the trie.
+const ROOT: Node = 0;
+
+/// Patterns by number, ready to be asked.
+#[derive(Debug, Default)]
+pub struct Index {
+    /// Numbers for what patterns have between slashes, so that one look at a name serves every
+    /// place.
+    names: FxHashMap<Vec<u8>, u32>,
+    endings: FxHashMap<Vec<u8>, u32>,
+    shapes: FxHashMap<Shape, u32>,
+    by_name: FxHashMap<(Node, u32), Node>,
+    by_ending: FxHashMap<(Node, u32), Node>,
+    by_shape: FxHashMap<(Node, u32), Node>,
+    /// Shapes that are looked for at a place, by the byte that their names begin with, if that is
+    /// known.
+    shaped: FxHashMap<(Node, Option<u8>), Shaped>,
+    places: Vec<Place>,
+    /// Patterns that are no chains.
+    loose: Vec<(usize, Glob)>,
+}
+
+/// Shapes, and the places below them.
+type Shaped = Vec<(Shape, Node)>;
+
+/// What is known at one place.
+#[derive(Debug, Default)]
+struct Place {
+    /// Below any name.
+    any: Option<Node>,
+    /// Below any number of names; this one leads to itself.
+    deep: Option<Node>,
+    is_deep: bool,
+    has_names: bool,
+    has_endings: bool,
+    has_shapes: bool,
+    /// The last pattern that ends here.
+    last: Option<usize>,
+}
+
+impl Index {
+    /// An index of `patterns`, which are known by their place in the order.
+    pub fn new<'a>(patterns: impl IntoIterator<Item = &'a Glob>) -> Self {
+        let mut index = Self { places: vec![Place::default()], ..Self::default() };
+        for (number, glob) in patterns.into_iter().enumerate() {
+            match glob.chains() {
+                Some(chains) => chains.iter().for_each(|chain| index.lay(chain, number)),
+                None => index.loose.push((number, glob.clone())),
+            }
+        }
+        index
+    }
+
+    /// The last pattern that matches `names`, from the root down.
+    pub fn last_match<N: AsRef<[u8]>>(&self, names: &[N]) -> Option<usize> {
+        let (mut here, mut next) = (Vec::with_capacity(8), Vec::with_capacity(8));
+        self.arrive(ROOT, &mut here);
+        for name in names {
+            next.clear();
+            self.go(&here, name.as_ref(), &mut next);
+            std::mem::swap(&mut here, &mut next);
+        }
+        let found = here.iter().filter_map(|node| self.places[*node as usize].last).max();
+        let loose = self.loose.iter().rev().take_while(|(number, _)| Some(*number) > found);
+        let later = loose.filter(|(_, glob)| glob.matches(names)).map(|(number, _)| *number);
+        later.max().or(found)
+    }
+
+    /// Where `name` leads from all places of `here`.
+    fn go(&self, here: &[Node], name: &[u8], next: &mut Vec<Node>) {
+        let known = self.names.get(name);
+        let dot = name.iter().rposition(|byte| *byte == b'.');
+        let ending = dot.and_then(|dot| self.endings.get(&name[dot..]));
+        for node in here {
+            let place = &self.places[*node as usize];
+            if place.is_deep {
+                self.arrive(*node, next);
+            }
+            let by_name = known.filter(|_| place.has_names);
+            let by_name = by_name.and_then(|name| self.by_name.get(&(*node, *name)));
+            let by_ending = ending.filter(|_| place.has_endings);
+            let by_ending = by_ending.and_then(|end| self.by_ending.get(&(*node, *end)));
+            for below in by_name.into_iter().chain(by_ending).chain(&place.any) {
+                self.arrive(*below, next);
+            }
+            if place.has_shapes {
+                self.go_by_shape(*node, name, next);
+            }
+        }
+    }
+
+    fn go_by_shape(&self, node: Node, name: &[u8], next: &mut Vec<Node>) {
+        for first in [name.first().copied(), None] {
+            let shaped = self.shaped.get(&(node, first)).into_iter().flatten();
+            for (_, below) in shaped.filter(|(shape, _)| shape.takes(name)) {
+                self.arrive(*below, next);
+            }
+        }
+    }
+
+    /// Comes to `node`, and to what is below no name at all.
+    fn arrive(&self, node: Node, at: &mut Vec<Node>) {
+        let place = &self.places[node as usize];
+        // Only what leads to itself can be come to twice.
+        for node in std::iter::once(node).chain(place.deep) {
+            if !self.places[node as usize].is_deep || !at.contains(&node) {
+                at.push(node);
+            }
+        }
+    }
+
+    fn lay(&mut self, chain: &Chain, number: usize) {
+        let end = chain.iter().fold(ROOT, |node, part| self.below(node, part));
+        self.places[end as usize].last = Some(number);
+    }
+
+    /// The place below `node` for `part`, made where it is not there yet.
+    fn below(&mut self, node: Node, part: &Part) -> Node {
+        let new = self.places.len() as Node;
+        let place = &mut self.places[node as usize];
+        let below = match part {
+            // Any number of names, and again any number, is any number.
+            Part::Deep if place.is_deep => node,
+            Part::Deep => *place.deep.get_or_insert(new),
+            Part::Any => *place.any.get_or_insert(new),
+            Part::Name(name) => {
+                place.has_names = true;
+                let name = number(&mut self.names, name);
+                *self.by_name.entry((node, name)).or_insert(new)
+            }
+            Part::Ending(end) => {
+                place.has_endings = true;
+                let end = number(&mut self.endings, end);
+                *self.by_ending.entry((node, end)).or_insert(new)
+            }
+            Part::Shape(shape) => {
+                place.has_shapes = true;
+                let id = number(&mut self.shapes, shape);
+                let below = *self.by_shape.entry((node, id)).or_insert(new);
+                if below == new {
+                    let shaped = self.shaped.entry((node, shape.first())).or_default();
+                    shaped.push((shape.clone(), new));
+                }
+                below
+            }
+        };
+        if below == new {
+            self.places.push(Place { is_deep: *part == Part::Deep, ..Place::default() });
+        }
+        below
+    }
+}
+
+/// The number of `key`, a new one if it has none.
+fn number<K: Clone + Eq + std::hash::Hash>(numbers: &mut FxHashMap<K, u32>, key: &K) -> u32 {
+    if let Some(known) = numbers.get(key) {
+        return *known;
+    }
+    let new = numbers.len() as u32;
+    numbers.insert(key.clone(), new);
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+    use proptest::prelude::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Patterns that mean the same to `globset`: no run inside a name crosses slashes there, `?` is
+    /// one byte, and a folder is not part of what is below it.
+    fn part() -> impl Strategy<Value = &'static str> {
+        prop_oneof![
+            4 => prop::sample::select(&["a", "b", "c", ".git", "src"][..]),
+            2 => Just("**"),
+            2 => prop::sample::select(&["*", "*.rs", "*.a.rs", "a*", "?", "b?", "*b*", "a*.rs"][..]),
+        ]
+    }
+
+    fn pattern() -> impl Strategy<Value = String> {
+        prop::collection::vec(part(), 1..6).prop_map(|parts| parts.join("/"))
+    }
+
+    fn path() -> impl Strategy<Value = Vec<&'static str>> {
+        let names = ["a", "b", "c", ".git", "src", "x.rs", "x.a.rs", "ab", "bb", ".rs", "abc.rs"];
+        prop::collection::vec(prop::sample::select(names.to_vec()), 1..7)
+    }
+
+    fn oracle(patterns: &[String]) -> GlobSet {
+        let mut set = GlobSetBuilder::new();
+        for pattern in patterns {
+            set.add(GlobBuilder::new(pattern).literal_separator(true).build().unwrap());
+        }
+        set.build().unwrap()
+    }
+
+    /// What the oracle says of a path; a folder counts as below itself.
+    fn last_of(set: &GlobSet, patterns: &[String], path: &str) -> Option<usize> {
+        let below = set.matches(path).into_iter();
+        let anchors = patterns.iter().enumerate().filter(|(_, text)| {
+            text.ends_with("/**")
+                && oracle(&[text.trim_end_matches("/**").to_owned()]).is_match(path)
+        });
+        below.chain(anchors.map(|(number, _)| number)).max()
+    }
+
+    static COMPARED: AtomicUsize = AtomicUsize::new(0);
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+        /// Whatever the patterns and the path: the index, each pattern by itself, and `globset`.
+        #[test]
+        fn the_last_match_is_the_oracle_s(
+            patterns in prop::collection::vec(pattern(), 1..24),
+            paths in prop::collection::vec(path(), 8),
+        ) {
+            let globs: Vec<Glob> = patterns.iter().map(|text| Glob::new(text)).collect();
+            let (index, set) = (Index::new(&globs), oracle(&patterns));
+            for path in &paths {
+                let found = index.last_match(path);
+                prop_assert_eq!(found, globs.iter().rposition(|glob| glob.matches(path)));
+                prop_assert_eq!(found, last_of(&set, &patterns, &path.join("/")), "{:?} {:?}", patterns, path);
+                COMPARED.fetch_add(2, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[test]
+    fn ten_thousand_shapes_build() {
+        let globs: Vec<Glob> =
+            (0..10_000).map(|at| Glob::new(&format!("**/x{at}*y?z/**"))).collect();
+        let index = Index::new(&globs);
+        assert_eq!(index.last_match(&["d", "x7..y.z", "f"]), Some(7));
+        assert_eq!(index.last_match(&["d", "x7..y.", "f"]), None);
+        // All alike, the last one wins.
+        let same: Vec<Glob> = (0..10_000).map(|_| Glob::new("**/x*y?z/**")).collect();
+        assert_eq!(Index::new(&same).last_match(&["xy.z"]), Some(9_999));
+    }
+}

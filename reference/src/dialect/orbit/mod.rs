@@ -1,0 +1,31 @@
+//! Dialect `orbit`: version 2 policy documents and what they decide.
+//!
+//! [`Document::parse`] reads one file, [`PolicySet::new`] lays a workspace's document over the
+//! host's and validates the whole, [`PolicySet::profile`] gives one profile with every deny behind
+//! it, and [`Profile::decide`] answers for a path. None of these touches the disk: [`Resolver`]
+//! says which paths a path means there, and decides on all of them.
+
+mod decide;
+mod document;
+mod error;
+mod glob;
+mod index;
+mod paths;
+mod policy;
+mod profile;
+mod resolve;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+pub use decide::{Decision, Op, Winner};
+pub use document::Document;
+pub use error::PolicyError;
+pub use glob::Glob;
+pub use index::Index;
+pub use paths::Asked;
+pub use policy::PolicySet;
+pub use profile::{Effect, Origin, Profile, ProfileRule};
+pub use resolve::{OUTSIDE, Resolved, Resolver};
+pub use rule::{Place, Rule};

@@ -1,0 +1,72 @@
+//! A path that somebody asks about, brought into its one spelling without a look at the disk.
+
+use super::error::PolicyError;
+
+/// The names of a path from the workspace's root down.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Asked {
+    /// The names; none for the root itself.
+    pub names: Vec<Vec<u8>>,
+}
+
+impl Asked {
+    /// What `text` names below the root.
+    ///
+    /// # Errors
+    /// When it is empty or may lead out of the workspace.
+    pub fn new(text: &str) -> Result<Self, PolicyError> {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return Err(PolicyError::new("filesystem path must not be empty"));
+        }
+        let slashed = trimmed.replace('\\', "/");
+        let names: Vec<&str> =
+            slashed.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+        let leaves = slashed.starts_with('/') || slashed == "~" || slashed.starts_with("~/");
+        if leaves || names.contains(&"..") {
+            let message =
+                format!("filesystem path `{trimmed}` must stay inside the workspace root");
+            return Err(PolicyError::new(message));
+        }
+        Ok(Self { names: names.into_iter().map(|name| name.as_bytes().to_vec()).collect() })
+    }
+
+    /// The path as text, `.` for the root; what is no UTF-8 becomes U+FFFD.
+    pub fn shown(&self) -> String {
+        match self.names.is_empty() {
+            true => ".".to_owned(),
+            false => String::from_utf8_lossy(&self.names.join(&b'/')).into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("a/b", "a/b")]
+    #[case(" a ", "a")]
+    #[case("./a", "a")]
+    #[case(".", ".")]
+    #[case("a//b/./c/", "a/b/c")]
+    #[case(r"denied\evil", "denied/evil")]
+    #[case("~bob/x", "~bob/x")]
+    fn paths_have_one_spelling(#[case] text: &str, #[case] shown: &str) {
+        assert_eq!(Asked::new(text).unwrap().shown(), shown);
+    }
+
+    #[rstest]
+    #[case("", "filesystem path must not be empty")]
+    #[case("  ", "filesystem path must not be empty")]
+    #[case("/etc/passwd", "filesystem path `/etc/passwd` must stay inside the workspace root")]
+    #[case("~", "filesystem path `~` must stay inside the workspace root")]
+    #[case("~/x", "filesystem path `~/x` must stay inside the workspace root")]
+    #[case("../x", "filesystem path `../x` must stay inside the workspace root")]
+    #[case("x/../secret", "filesystem path `x/../secret` must stay inside the workspace root")]
+    fn paths_that_lead_out_are_refused(#[case] text: &str, #[case] message: &str) {
+        let error = Asked::new(text).unwrap_err();
+        assert_eq!(error.to_string(), format!("invalid input: {message}"));
+    }
+}

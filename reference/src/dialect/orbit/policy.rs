@@ -1,0 +1,191 @@
+//! The host's document with a workspace's laid over it, validated as a whole.
+//!
+//! A workspace replaces a profile as a whole and adds denies; it takes nothing away.
+
+use std::collections::BTreeMap;
+
+use super::document::{Document, Written, WrittenProfile};
+use super::error::PolicyError;
+use super::profile::{Effect, Origin, Profile, ProfileRule};
+use super::rule::Rule;
+use super::validate::{self, Checked};
+
+/// The profile that is there even if no document has it: all may be read and modified.
+const UNRESTRICTED: &str = "unrestricted";
+
+/// What a host's document, and a workspace's if there is one, come to.
+#[derive(Debug, Clone)]
+pub struct PolicySet {
+    /// The policy's name: the workspace's, if it has one.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// When the host's document was made, RFC 3339.
+    pub created_at: Option<String>,
+    /// When either was changed last, RFC 3339.
+    pub updated_at: Option<String>,
+    deny_read: Vec<(Rule, Origin)>,
+    deny_modify: Vec<(Rule, Origin)>,
+    profiles: BTreeMap<String, Lists>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Lists {
+    read: Vec<Rule>,
+    modify: Vec<Rule>,
+}
+
+impl PolicySet {
+    /// Validates each document by itself, and then both together.
+    ///
+    /// # Errors
+    /// The first rule, in the order of the documents, that cannot be kept to.
+    pub fn new(host: &Document, workspace: Option<&Document>) -> Result<Self, PolicyError> {
+        let host_alone = Self::of(host, Origin::GlobalDeny)?;
+        validate::exceptions(&rules_of(&host_alone.deny_modify))?;
+        let Some(workspace) = workspace else { return host_alone.checked() };
+        let host = host_alone.checked()?;
+        let over = Self::of(workspace, Origin::WorkspaceDeny)?;
+        over.adds_no_exception_to(&host)?;
+        host.under(over.checked()?).checked()
+    }
+
+    fn of(document: &Document, origin: Origin) -> Result<Self, PolicyError> {
+        let denies = |field: &str, list: &[Written]| {
+            let rules = validate::rules(field, list)?;
+            Ok::<_, PolicyError>(rules.into_iter().map(|rule| (rule, origin)).collect::<Vec<_>>())
+        };
+        let deny_read = denies("spec.denyRead", &document.deny_read)?;
+        validate::no_exceptions(&rules_of(&deny_read))?;
+        let deny_modify = denies("spec.denyModify", &document.deny_modify)?;
+        let profiles = document.profiles.iter().map(|(name, written)| {
+            let lists = lists(&document.name, name, written)?;
+            Ok((name.clone(), lists))
+        });
+        Ok(Self {
+            name: document.name.clone(),
+            description: document.description.clone(),
+            created_at: document.created_at.clone(),
+            updated_at: document.updated_at.clone(),
+            deny_read,
+            deny_modify,
+            profiles: profiles.collect::<Result<_, PolicyError>>()?,
+        })
+    }
+
+    fn checked(self) -> Result<Self, PolicyError> {
+        let (deny_read, deny_modify) = (rules_of(&self.deny_read), rules_of(&self.deny_modify));
+        for (profile, Lists { read, modify }) in &self.profiles {
+            let (policy, deny_read, deny_modify) = (&self.name, &deny_read, &deny_modify);
+            Checked { policy, profile, read, modify, deny_read, deny_modify }.check()?;
+        }
+        Ok(self)
+    }
+
+    /// A workspace may repeat an exception of its host, which changes nothing.
+    fn adds_no_exception_to(&self, host: &Self) -> Result<(), PolicyError> {
+        let known =
+            |rule: &Rule| host.deny_modify.iter().any(|(own, _)| own.written == rule.written);
+        match self.deny_modify.iter().find(|(rule, _)| rule.negated && !known(rule)) {
+            None => Ok(()),
+            Some((rule, _)) => {
+                let message = format!(
+                    "spec.denyModify rule `{}` is outside the host policy exception surface",
+                    rule.written
+                );
+                let place = rule.place.as_ref();
+                Err(place.map_or_else(
+                    || PolicyError::new(&message),
+                    |place| PolicyError::at(place, &message),
+                ))
+            }
+        }
+    }
+
+    /// The host's with the workspace's over it.
+    fn under(self, over: Self) -> Self {
+        let mut profiles = self.profiles;
+        profiles.extend(over.profiles);
+        Self {
+            name: over.name,
+            description: over.description.or(self.description),
+            created_at: self.created_at,
+            updated_at: later(self.updated_at, over.updated_at),
+            deny_read: joined(self.deny_read, over.deny_read),
+            deny_modify: joined(self.deny_modify, over.deny_modify),
+            profiles,
+        }
+    }
+
+    /// The names of its profiles, in order.
+    pub fn profile_names(&self) -> impl Iterator<Item = &str> {
+        self.profiles.keys().map(String::as_str)
+    }
+
+    /// One profile with every deny behind its rules.
+    ///
+    /// # Errors
+    /// When there is none of this name, letter for letter.
+    pub fn profile(&self, name: &str) -> Result<Profile, PolicyError> {
+        let (lists, origin) = match self.profiles.get(name) {
+            Some(lists) => (lists.clone(), Origin::Profile),
+            None if name == UNRESTRICTED => (unrestricted(), Origin::Fallback),
+            None => {
+                let policy = &self.name;
+                let message = format!("policy `{policy}` does not define fsProfile `{name}`");
+                return Err(PolicyError::new(message));
+            }
+        };
+        let read = effective(lists.read, origin, &self.deny_read);
+        Ok(Profile::new(name, read, effective(lists.modify, origin, &self.deny_modify)))
+    }
+}
+
+fn lists(policy: &str, name: &str, written: &WrittenProfile) -> Result<Lists, PolicyError> {
+    if name.trim().is_empty() {
+        let message = format!("policy `{policy}` has an empty fsProfile name");
+        return Err(PolicyError::at(&written.place, message));
+    }
+    let field = |list: &str| format!("spec.fsProfiles.{name}.{list}");
+    Ok(Lists {
+        read: validate::rules(&field("read"), &written.read)?,
+        modify: validate::rules(&field("modify"), &written.modify)?,
+    })
+}
+
+fn unrestricted() -> Lists {
+    let all =
+        || Rule { written: "**".to_owned(), pattern: "**".to_owned(), negated: false, place: None };
+    Lists { read: vec![all()], modify: vec![all()] }
+}
+
+fn rules_of(denies: &[(Rule, Origin)]) -> Vec<Rule> {
+    denies.iter().map(|(rule, _)| rule.clone()).collect()
+}
+
+/// A deny that is there already, word for word, is not added.
+fn joined(mut host: Vec<(Rule, Origin)>, over: Vec<(Rule, Origin)>) -> Vec<(Rule, Origin)> {
+    for (rule, origin) in over {
+        if host.iter().all(|(known, _)| known.written != rule.written) {
+            host.push((rule, origin));
+        }
+    }
+    host
+}
+
+fn later(one: Option<String>, other: Option<String>) -> Option<String> {
+    let time = |text: &Option<String>| text.as_ref()?.parse::<jiff::Timestamp>().ok();
+    if time(&one) >= time(&other) { one } else { other }
+}
+
+fn effective(own: Vec<Rule>, origin: Origin, denies: &[(Rule, Origin)]) -> Vec<ProfileRule> {
+    let own = own.into_iter().map(|rule| {
+        let effect = if rule.negated { Effect::Refuse } else { Effect::Grant };
+        ProfileRule { rule, origin, effect }
+    });
+    let denies = denies.iter().cloned().map(|(rule, origin)| {
+        let effect = if rule.negated { Effect::Except } else { Effect::Refuse };
+        ProfileRule { rule, origin, effect }
+    });
+    own.chain(denies).collect()
+}

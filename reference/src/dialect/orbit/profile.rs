@@ -1,0 +1,178 @@
+//! One profile as it is in force: its rules and, behind them, every deny.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::decide::{Decision, Op, Winner};
+use super::glob::Glob;
+use super::index::Index;
+use super::rule::Rule;
+
+/// Where a rule comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The profile itself.
+    Profile,
+    /// A deny of the host's document.
+    GlobalDeny,
+    /// A deny of the workspace's document.
+    WorkspaceDeny,
+    /// The profile that is there even if no document has it.
+    Fallback,
+}
+
+impl Origin {
+    /// The word for it in answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Profile => "profile",
+            Self::GlobalDeny => "global deny",
+            Self::WorkspaceDeny => "workspace deny",
+            Self::Fallback => "fallback",
+        }
+    }
+}
+
+/// What a rule does where it is the last that matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// It allows.
+    Grant,
+    /// It denies.
+    Refuse,
+    /// It lifts a deny: what the profile itself allows is allowed again.
+    Except,
+}
+
+/// A rule in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileRule {
+    /// The rule.
+    pub rule: Rule,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// Answers that are found rule by rule before an index is made: it costs as much as a few of them.
+const BEFORE_INDEX: usize = 4;
+
+/// A profile in force.
+#[derive(Debug)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    read: List,
+    modify: List,
+}
+
+impl Profile {
+    pub(super) fn new(name: &str, read: Vec<ProfileRule>, modify: Vec<ProfileRule>) -> Self {
+        Self { name: name.to_owned(), read: List::new(read), modify: List::new(modify) }
+    }
+
+    /// The rules of one operation, in the order in which they are looked at.
+    pub fn rules(&self, op: Op) -> &[ProfileRule] {
+        &self.list(op).rules
+    }
+
+    /// What is decided of the path with these names from the workspace's root down, case and all.
+    pub fn decide<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Decision<'_> {
+        self.list(op).decide(names)
+    }
+
+    /// Every rule that matches, in order.
+    pub fn matching<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Vec<&ProfileRule> {
+        let list = self.list(op);
+        (0..list.rules.len())
+            .filter(|at| list.matches(*at, names))
+            .map(|at| &list.rules[at])
+            .collect()
+    }
+
+    fn list(&self, op: Op) -> &List {
+        match op {
+            Op::Read => &self.read,
+            Op::Modify => &self.modify,
+        }
+    }
+}
+
+/// The rules of one operation.
+#[derive(Debug)]
+struct List {
+    rules: Vec<ProfileRule>,
+    asked: AtomicUsize,
+    index: OnceLock<Index>,
+}
+
+impl List {
+    fn new(rules: Vec<ProfileRule>) -> Self {
+        Self { rules, asked: AtomicUsize::new(0), index: OnceLock::new() }
+    }
+
+    fn decide<N: AsRef<[u8]>>(&self, names: &[N]) -> Decision<'_> {
+        let Some(last) = self.last_match(names) else { return self.unmatched() };
+        let winner = &self.rules[last];
+        match winner.effect {
+            Effect::Grant => Decision { allowed: true, winner: Winner::Rule(winner) },
+            Effect::Refuse => Decision { allowed: false, winner: Winner::Rule(winner) },
+            Effect::Except => self.excepted(last, names),
+        }
+    }
+
+    /// An exception gives back what the profile itself allows, and nothing else.
+    fn excepted<N: AsRef<[u8]>>(&self, at: usize, names: &[N]) -> Decision<'_> {
+        let before = (0..at).rev().filter(|at| self.matches(*at, names));
+        let others = before.map(|at| &self.rules[at]).filter(|rule| rule.effect != Effect::Except);
+        let (denies, own): (Vec<_>, Vec<_>) = others.partition(|rule| rule.is_deny());
+        let granted = own.first().is_some_and(|rule| rule.effect == Effect::Grant);
+        match (granted, denies.first()) {
+            (true, _) => Decision { allowed: true, winner: Winner::Rule(&self.rules[at]) },
+            (false, Some(deny)) => Decision { allowed: false, winner: Winner::Rule(deny) },
+            (false, None) => self.unmatched(),
+        }
+    }
+
+    fn unmatched(&self) -> Decision<'_> {
+        let grants = self.rules.iter().any(|rule| rule.effect == Effect::Grant);
+        let winner = if grants { Winner::NoMatch } else { Winner::Nothing };
+        Decision { allowed: false, winner }
+    }
+
+    fn last_match<N: AsRef<[u8]>>(&self, names: &[N]) -> Option<usize> {
+        if let Some(index) = self.index.get() {
+            return index.last_match(names);
+        }
+        if self.asked.fetch_add(1, Ordering::Relaxed) < BEFORE_INDEX {
+            return (0..self.rules.len()).rev().find(|at| self.matches(*at, names));
+        }
+        self.index.get_or_init(|| self.indexed()).last_match(names)
+    }
+
+    fn indexed(&self) -> Index {
+        let globs: Vec<Glob> =
+            self.rules.iter().map(|rule| Glob::new(&rule.rule.pattern)).collect();
+        Index::new(&globs)
+    }
+
+    fn matches<N: AsRef<[u8]>>(&self, at: usize, names: &[N]) -> bool {
+        let pattern = &self.rules[at].rule.pattern;
+        may_match(pattern, names) && Glob::new(pattern).matches(names)
+    }
+}
+
+impl ProfileRule {
+    /// Whether no profile can overrule it.
+    pub fn is_deny(&self) -> bool {
+        matches!(self.origin, Origin::GlobalDeny | Origin::WorkspaceDeny)
+    }
+}
+
+/// Whether it is worth taking a pattern apart: its first name, if that is plain, is the path's.
+fn may_match<N: AsRef<[u8]>>(pattern: &str, names: &[N]) -> bool {
+    let first = pattern.split('/').next().unwrap_or_default();
+    let plain = !first.contains(['*', '?']) && first != ".";
+    !plain || names.first().is_some_and(|name| name.as_ref() == first.as_bytes())
+}

@@ -1,0 +1,136 @@
+//! One rule of a list: how it is written, and what that comes to.
+
+use std::fmt;
+
+use super::glob::runs_inside;
+
+/// Where something stands in a document.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The document's name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// A rule as written, and its pattern in the one spelling that is matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// As it is written.
+    pub written: String,
+    /// The pattern: no `!`, no `./`, no empty name; the root is `.`.
+    pub pattern: String,
+    /// Whether it takes back.
+    pub negated: bool,
+    /// Where it is written; `None` for what no document says.
+    pub place: Option<Place>,
+}
+
+/// Runs inside names that one rule may have; each makes it costlier to match.
+const MOST_RUNS: usize = 64;
+
+/// Why a rule is none, as the end of a sentence about its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoRule {
+    /// Nothing but blanks.
+    Empty,
+    /// It names something that need not be in the workspace.
+    Escapes,
+    /// It has more runs inside names than can be matched.
+    TooLarge,
+}
+
+impl Rule {
+    /// Brings `written` into its one spelling.
+    pub(super) fn new(written: &str, place: Option<Place>) -> Result<Self, NoRule> {
+        let trimmed = written.trim();
+        if trimmed.is_empty() {
+            return Err(NoRule::Empty);
+        }
+        let (negated, rest) = match trimmed.strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, trimmed),
+        };
+        let slashed = rest.replace('\\', "/");
+        let pattern = inside(&slashed)?;
+        // `./!x` takes `x` back as well; upstream strips the `./` before it looks at what is left.
+        let taken_back = pattern.strip_prefix('!').filter(|_| !negated && slashed != pattern);
+        let (negated, pattern) = match taken_back {
+            Some(rest) => (true, inside(rest)?),
+            None => (negated, pattern),
+        };
+        if runs_inside(&pattern) > MOST_RUNS {
+            return Err(NoRule::TooLarge);
+        }
+        Ok(Self { written: trimmed.to_owned(), pattern, negated, place })
+    }
+}
+
+/// `path` without what means nothing, if it cannot lead out of the folder that it is below.
+fn inside(path: &str) -> Result<String, NoRule> {
+    if path == "~" || path.starts_with("~/") || path.starts_with('/') {
+        return Err(NoRule::Escapes);
+    }
+    let names: Vec<&str> =
+        path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    match names.contains(&"..") {
+        true => Err(NoRule::Escapes),
+        false if names.is_empty() => Ok(".".to_owned()),
+        false => Ok(names.join("/")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::plain("src/**", "src/**", false)]
+    #[case::blanks("  a b ", "a b", false)]
+    #[case::negated("!src/s", "src/s", true)]
+    #[case::leading_dots("././a", "a", false)]
+    #[case::backslashes(r"a\b", "a/b", false)]
+    #[case::slashes("src//a", "src/a", false)]
+    #[case::dots("src/./a", "src/a", false)]
+    #[case::folder("src/", "src", false)]
+    #[case::root("./", ".", false)]
+    #[case::not_the_root("!", ".", true)]
+    #[case::blank_name("! x", " x", true)]
+    #[case::hidden_negation("./!x", "x", true)]
+    #[case::twice("!!x", "!x", true)]
+    #[case::home_of_bob("~bob", "~bob", false)]
+    #[case::variable("$HOME/x", "$HOME/x", false)]
+    #[case::three_dots("..a", "..a", false)]
+    #[case::drive("C:/x", "C:/x", false)]
+    fn rules_have_one_spelling(#[case] written: &str, #[case] pattern: &str, #[case] neg: bool) {
+        let rule = Rule::new(written, None).unwrap();
+        assert_eq!((rule.pattern.as_str(), rule.negated), (pattern, neg));
+        assert_eq!(rule.written, written.trim());
+    }
+
+    #[rstest]
+    #[case("", NoRule::Empty)]
+    #[case("  ", NoRule::Empty)]
+    #[case("~", NoRule::Escapes)]
+    #[case("~/x", NoRule::Escapes)]
+    #[case("/etc/**", NoRule::Escapes)]
+    #[case("..", NoRule::Escapes)]
+    #[case("../x", NoRule::Escapes)]
+    #[case("a/../b", NoRule::Escapes)]
+    #[case("./../x", NoRule::Escapes)]
+    #[case(r"..\x", NoRule::Escapes)]
+    #[case("!../x", NoRule::Escapes)]
+    #[case("./!../x", NoRule::Escapes)]
+    fn what_leads_out_is_no_rule(#[case] written: &str, #[case] why: NoRule) {
+        assert_eq!(Rule::new(written, None), Err(why));
+    }
+}
