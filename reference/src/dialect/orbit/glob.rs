@@ -242,8 +242,19 @@ fn character(text: &[u8]) -> usize {
     if whole { length } else { 1 }
 }
 
+/// Whether `chain` matches the root, whose only name is an empty one.
+pub(super) fn is_of_root(chain: &[Part]) -> bool {
+    match chain {
+        [part] => *part == Part::Deep || part.takes(b""),
+        _ => chain.is_empty(),
+    }
+}
+
 /// Whether `names` follow `chain` to its end.
 fn follows<N: AsRef<[u8]>>(chain: &[Part], names: &[N]) -> bool {
+    if names.is_empty() {
+        return is_of_root(chain) || chain.iter().all(|part| *part == Part::Deep);
+    }
     let Some(deep) = chain.iter().position(|part| *part == Part::Deep) else {
         return chain.len() == names.len() && takes_all(chain, names);
     };
@@ -294,6 +305,9 @@ mod tests {
     #[rstest]
     #[case::root(".", ".", true)]
     #[case::root_alone(".", "a", false)]
+    #[case::star("*", ".", true)]
+    #[case::star_below("*/*", ".", false)]
+    #[case::one("?", ".", false)]
     #[case::all("**", ".", true)]
     #[case::all_below("**", "a/b", true)]
     #[case::anchor("src/**", "src", true)]

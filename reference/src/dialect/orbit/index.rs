@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::glob::{Chain, Glob, Part, Shape};
+use super::glob::{Chain, Glob, Part, Shape, is_of_root};
 
 /// A place in the trie.
 type Node = u32;
@@ -126,6 +126,9 @@ impl Index {
     fn lay(&mut self, chain: &Chain, number: usize) {
         let end = chain.iter().fold(ROOT, |node, part| self.below(node, part));
         self.places[end as usize].last = Some(number);
+        if is_of_root(chain) {
+            self.places[ROOT as usize].last = Some(number);
+        }
     }
 
     /// The place below `node` for `part`, made where it is not there yet.

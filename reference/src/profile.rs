@@ -1,68 +1,55 @@
-//! From documents of the orbit dialect to the law of one profile: profile rules, then every deny
-//! as a negated rule; the last that matches decides. Pure.
+//! From documents of the orbit dialect to the law of one profile. Pure.
 
-mod document;
-mod rule;
-
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use boxproof_cases::protocol::Document;
+use boxproof_cases::protocol::Document as Sent;
 
+use crate::dialect::orbit::{self, Document, Effect, PolicyError, PolicySet, Profile};
 use crate::error::Refusal;
 use crate::law::{Judge, Law, Line, Op};
 
-use document::Spec;
-use rule::Rule;
-
-/// The profile that exists without being written down: everything but the denies.
-const UNRESTRICTED: &str = "unrestricted";
-
-/// The rules of both operations, in order.
-struct Effective {
-    read: Vec<Rule>,
-    modify: Vec<Rule>,
-}
-
-impl Judge for Effective {
+impl Judge for Profile {
     fn allows(&self, op: Op, path: &Path) -> bool {
-        let rules = match op {
-            Op::Read => &self.read,
-            Op::Modify => &self.modify,
-        };
-        rules.iter().rev().find(|rule| rule.matches(path)).is_some_and(|rule| rule.grants)
+        let names: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).collect();
+        self.decide(asked(op), &names).allowed
     }
 }
 
-/// The law of `profile` in `documents`, the host's first.
-pub(crate) fn law(documents: &[Document], profile: &str) -> Result<Law, Refusal> {
-    let spec = document::merged(documents)?;
-    let effective = effective(&spec, profile)?;
-    let lines = |rules: &[Rule]| rules.iter().map(Rule::line).collect::<Vec<Line>>();
-    let (read, modify) = (lines(&effective.read), lines(&effective.modify));
-    Ok(Law::new(Arc::new(effective), read, modify))
+fn asked(op: Op) -> orbit::Op {
+    match op {
+        Op::Read => orbit::Op::Read,
+        Op::Modify => orbit::Op::Modify,
+    }
 }
 
-fn effective(spec: &Spec, name: &str) -> Result<Effective, Refusal> {
-    let everything = || vec!["**".to_owned()];
-    let (read, modify) = match spec.profiles.get(name) {
-        Some(profile) => (profile.read.clone(), profile.modify.clone()),
-        None if name == UNRESTRICTED => (everything(), everything()),
-        None => {
-            return Err(Refusal::invalid(format!(
-                "the documents define no fsProfile `{name}`; name one that they do"
-            )));
+/// The law of `profile` in `documents`: the host's, then the workspace's if there is one.
+pub(crate) fn law(documents: &[Sent], profile: &str) -> Result<Law, Refusal> {
+    let (host, workspace) = match documents {
+        [host] => (host, None),
+        [host, workspace] => (host, Some(workspace)),
+        _ => {
+            let message = "documents: name one, the host's, or two, the host's and the workspace's";
+            return Err(Refusal::invalid(message));
         }
     };
-    Ok(Effective {
-        read: rules(&read, &spec.deny_read)?,
-        modify: rules(&modify, &spec.deny_modify)?,
-    })
+    let profile =
+        in_force(host, workspace, profile).map_err(|error| Refusal::invalid(error.to_string()))?;
+    let lines = |op: Op| profile.rules(asked(op)).iter().map(line).collect::<Vec<Line>>();
+    let (read, modify) = (lines(Op::Read), lines(Op::Modify));
+    Ok(Law::new(Arc::new(profile), read, modify))
 }
 
-fn rules(granted: &[String], denied: &[String]) -> Result<Vec<Rule>, Refusal> {
-    let denied = denied.iter().map(|text| Rule::deny(text));
-    granted.iter().map(|text| Rule::read(text)).chain(denied).collect()
+fn in_force(host: &Sent, workspace: Option<&Sent>, profile: &str) -> Result<Profile, PolicyError> {
+    let parse = |sent: &Sent| Document::parse(&sent.name, &sent.name, &sent.text);
+    let workspace = workspace.map(parse).transpose()?;
+    PolicySet::new(&parse(host)?, workspace.as_ref())?.profile(profile)
+}
+
+/// An exception may grant, so that each name that it is about is asked for.
+fn line(rule: &orbit::ProfileRule) -> Line {
+    Line::new(rule.effect != Effect::Refuse, &rule.rule.pattern)
 }
 
 #[cfg(test)]
@@ -70,9 +57,9 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn document(spec: &str) -> Document {
+    fn document(spec: &str) -> Sent {
         let head = "schemaVersion: 2\nkind: Policy\nmetadata: {name: default}\nspec: ";
-        Document { name: "policy.yaml".into(), text: format!("{head}{spec}\n") }
+        Sent { name: "policy.yaml".into(), text: format!("{head}{spec}\n") }
     }
 
     #[rstest]
@@ -91,6 +78,7 @@ mod tests {
     #[case::no_folder("{read: ['a/**/b']}", "a/b", true)]
     #[case::wild_subtree("{read: ['**/gen/**']}", "x/gen/y/z", true)]
     #[case::newline("{read: ['a/*']}", "a/x\ny", true)]
+    #[case::runs("{read: ['a**b']}", "a/x/b", true)]
     #[case::nothing("{}", "a", false)]
     fn profiles_decide(#[case] profile: &str, #[case] path: &str, #[case] allowed: bool) {
         let documents = [document(&format!("{{fsProfiles: {{p: {profile}}}}}"))];
@@ -113,7 +101,7 @@ mod tests {
 
     #[test]
     fn unrestricted_is_everything_but_the_denies_unless_it_is_written_down() {
-        let law_of = |spec: &str| law(&[document(spec)], UNRESTRICTED).unwrap();
+        let law_of = |spec: &str| law(&[document(spec)], "unrestricted").unwrap();
         let all = law_of("{denyRead: [s]}");
         assert!(all.allows(Op::Modify, Path::new("s")) && !all.allows(Op::Read, Path::new("s")));
         let shadowed = law_of("{fsProfiles: {unrestricted: {}}}");
@@ -121,7 +109,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::profile("{}", "no fsProfile `p`")]
+    #[case::profile("{}", "does not define fsProfile `p`")]
     #[case::member("{denyExec: []}", "denyExec")]
     #[case::escape("{fsProfiles: {p: {read: ['../x']}}}", "must stay inside the workspace root")]
     #[case::inner_escape("{fsProfiles: {p: {read: ['a/../x']}}}", "must stay inside")]
@@ -129,21 +117,21 @@ mod tests {
     #[case::home("{fsProfiles: {p: {read: ['~/x']}}}", "must stay inside")]
     #[case::empty("{fsProfiles: {p: {read: [' ']}}}", "empty path rule")]
     #[case::negated_deny("{denyRead: ['!a'], fsProfiles: {p: {}}}", "cannot be an exception")]
-    #[case::stars("{fsProfiles: {p: {read: ['a**b']}}}", "stands alone between slashes")]
+    #[case::uncovered("{fsProfiles: {p: {modify: [a]}}}", "not covered by any read rule")]
     fn what_is_no_policy_is_refused(#[case] spec: &str, #[case] why: &str) {
         let refusal = law(&[document(spec)], "p").unwrap_err();
         assert!(refusal.message.contains(why), "{}", refusal.message);
     }
 
     #[rstest]
-    #[case("schemaVersion: 1\n", "schemaVersion 1")]
+    #[case("schemaVersion: 1\nkind: Policy\n", "schemaVersion 1")]
     #[case("schemaVersion: 2\nkind: Job\nmetadata: {name: x}\nspec: {}\n", "kind Policy")]
     #[case(
         "schemaVersion: 2\nkind: Policy\nmetadata: {name: x}\ndenyRead: []\nspec: {}\n",
         "denyRead"
     )]
     fn documents_of_another_kind_are_refused(#[case] text: &str, #[case] why: &str) {
-        let document = Document { name: "d".into(), text: text.into() };
+        let document = Sent { name: "d".into(), text: text.into() };
         let refusal = law(&[document], "p").unwrap_err();
         assert!(refusal.message.contains(why), "{}", refusal.message);
     }
