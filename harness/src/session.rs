@@ -161,19 +161,15 @@ fn worth_another(judgement: &Judgement) -> bool {
 }
 
 /// How many arms are executed at once when `cases` are looked at again: one alone, unless there
-/// are so many that it would take for ever, and never more than there are cores.
+/// are so many that it would take for ever, and never more than in the first place.
 fn abreast(cases: usize) -> usize {
     const ROUNDS: usize = 16;
-    cases.div_ceil(ROUNDS).clamp(1, cores())
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    cases.div_ceil(ROUNDS).clamp(1, default_jobs())
 }
 
 /// Twice the cores: sandboxes wait in the kernel for namespaces and mounts.
 fn default_jobs() -> usize {
-    2 * cores()
+    2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 fn judge_all(order: &Order, seen: HashMap<(usize, usize), Execution>, judged: &mut Judged) {

@@ -8,6 +8,7 @@
 mod decide;
 mod document;
 mod error;
+mod gate;
 mod glob;
 mod index;
 mod paths;
@@ -22,6 +23,7 @@ mod validate;
 pub use decide::{Decision, Op, Winner};
 pub use document::Document;
 pub use error::PolicyError;
+pub use gate::{Event, EventKind, Gate, GateError, Sink, Tool};
 pub use glob::Glob;
 pub use index::Index;
 pub use paths::Asked;
