@@ -34,13 +34,21 @@ pub struct Suite {
     pub files: BTreeMap<PathBuf, String>,
 }
 
+/// The source of what is built into the program.
+const EMBEDDED: &str = "embedded";
+
 impl Suite {
     /// The corpus built into the program.
     ///
     /// # Errors
     /// Everything that is wrong with it.
     pub fn embedded() -> Result<Self, Vec<LoadError>> {
-        Self::from_files("embedded", texts(&CORPUS), &texts(&REQUIREMENTS))
+        Self::from_files(EMBEDDED, texts(&CORPUS), &texts(&REQUIREMENTS))
+    }
+
+    /// Whether it is the one built into the program.
+    pub fn is_embedded(&self) -> bool {
+        self.source == EMBEDDED
     }
 
     /// The corpus in `dir`: every `*.yaml` below it, and `dir/requirements/*.yaml` besides the

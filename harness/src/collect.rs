@@ -11,7 +11,7 @@ use crate::backend::Backend;
 use crate::execution::{Arm, Execution, Exit, Observation, Report, RunReport, Stream};
 use crate::host::Host;
 use crate::judge::Judgement;
-use crate::known::{Concluded, Setting, Staleness};
+use crate::known::{Concluded, Known as Listed, Setting, Staleness};
 use crate::plan::{Plan, Planned};
 use crate::session::Request;
 
@@ -76,7 +76,7 @@ pub fn rows(
             (Planned::Skip { verdict, reason }, _) => skipped(case, backend, *verdict, reason),
             (Planned::Run, Some((execution, judgement))) => {
                 let row = concluded(request, case, backend, execution, judgement);
-                with_outcome(row, backend, &setting(backend))
+                with_outcome(row, backend.known.of(&request.suite), &setting(backend))
             }
             (Planned::Run, None) => {
                 let row = skipped(case, backend, Verdict::Error, "harness");
@@ -107,7 +107,7 @@ pub fn stale(
             .filter(|row| row.backend == backend.name)
             .map(|row| Concluded { case: &row.id, verdict: row.verdict, signature: &row.reason })
             .collect();
-        let stale = backend.known.stale(&ids, &found, &setting(backend));
+        let stale = backend.known.of(&request.suite).stale(&ids, &found, &setting(backend));
         stale
             .iter()
             .map(|stale| {
@@ -193,9 +193,9 @@ pub(crate) fn shell_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-fn with_outcome(row: CaseRow, backend: &Backend, setting: &Setting) -> CaseRow {
+fn with_outcome(row: CaseRow, listed: &Listed, setting: &Setting) -> CaseRow {
     let found = Concluded { case: &row.id, verdict: row.verdict, signature: &row.reason };
-    let (outcome, known) = backend.known.outcome(found, setting);
+    let (outcome, known) = listed.outcome(found, setting);
     let known = known.map(|row| Known { reason: row.reason.clone(), link: row.link.clone() });
     CaseRow { outcome, known, ..row }
 }

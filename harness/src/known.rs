@@ -5,6 +5,7 @@ mod date;
 
 use std::path::Path;
 
+use boxproof_cases::Suite;
 use boxproof_cases::load::{LoadError, parse};
 use boxproof_reports::{Outcome, UserKind, Verdict};
 use globset::{GlobBuilder, GlobMatcher};
@@ -24,7 +25,12 @@ pub fn is_exempt(name: &str) -> bool {
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     rows: Vec<KnownRow>,
+    /// Whether it came with the program: then it speaks of the corpus that came with it, too.
+    shipped: bool,
 }
+
+/// What is known of a backend where nothing is.
+static NOTHING: Known = Known { rows: Vec::new(), shipped: false };
 
 /// One known failure.
 #[derive(Debug, Clone, Deserialize)]
@@ -157,8 +163,19 @@ impl Known {
                 let place = format!("row {}, {}: {message}", at + 1, rows[at].case);
                 Err(LoadError::whole(file, place))
             }
-            None => Ok(Self { rows }),
+            None => Ok(Self { rows, shipped: false }),
         }
+    }
+
+    /// The same, as one that came with the program.
+    pub(crate) fn shipped(self) -> Self {
+        Self { shipped: true, ..self }
+    }
+
+    /// What it says of `suite`: one that was shipped says nothing of anybody's own cases, not even
+    /// of those that have the same name.
+    pub fn of(&self, suite: &Suite) -> &Self {
+        if self.shipped && !suite.is_embedded() { &NOTHING } else { self }
     }
 
     /// Every row, in the file's order.
@@ -275,6 +292,22 @@ mod tests {
 
     fn known() -> Known {
         Known::parse(Path::new("box.known.yaml"), ROWS, "box").unwrap()
+    }
+
+    #[test]
+    fn a_list_that_was_shipped_says_nothing_of_anybody_s_own_cases() {
+        let case = "purpose: P.\nrequirement: R-x\nact: {sh: 'true'}\nexpect: {allowed: {}}\n";
+        let own = Suite::from_files(
+            "own",
+            [("fs/mkdir.yaml".into(), case.to_owned())].into(),
+            &[("r.yaml".into(), "R-x: {text: It works., source: a test}\n".to_owned())].into(),
+        );
+        let (own, embedded) = (own.unwrap(), Suite::embedded().unwrap());
+        assert_eq!(known().of(&own).rows().len(), 4);
+        assert_eq!(known().shipped().of(&own).rows().len(), 0);
+        assert_eq!(known().shipped().of(&embedded).rows().len(), 4);
+        let now = setting(UserKind::Ordinary, "1", "2026-05-01");
+        assert!(known().shipped().of(&own).stale(&["fs/mkdir"], &[], &now).is_empty());
     }
 
     fn setting(user: UserKind, version: &str, today: &str) -> Setting {

@@ -87,7 +87,7 @@ pub(super) fn manifest(spec: &str) -> Result<Option<(Manifest, Known)>, BackendE
     let Some(shipped) = shipped::find(spec) else { return Ok(None) };
     let manifest = Manifest::parse(&shipped.file, shipped.text)?;
     let known = shipped.known.map(|(file, text)| Known::parse(&file, text, &manifest.name));
-    let known = known.transpose()?.unwrap_or_default();
+    let known = known.transpose()?.unwrap_or_default().shipped();
     Ok(Some((manifest, known)))
 }
 
