@@ -164,14 +164,16 @@ pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
 }
 
 /// Sends `report` with a descriptor that belongs to it: a process's one cannot come to mean another
-/// process, as its number can.
+/// process, as its number can. A peer that is gone is the reader's business, as in [`post`].
 pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &OwnedFd) -> io::Result<()> {
     let packet = report.encode();
     let rights = [sent.as_raw_fd()];
     let parts = [ControlMessage::ScmRights(&rights)];
     let socket = socket.as_fd().as_raw_fd();
-    sendmsg::<()>(socket, &[IoSlice::new(&packet)], &parts, MsgFlags::MSG_NOSIGNAL, None)?;
-    Ok(())
+    match sendmsg::<()>(socket, &[IoSlice::new(&packet)], &parts, MsgFlags::MSG_NOSIGNAL, None) {
+        Ok(_) | Err(Errno::EPIPE | Errno::ECONNRESET) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 /// What the supervisor's end of the socket gives.
@@ -236,6 +238,17 @@ mod tests {
     #[case(Order::Kill)]
     fn orders_round_trip(#[case] order: Order) {
         assert_eq!(Order::decode(&order.encode()), Some(order));
+    }
+
+    /// The inner stage goes on without a supervisor, to end what it has started.
+    #[test]
+    fn nobody_who_listens_is_no_error() {
+        let (ours, theirs) = pair().unwrap();
+        let process = sys::pidfd_open(nix::unistd::Pid::this()).unwrap();
+        drop(ours);
+        hand_over(&theirs, Report::Started, &process).unwrap();
+        post(&theirs, Report::Starting.encode()).unwrap();
+        assert_eq!(next_order(&theirs).unwrap(), None);
     }
 
     #[rstest]

@@ -149,14 +149,27 @@ pub(crate) fn serve_beside(inner: &Inner<'_>, leash: Leash) -> io::Result<()> {
     let children = ManuallyDrop::new(listen()?);
     let starting = Starting::begin(inner, None)?;
     inner.streams.all().iter().for_each(|stream| leash.close_copy(stream));
+    // Whatever goes wrong from here on: nothing of the command may stay.
+    match follow_beside(starting, inner, &children, leash) {
+        Ok(Left::Nothing) => Ok(()),
+        Ok(Left::Unknown) => survivors::end(),
+        Err(error) => survivors::end().and(Err(error)),
+    }
+}
+
+fn follow_beside(
+    starting: Starting,
+    inner: &Inner<'_>,
+    children: &SignalFd,
+    leash: Leash,
+) -> io::Result<Left> {
     let command = starting.conclude(&inner.control, None)?;
     let control = leash.copy(&inner.control);
     // From here on nothing may be allocated, and nothing of the caller's is there.
     leash.let_go();
-    let Some(command) = command else { return Ok(()) };
-    match Group::led_by(command).follow(children.as_fd(), control.as_fd())? {
-        Left::Nothing => Ok(()),
-        Left::Unknown => survivors::end(),
+    match command {
+        Some(command) => Group::led_by(command).follow(children.as_fd(), control.as_fd()),
+        None => Ok(Left::Unknown),
     }
 }
 
