@@ -152,7 +152,9 @@ impl<'a, S: Sink> Gate<'a, S> {
             for op in tool.asks(position) {
                 passed.push(self.ask(*op, &names)?);
             }
-            real.push(names.iter().fold(self.root.clone(), |at, name| at.join(OsStr::from_bytes(name))));
+            real.push(
+                names.iter().fold(self.root.clone(), |at, name| at.join(OsStr::from_bytes(name))),
+            );
         }
         for one in &passed {
             self.tell(EventKind::Request, one).map_err(GateError::Untold)?;
@@ -246,7 +248,8 @@ mod tests {
                 return Err("no room".to_owned());
             }
             let op = event.op.map_or("run", Op::word);
-            self.events.push(format!("{:?} {op} {} {}", event.kind, event.path, event.matched_rule));
+            self.events
+                .push(format!("{:?} {op} {} {}", event.kind, event.path, event.matched_rule));
             Ok(())
         }
     }
