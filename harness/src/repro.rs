@@ -3,6 +3,7 @@
 
 mod judged;
 mod laid;
+mod question;
 mod shell;
 mod started;
 
@@ -113,6 +114,16 @@ pub fn script(subject: &Subject<'_>) -> Result<String, String> {
     parts.push(started::steps(word, subject.case, subject.rendered, &shell)?);
     parts.push(course(subject));
     Ok(parts.join("\n"))
+}
+
+/// The script that asks the question of a case; `request` is what the call is asked.
+///
+/// # Errors
+/// Why it cannot be written.
+pub fn question_script(subject: &Subject<'_>, request: &str) -> Result<String, String> {
+    let shell = Shell::of(subject.rendered, subject.backend)?;
+    let body = question::body(subject.case, subject.backend, &shell, request)?;
+    Ok(format!("{}\n{body}", head(subject)))
 }
 
 /// What would be laid out and started, for people.
