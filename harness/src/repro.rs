@@ -61,6 +61,10 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "it needs a terminal of its own, which a plain script cannot make",
         ),
         (
+            case.question().is_some() && !matches!(backend.kind, Kind::Native { .. }),
+            "this backend does not speak the verbs that ask",
+        ),
+        (
             case.repeat > 1 || case.parallel > 1,
             "it is about many runs, of which a script shows one",
         ),
