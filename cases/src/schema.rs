@@ -1,7 +1,10 @@
 //! JSON Schemas, generated from the types; the checked-in copies live in `schema/`.
 
 use crate::case::CaseFile;
-use crate::protocol::{Capabilities, ProfileRequest, RunRequest, RunResult};
+use crate::protocol::{
+    Capabilities, CheckRequest, EffectiveRequest, PolicyAnswer, ProfileRequest, RunRequest,
+    RunResult, ValidateRequest,
+};
 
 /// Every schema this crate publishes: file name and content.
 pub fn all() -> Vec<(&'static str, String)> {
@@ -9,6 +12,10 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("case.schema.json", pretty(&schemars::schema_for!(CaseFile))),
         ("run-request.schema.json", pretty(&schemars::schema_for!(RunRequest))),
         ("profile-request.schema.json", pretty(&schemars::schema_for!(ProfileRequest))),
+        ("check-request.schema.json", pretty(&schemars::schema_for!(CheckRequest))),
+        ("effective-request.schema.json", pretty(&schemars::schema_for!(EffectiveRequest))),
+        ("validate-request.schema.json", pretty(&schemars::schema_for!(ValidateRequest))),
+        ("policy-answer.schema.json", pretty(&schemars::schema_for!(PolicyAnswer))),
         ("run-result.schema.json", pretty(&schemars::schema_for!(RunResult))),
         ("capabilities.schema.json", pretty(&schemars::schema_for!(Capabilities))),
     ]

@@ -11,6 +11,7 @@ use crate::load::{LoadError, parse};
 use crate::requirement::{Registry, Requirement, RequirementId};
 use crate::vars;
 
+mod question;
 mod supervised;
 
 static CORPUS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
@@ -182,6 +183,7 @@ type Fault = (&'static str, String);
 fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, Fault> {
     let id = id_of(path, row)?;
     let steps = steps_of(&file)?;
+    let control = question::control(&steps, file.control)?;
     Ok(Case {
         id,
         file: path.to_owned(),
@@ -206,7 +208,7 @@ fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, Fault
         parallel: file.parallel,
         during: file.during,
         expect: file.expect,
-        control: file.control,
+        control,
         twin: file.twin,
     })
 }
@@ -246,6 +248,7 @@ fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
     check_requirements(&case, registry)?;
     check_variables(&case)?;
     check_oracles(&case)?;
+    question::check(&case)?;
     check_arms(&case)?;
     supervised::check(&case)?;
     if case.repeat == 0 || case.parallel == 0 {
@@ -298,7 +301,7 @@ fn check_arms(case: &Case) -> Result<(), Fault> {
         Some(Twin::None(reason)) if reason.trim().is_empty() => {
             Err(("twin", "none needs its reason".to_owned()))
         }
-        None if case.expect.decision.is_negative() => Err((
+        None if case.expect.decision.is_negative() && case.question().is_none() => Err((
             "expect",
             format!(
                 "{} has no twin: name the policy keys under which the act succeeds, or \

@@ -8,7 +8,7 @@ use boxproof_reports::{
 };
 
 use crate::backend::Backend;
-use crate::execution::{Arm, Execution, Exit, Observation, Report, RunReport, Stream};
+use crate::execution::{Arm, Execution, Exit, Observation, Reply, Report, RunReport, Stream};
 use crate::host::Host;
 use crate::judge::Judgement;
 use crate::known::{Concluded, Known as Listed, Setting, Staleness};
@@ -168,8 +168,8 @@ fn concluded(
         (ArmName::Twin, &execution.twin),
         (ArmName::Confined, &execution.confined),
     ];
-    let arms: Vec<ArmRow> =
-        arms.into_iter().filter_map(|(name, arm)| arm_row(name, arm.as_ref()?)).collect();
+    let arms = arms.into_iter().filter_map(|(name, arm)| arm_row(name, arm.as_ref()?));
+    let arms: Vec<ArmRow> = arms.chain(execution.reply.iter().filter_map(answer_row)).collect();
     let spec = shell_word(&backend.spec);
     let all = if request.all { " --all" } else { "" };
     let reproduce =
@@ -198,6 +198,21 @@ fn with_outcome(row: CaseRow, listed: &Listed, setting: &Setting) -> CaseRow {
     let (outcome, known) = listed.outcome(found, setting);
     let known = known.map(|row| Known { reason: row.reason.clone(), link: row.link.clone() });
     CaseRow { outcome, known, ..row }
+}
+
+/// An answer, in the place of the arm that is judged: JSON on stdout.
+fn answer_row(reply: &Reply) -> Option<ArmRow> {
+    let Reply::Answered(answered) = reply else { return None };
+    let told = serde_json::to_string(&answered.told).ok()?;
+    Some(ArmRow {
+        arm: ArmName::Confined,
+        exit: answered.exit.map(ExitRow::Code),
+        stdout: StreamText::from_bytes(told.as_bytes()),
+        stderr: StreamText::from_bytes(answered.stderr.as_bytes()),
+        observation: None,
+        oracles: Vec::new(),
+        duration_ms: answered.duration_ms,
+    })
 }
 
 fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
@@ -360,6 +375,7 @@ mod tests {
             control: arm(vec![run(Exit::Code(0))], 1.5),
             twin: Some(Arm::Inexpressible("no".to_owned())),
             confined: arm(vec![run(Exit::Signal(9))], 2.0),
+            reply: None,
         };
         let row = row(Planned::Run, Some((execution, judgement(verdict, "why"))));
         assert_eq!((row.id.as_str(), row.area.as_str()), ("area/case", "area"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use boxproof_cases::case::Moment;
-use boxproof_cases::protocol::RunResult;
+use boxproof_cases::protocol::{RunResult, Told};
 use boxproof_probes::Record;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,36 @@ pub struct Execution {
     pub twin: Option<Arm>,
     /// Under the policy under test.
     pub confined: Option<Arm>,
+    /// Instead of arms: what came of a question.
+    pub reply: Option<Reply>,
+}
+
+/// What came of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// It was answered.
+    Answered(Box<Answered>),
+    /// There is no answer that could be read, for this reason.
+    Silent(String),
+    /// The backend cannot be asked this, for this reason.
+    Inexpressible(String),
+    /// The harness could not ask, for this reason.
+    Fault(String),
+}
+
+/// The answer to one question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The answer; of a path, the one that is about it. The workspace's folders are `$WS`, `$OUT`.
+    pub told: Told,
+    /// The exit code of the call; none when it died of a signal.
+    pub exit: Option<i32>,
+    /// The exit code that fits all that was answered in that call.
+    pub due: i32,
+    /// What the call wrote besides.
+    pub stderr: String,
+    /// Milliseconds that the call took, shared among its questions.
+    pub duration_ms: f64,
 }
 
 /// The three kinds of arm.

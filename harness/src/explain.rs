@@ -1,6 +1,8 @@
 //! A case explained ([`text`]): what it asks, how each arm is run, what passes, what fails and why
 //! that matters. Pure.
 
+mod question;
+
 use boxproof_cases::case::{Control, Decision, Denial, Level, Oracle, Twin};
 use boxproof_cases::{Capability, Case, Suite};
 
@@ -11,7 +13,10 @@ pub fn text(case: &Case, suite: &Suite) -> String {
     let parts = [
         head(case, suite),
         section("asked", &asked(case)),
-        section("arms", &arms(case)),
+        match case.question() {
+            Some(_) => section("asking", &question::asking(case)),
+            None => section("arms", &arms(case)),
+        },
         section("passes", &[passes(case)]),
         section("fails", &fails(case)),
         section("why it matters", &matters(case)),
@@ -99,6 +104,7 @@ fn passes(case: &Case) -> String {
         Decision::Denied(denial) => format!("the act itself is refused with {}", reasons(denial)),
         Decision::Contained(_) => "the act may report what it likes".to_owned(),
         Decision::Refused => "the backend declines the policy and starts nothing".to_owned(),
+        Decision::Answer(answer) => return question::passes(answer),
     };
     let seen: Vec<String> = case.expect.oracle.iter().map(ToString::to_string).collect();
     let mut parts = vec![act];
@@ -122,6 +128,9 @@ fn reasons(denial: &Denial) -> String {
 }
 
 fn fails(case: &Case) -> Vec<String> {
+    if let Decision::Answer(answer) = &case.expect.decision {
+        return question::fails(answer);
+    }
     let mut lines = Vec::new();
     let mut fail = |verdict: &str, text: &str| lines.push(entry(verdict, text));
     if case.expect.decision.is_negative() {
@@ -138,6 +147,7 @@ fn fails(case: &Case) -> Vec<String> {
         }
         Decision::Contained(_) => {}
         Decision::Refused => fail("contract", "the policy is taken although it cannot be kept"),
+        Decision::Answer(_) => {}
     }
     if let Some(Twin::Overlay(_)) = case.twin {
         fail("over-block", "the twin is refused: the grant does not help");
@@ -155,7 +165,7 @@ fn fails(case: &Case) -> Vec<String> {
 }
 
 fn matters(case: &Case) -> Vec<String> {
-    let why = match case.expect.decision {
+    let why = match &case.expect.decision {
         Decision::Allowed => {
             "Work that the policy allows must go on: a sandbox that is in the way is switched off, \
              and then it protects nobody."
@@ -172,6 +182,7 @@ fn matters(case: &Case) -> Vec<String> {
         Decision::Refused => {
             "A policy that cannot be kept must not be taken: its author believes to be protected."
         }
+        Decision::Answer(answer) => question::matters(answer),
     };
     let mut lines = vec![why.to_owned()];
     if !case.sources.is_empty() {

@@ -3,6 +3,7 @@
 
 mod judged;
 mod laid;
+mod question;
 mod shell;
 mod started;
 
@@ -60,6 +61,10 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "it needs a terminal of its own, which a plain script cannot make",
         ),
         (
+            case.question().is_some() && !matches!(backend.kind, Kind::Native { .. }),
+            "this backend does not speak the verbs that ask",
+        ),
+        (
             case.repeat > 1 || case.parallel > 1,
             "it is about many runs, of which a script shows one",
         ),
@@ -113,6 +118,16 @@ pub fn script(subject: &Subject<'_>) -> Result<String, String> {
     parts.push(started::steps(word, subject.case, subject.rendered, &shell)?);
     parts.push(course(subject));
     Ok(parts.join("\n"))
+}
+
+/// The script that asks the question of a case; `request` is what the call is asked.
+///
+/// # Errors
+/// Why it cannot be written.
+pub fn question_script(subject: &Subject<'_>, request: &str) -> Result<String, String> {
+    let shell = Shell::of(subject.rendered, subject.backend)?;
+    let body = question::body(subject.case, subject.backend, &shell, request)?;
+    Ok(format!("{}\n{body}", head(subject)))
 }
 
 /// What would be laid out and started, for people.

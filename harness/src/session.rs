@@ -17,6 +17,7 @@ use crate::judge::{Judgement, Reason, judge};
 use crate::known::{Date, Os, Setting};
 use crate::plan::{Plan, PlanOptions, Planned, plan};
 use crate::pool::{self, Ended};
+use crate::run::question::{Desk, ask_all};
 use crate::schedule::Order;
 use crate::scratch::{self, Scratch};
 use crate::selection::Selection;
@@ -126,9 +127,14 @@ fn execute(
         .map(|planned| (planned.case, planned.backend))
         .collect();
     let cases: Vec<_> = request.suite.cases.iter().cloned().map(Arc::new).collect();
-    let mut order = Order::new(cases, request.backends.clone(), &pairs);
     let mut judged = Judged::new();
     let mut slots = request.jobs.unwrap_or_else(default_jobs);
+    let (questions, pairs): (Vec<_>, Vec<_>) =
+        pairs.into_iter().partition(|(case, _)| cases[*case].question().is_some());
+    let desk = Desk { scratch: &scratch.path, probe: &probe, run_id: &scratch.run_id, slots };
+    let replies = ask_all(&desk, (&cases, &request.backends), &questions);
+    let mut order = Order::new(cases, request.backends.clone(), &pairs);
+    judge_all(&order, replies, &mut judged);
     for last in [false, true] {
         let birthright = Birthright {
             order: &order,
@@ -143,7 +149,7 @@ fn execute(
         }
         find_survivors(&scratch.run_id, &mut judged);
         let again: Vec<_> =
-            judged.iter().filter(|(_, (_, j))| worth_another(j)).map(|(p, _)| *p).collect();
+            judged.iter().filter(|(_, seen)| is_worth_another(seen)).map(|(p, _)| *p).collect();
         if again.is_empty() || last {
             break;
         }
@@ -151,6 +157,11 @@ fn execute(
         order = Order::new(order.cases, order.backends, &again).alone();
     }
     Ok(Ok(judged))
+}
+
+/// What asks and does not act has no bad luck that another try could mend.
+fn is_worth_another((execution, judgement): &(Execution, Judgement)) -> bool {
+    execution.reply.is_none() && worth_another(judgement)
 }
 
 /// Only what taught nothing is tried again, and never at the price of a second time-out; and what

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use boxproof_cases::protocol::{PROTOCOL, RunResult, exit};
+use serde::Serialize;
 
 use crate::error::Refusal;
 use crate::request::{self, Order};
@@ -64,7 +65,7 @@ pub(crate) fn blank(mechanism: &str, took: Duration) -> RunResult {
 }
 
 /// Fails early where the result could not be written later.
-fn check_destination(file: &Path) -> io::Result<()> {
+pub(crate) fn check_destination(file: &Path) -> io::Result<()> {
     let flags = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
     match fs::symlink_metadata(file) {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -78,7 +79,7 @@ fn check_destination(file: &Path) -> io::Result<()> {
 }
 
 /// Writes `result` so that a reader sees the whole of it or nothing.
-fn write(result: &RunResult, file: &Path) -> io::Result<()> {
+pub(crate) fn write(result: &impl Serialize, file: &Path) -> io::Result<()> {
     let mut name = std::ffi::OsString::from(".");
     name.push(file.file_name().unwrap_or_default());
     name.push(format!(".{}.tmp", std::process::id()));
@@ -88,7 +89,7 @@ fn write(result: &RunResult, file: &Path) -> io::Result<()> {
 }
 
 /// Never the whole text in memory: captured streams make it many times their size.
-fn put(result: &RunResult, file: &Path) -> io::Result<()> {
+fn put(result: &impl Serialize, file: &Path) -> io::Result<()> {
     let mut file = io::BufWriter::new(fs::File::create(file)?);
     serde_json::to_writer(&mut file, result)?;
     file.write_all(b"\n")?;

@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 50] = [
+const CLAIMS: [(&str, By, ClaimLevel); 53] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -77,6 +77,9 @@ const CLAIMS: [(&str, By, ClaimLevel); 50] = [
     ("supervise.debug", Any, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
+    ("policy.check", Any, Enforced),
+    ("policy.effective", Any, Enforced),
+    ("policy.validate", Any, Enforced),
 ];
 
 /// What takes the step `mediate`.
@@ -164,6 +167,8 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.allowlist" => policy.env.base == EnvBase::Clear,
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
         "fs.read_allowlist" => policy.readable != Readable::All,
+        // Answered, not enforced.
+        "policy.check" | "policy.effective" | "policy.validate" => false,
         _ => true,
     }
 }

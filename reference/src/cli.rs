@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use boxproof_cases::protocol::exit;
 use clap::{Parser, Subcommand};
 
-use crate::ask::{self, Ask};
+use crate::ask::{self, Ask, InFiles};
 use crate::request::Mechanism;
 use crate::{capabilities, run};
 
@@ -57,19 +57,36 @@ enum Verb {
     Ask(Ask),
 }
 
+/// The verbs whose question is in a file.
+#[derive(Debug, Parser)]
+#[command(name = "refbox", version)]
+struct InFilesCli {
+    #[command(subcommand)]
+    ask: InFiles,
+}
+
 /// Runs one verb; returns the exit code.
 pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
-    let words = std::iter::once(OsString::from("refbox")).chain(args);
-    match Cli::try_parse_from(words) {
-        Err(error) => {
-            // Where even this cannot be printed, the exit code still tells.
-            let _unprintable = error.print();
-            error.exit_code()
-        }
+    if ask::is_in_files(&args) {
+        return InFilesCli::try_parse_from(words(args))
+            .map_or_else(|error| misused(&error), |cli| ask::answer_in_file(&cli.ask));
+    }
+    match Cli::try_parse_from(words(args)) {
+        Err(error) => misused(&error),
         Ok(Cli { verb: Verb::Run { request, result } }) => run::run(prefix, &request, &result),
         Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(&ask),
         Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
     }
+}
+
+fn words(args: Vec<OsString>) -> impl Iterator<Item = OsString> {
+    std::iter::once(OsString::from("refbox")).chain(args)
+}
+
+fn misused(error: &clap::Error) -> i32 {
+    // Where even this cannot be printed, the exit code still tells.
+    let _unprintable = error.print();
+    error.exit_code()
 }
 
 fn mechanism(name: &str) -> Result<Mechanism, String> {

@@ -8,7 +8,9 @@ use serde::de::{self, MapAccess};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What tries the thing: a probe, a shell line or an argument vector.
+use super::Question;
+
+/// What tries the thing: a probe, a shell line or an argument vector; or a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     /// A native probe and its arguments; it reports an observation.
@@ -22,15 +24,26 @@ pub enum Act {
     Sh(String),
     /// A program and its arguments; only oracles judge it.
     Argv(Vec<String>),
+    /// A question about policy documents; nothing is run.
+    Decide(Question),
 }
 
 impl Act {
-    /// Applies `edit` to every string a variable may stand in.
+    /// Every string a variable may stand in. A question is meant letter for letter.
     pub fn strings(&self) -> Vec<&str> {
         match self {
             Self::Probe { args, .. } => args.values().flatten().map(String::as_str).collect(),
             Self::Sh(line) => vec![line],
             Self::Argv(argv) => argv.iter().map(String::as_str).collect(),
+            Self::Decide(_) => Vec::new(),
+        }
+    }
+
+    /// The question, if it is one.
+    pub fn question(&self) -> Option<&Question> {
+        match self {
+            Self::Decide(question) => Some(question),
+            _ => None,
         }
     }
 
@@ -81,7 +94,7 @@ impl<'de> de::Visitor<'de> for ActVisitor {
     type Value = Act;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{probe: NAME, …}, {sh: \"…\"} or {argv: […]}")
+        f.write_str("{probe: NAME, …}, {sh: \"…\"}, {argv: […]} or {decide: …}")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Act, A::Error> {
@@ -99,12 +112,15 @@ impl<'de> de::Visitor<'de> for ActVisitor {
 }
 
 fn act_of(mut args: BTreeMap<String, Vec<String>>) -> Result<Act, String> {
+    if let Some(what) = args.remove("decide") {
+        return Question::written(&one("decide", what)?, args).map(Act::Decide);
+    }
     let (probe, sh, argv) = (args.remove("probe"), args.remove("sh"), args.remove("argv"));
     let act = match (probe, sh, argv) {
         (Some(probe), None, None) => return Ok(Act::Probe { probe: one("probe", probe)?, args }),
         (None, Some(sh), None) => Act::Sh(one("sh", sh)?),
         (None, None, Some(argv)) if !argv.is_empty() => Act::Argv(argv),
-        _ => return Err("an act is exactly one of probe, sh and argv".to_owned()),
+        _ => return Err("an act is exactly one of probe, sh, argv and decide".to_owned()),
     };
     match args.into_keys().next() {
         Some(key) => Err(format!("unknown field `{key}`: sh and argv stand alone")),
@@ -139,6 +155,12 @@ impl Serialize for Act {
             }
             Self::Sh(line) => map.serialize_entry("sh", line)?,
             Self::Argv(argv) => map.serialize_entry("argv", argv)?,
+            Self::Decide(question) => {
+                map.serialize_entry("decide", question.word())?;
+                if let Some(path) = question.path() {
+                    map.serialize_entry("path", path)?;
+                }
+            }
         }
         map.end()
     }
@@ -152,17 +174,22 @@ impl JsonSchema for Act {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let scalar = serde_json::json!({ "type": ["string", "integer", "boolean"] });
         schemars::json_schema!({
-            "description": "What tries the thing: a probe, a shell line or an argument vector.",
+            "description": "What tries the thing: a probe, a shell line or an argument vector; or a question.",
             "type": "object",
             "oneOf": [
                 { "required": ["probe"], "properties": { "probe": { "type": "string" } },
-                  "not": { "anyOf": [{ "required": ["sh"] }, { "required": ["argv"] }] },
+                  "not": { "anyOf": [{ "required": ["sh"] }, { "required": ["argv"] },
+                      { "required": ["decide"] }] },
                   "additionalProperties": {
                       "anyOf": [scalar, { "type": "array", "items": scalar }] } },
                 { "required": ["sh"], "properties": { "sh": { "type": "string" } },
                   "additionalProperties": false },
                 { "required": ["argv"], "additionalProperties": false,
                   "properties": { "argv": { "type": "array", "items": scalar, "minItems": 1 } } },
+                { "required": ["decide", "path"], "additionalProperties": false,
+                  "properties": { "decide": { "enum": ["read", "modify"] }, "path": scalar } },
+                { "required": ["decide"], "additionalProperties": false,
+                  "properties": { "decide": { "enum": ["effective", "validate"] } } },
             ],
         })
     }
@@ -181,6 +208,8 @@ mod tests {
     )]
     #[case("{sh: 'exit 7'}", r#"{"sh":"exit 7"}"#)]
     #[case("{argv: [echo, 1, true]}", r#"{"argv":["echo","1","true"]}"#)]
+    #[case("{decide: read, path: $HOME/x}", r#"{"decide":"read","path":"$HOME/x"}"#)]
+    #[case("{decide: validate}", r#"{"decide":"validate"}"#)]
     fn reads_and_writes(#[case] yaml: &str, #[case] json: &str) {
         let act: Act = crate::load::fragment(yaml).unwrap();
         assert_eq!(serde_json::to_string(&act).unwrap(), json);
@@ -193,6 +222,10 @@ mod tests {
     #[case("{argv: []}", "exactly one")]
     #[case("{sh: x, path: y}", "unknown field `path`")]
     #[case("{sh: [x, y]}", "one text")]
+    #[case("{decide: read}", "names its path")]
+    #[case("{decide: validate, path: x}", "unknown field `path`")]
+    #[case("{decide: read, path: x, sh: y}", "unknown field `sh`")]
+    #[case("{decide: write, path: x}", "read, modify, effective or validate")]
     #[case("{probe: w, probe: w}", "twice")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {
         let error = crate::load::fragment::<Act>(yaml).unwrap_err().to_string();

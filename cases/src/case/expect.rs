@@ -5,14 +5,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Bound, Oracle, ResultExpect};
+use super::{Answer, Bound, Oracle, ResultExpect};
 
 /// What must happen when the act is confined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Written", into = "Written")]
 #[schemars(with = "Written")]
 pub struct Expect {
-    /// Allowed, denied, contained or refused.
+    /// Allowed, denied, contained, refused or an answer.
     pub decision: Decision,
     /// How the run must end; by default as the decision implies.
     pub exit: Option<ExitExpect>,
@@ -34,7 +34,7 @@ pub struct Expect {
     pub compare: Vec<Compare>,
 }
 
-/// The four expectations.
+/// The five expectations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Same exit, stdout and end state as without a sandbox.
@@ -45,6 +45,8 @@ pub enum Decision {
     Contained(Denial),
     /// The backend declines the policy and starts nothing.
     Refused,
+    /// A question about policy documents is answered so.
+    Answer(Answer),
 }
 
 impl Decision {
@@ -55,12 +57,16 @@ impl Decision {
             Self::Denied(_) => "denied",
             Self::Contained(_) => "contained",
             Self::Refused => "refused",
+            Self::Answer(_) => "answer",
         }
     }
 
     /// Whether it promises that something does not happen.
     pub fn is_negative(&self) -> bool {
-        !matches!(self, Self::Allowed)
+        match self {
+            Self::Answer(answer) => answer.is_negative(),
+            _ => *self != Self::Allowed,
+        }
     }
 }
 
@@ -97,6 +103,9 @@ struct Written {
     /// The backend declines the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refused: Option<Plain>,
+    /// What is answered to a question; it stands alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<Answer>,
     /// How the run must end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit: Option<ExitExpect>,
@@ -135,10 +144,13 @@ impl TryFrom<Written> for Expect {
             written.denied.map(Decision::Denied),
             written.contained.map(Decision::Contained),
             written.refused.map(|_| Decision::Refused),
+            written.answer.map(Decision::Answer),
         ];
         let mut found = found.into_iter().flatten();
         let (Some(decision), None) = (found.next(), found.next()) else {
-            return Err("expect has exactly one of allowed, denied, contained and refused".into());
+            return Err(
+                "expect has exactly one of allowed, denied, contained, refused and answer".into()
+            );
         };
         check(&decision, &written.oracle, written.compare.is_some())?;
         Ok(Self {
@@ -159,7 +171,7 @@ impl TryFrom<Written> for Expect {
 fn check(decision: &Decision, oracles: &[Oracle], compares: bool) -> Result<(), String> {
     let word = decision.word();
     match decision {
-        Decision::Allowed => return Ok(()),
+        Decision::Allowed | Decision::Answer(_) => return Ok(()),
         Decision::Denied(denial) if denial.errno.is_empty() && denial.signal.is_empty() => {
             return Err("denied names no reason: list the errnos (or signals) that count".into());
         }
@@ -196,6 +208,7 @@ impl From<Expect> for Written {
             Decision::Denied(denial) => written.denied = Some(denial),
             Decision::Contained(denial) => written.contained = Some(denial),
             Decision::Refused => written.refused = Some(Plain {}),
+            Decision::Answer(answer) => written.answer = Some(answer),
         }
         written
     }
@@ -329,6 +342,7 @@ mod tests {
     #[case("{denied: {errno: [EROFS]}, exit: nonzero, oracle: [{unchanged: f}]}")]
     #[case("{contained: {}, exit: {signal: KILL}, oracle: [{unreached: $UDP}]}")]
     #[case("{refused: {}, oracle: [{absent: f}]}")]
+    #[case("{answer: {denied: '[]'}}")]
     fn survives_a_round_trip(#[case] yaml: &str) {
         let expect: Expect = crate::load::fragment(yaml).unwrap();
         let json = serde_json::to_value(&expect).unwrap();

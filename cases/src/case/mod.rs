@@ -1,6 +1,7 @@
 //! The case model: one act, its fixture, its policy, what must happen.
 
 mod act;
+mod answer;
 mod during;
 mod expect;
 mod file;
@@ -10,6 +11,7 @@ mod moment;
 mod oracle;
 mod orbit;
 mod policy;
+mod question;
 mod result;
 mod rows;
 mod stdin;
@@ -23,6 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use act::Act;
+pub use answer::{Answer, ByRule, Fault, RuleExpect, Rules};
 pub use during::{During, OutStream, Stimulus, StopTarget, Target};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
 pub use file::{CaseFile, Control, Step, Twin};
@@ -32,6 +35,7 @@ pub use moment::{Bound, Moment};
 pub use oracle::{Content, Nothing, Oracle, Survivors};
 pub use orbit::OrbitSpec;
 pub use policy::PolicySpec;
+pub use question::Question;
 pub use result::{DurationExpect, ErrorExpect, ResultExpect};
 pub use rows::Row;
 
@@ -98,6 +102,11 @@ impl Case {
     pub fn act(&self) -> &Act {
         // A case is only made with at least one step.
         &self.steps[self.steps.len() - 1].act
+    }
+
+    /// The question about policy documents, if the case is one.
+    pub fn question(&self) -> Option<&Question> {
+        self.act().question()
     }
 
     /// The policy of the step that is judged.

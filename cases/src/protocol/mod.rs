@@ -8,8 +8,10 @@ mod path;
 mod policy;
 mod profile;
 mod protected;
+mod question;
 mod request;
 mod result;
+mod told;
 
 pub use capabilities::{Capabilities, ClaimLevel};
 pub use path::WirePath;
@@ -18,8 +20,13 @@ pub use policy::{
 };
 pub use profile::{Dialect, Document, ProfileRequest};
 pub use protected::PROTECTED_NAMES;
+pub use question::{CheckRequest, EffectiveRequest, Operation, PathQuestion, ValidateRequest};
 pub use request::{Command, Run, RunRequest, Stdin};
 pub use result::{Blocked, ErrorKind, RunError, RunResult, Stage};
+pub use told::{
+    EffectiveProfile, PathAnswer, PathDecision, PolicyAnswer, PolicyFault, RuleEffect, RuleInForce,
+    RuleOrigin, Told,
+};
 
 /// The protocol version this crate speaks.
 pub const PROTOCOL: u32 = 1;

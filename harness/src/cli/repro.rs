@@ -10,8 +10,10 @@ use clap::ValueEnum;
 use super::{Cases, Failure, backends, me, print};
 use crate::backend::Backend;
 use crate::execution::ArmKind;
-use crate::repro::{LIBRARY, PROBE, SCRIPT, Subject, arm_word, obstacle, preview, script};
-use crate::run::{Rendered, Scene, render};
+use crate::repro::{
+    LIBRARY, PROBE, SCRIPT, Subject, arm_word, obstacle, preview, question_script, script,
+};
+use crate::run::{Rendered, Scene, render, render_question};
 use crate::scratch::{self, Scratch};
 
 /// Arguments of `repro`.
@@ -80,6 +82,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let base = args.scratch.clone().unwrap_or_else(scratch::default_base);
     let scratch = Scratch::make(&base)?;
     let uid = args.uid.unwrap_or_else(|| nix::unistd::geteuid().as_raw());
+    if case.question().is_some() {
+        return question(case, &suite, (&backend, &scratch, uid), args);
+    }
     let rendered = rendered(case, arm, &backend, (&scratch, uid))?;
     let control = match (arm, &case.control) {
         (ArmKind::Confined, Control::Host | Control::PrivateNs) => {
@@ -97,8 +102,36 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         uid,
     };
     match &args.export {
-        Some(folder) => export(folder, &subject),
+        Some(folder) => {
+            let text = script(&subject)
+                .map_err(|why| Failure::usage(format!("{} has no script: {why}", case.id)))?;
+            export(folder, &text, Some(policy(&subject)?))
+        }
         None => show(&subject, args),
+    }
+}
+
+/// The same for a question, which has no arms.
+fn question(
+    case: &Case,
+    suite: &Suite,
+    (backend, scratch, uid): (&Backend, &Scratch, u32),
+    args: &Args,
+) -> Result<i32, Failure> {
+    let (folder, probe) = scene_of(ArmKind::Confined, scratch)?;
+    let scene = Scene { folder: &folder, probe: &probe, run_id: &scratch.run_id, boss: None };
+    let (rendered, request) = render_question(case, &scene)
+        .map_err(|error| Failure::usage(format!("{}: {error}", case.id)))?;
+    let (arm, rendered, control) = (ArmKind::Confined, &rendered, None);
+    let subject = Subject { case, suite, backend, arm, rendered, control, uid };
+    let text = question_script(&subject, &request)
+        .map_err(|why| Failure::usage(format!("{} has no script: {why}", case.id)))?;
+    match &args.export {
+        Some(folder) => export(folder, &text, None),
+        None => {
+            print(&text);
+            Ok(0)
+        }
     }
 }
 
@@ -131,14 +164,20 @@ fn rendered(
     backend: &Backend,
     (scratch, uid): (&Scratch, u32),
 ) -> Result<Rendered, Failure> {
+    let (folder, probe) = scene_of(arm, scratch)?;
+    let scene = Scene { folder: &folder, probe: &probe, run_id: &scratch.run_id, boss: None };
+    render(case, arm, backend, &scene, uid)
+        .map_err(|error| Failure::usage(format!("{}: {error}", case.id)))
+}
+
+/// A folder for one arm, and the probe program in it.
+fn scene_of(arm: ArmKind, scratch: &Scratch) -> Result<(PathBuf, PathBuf), Failure> {
     let folder = scratch.path.join(arm_word(arm));
     std::fs::create_dir(&folder)?;
     // A name that nothing else has, for a program that only a victim executes here.
     let probe = folder.join(PROBE);
     std::os::unix::fs::symlink(me()?, &probe)?;
-    let scene = Scene { folder: &folder, probe: &probe, run_id: &scratch.run_id, boss: None };
-    render(case, arm, backend, &scene, uid)
-        .map_err(|error| Failure::usage(format!("{}: {error}", case.id)))
+    Ok((folder, probe))
 }
 
 fn show(subject: &Subject<'_>, args: &Args) -> Result<i32, Failure> {
@@ -152,29 +191,35 @@ fn show(subject: &Subject<'_>, args: &Args) -> Result<i32, Failure> {
     Ok(0)
 }
 
-fn export(folder: &Path, subject: &Subject<'_>) -> Result<i32, Failure> {
-    let text = script(subject)
-        .map_err(|why| Failure::usage(format!("{} has no script: {why}", subject.case.id)))?;
+/// The policy as it would be sent, with `$root` for where everything lies.
+fn policy(subject: &Subject<'_>) -> Result<String, Failure> {
+    let policy = subject.rendered.steps.last().map(|step| &step.policy);
+    let policy = serde_json::to_string_pretty(&policy)
+        .map_err(|error| Failure::usage(format!("{}: {error}", subject.case.id)))?;
+    let root = subject.rendered.vars.get("WS").and_then(|ws| ws.strip_suffix("/ws"));
+    Ok(policy.replace(root.unwrap_or_default(), "$root"))
+}
+
+/// Writes the script and what it needs; the policy besides, where there is one to look at.
+fn export(folder: &Path, text: &str, policy: Option<String>) -> Result<i32, Failure> {
     let fault =
         |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(|error| fault(&error))?;
     if std::fs::read_dir(folder).map_err(|error| fault(&error))?.next().is_some() {
         return Err(fault(&"it is not empty: name a folder that is, or none that exists"));
     }
-    let (library, functions) = LIBRARY;
-    let policy = subject.rendered.steps.last().map(|step| &step.policy);
-    let policy = serde_json::to_string_pretty(&policy).map_err(|error| fault(&error))?;
     let write = |name: &str, bytes: &[u8], mode: u32| -> Result<(), Failure> {
         let file = folder.join(name);
         std::fs::write(&file, bytes).map_err(|error| fault(&error))?;
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(&file, mode).map_err(|error| fault(&error))
     };
-    let root = subject.rendered.vars.get("WS").and_then(|ws| ws.strip_suffix("/ws"));
-    let policy = policy.replace(root.unwrap_or_default(), "$root");
+    let (library, functions) = LIBRARY;
     write(SCRIPT, text.as_bytes(), 0o755)?;
     write(library, functions.as_bytes(), 0o644)?;
-    write("policy.json", format!("{policy}\n").as_bytes(), 0o644)?;
+    if let Some(policy) = policy {
+        write("policy.json", format!("{policy}\n").as_bytes(), 0o644)?;
+    }
     let copy = folder.join(PROBE);
     std::fs::copy(me()?, &copy).map_err(|error| fault(&error))?;
     std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755))

@@ -50,7 +50,7 @@ pub(super) fn decide(
     gravest(runs.chain([complete(case, confined)]))?;
     match case.expect.decision {
         Decision::Allowed => end_state(case, control, confined),
-        Decision::Refused => Ok(()),
+        Decision::Refused | Decision::Answer(_) => Ok(()),
         Decision::Denied(_) | Decision::Contained(_) => trace(confined),
     }
 }
@@ -83,6 +83,9 @@ fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
         Decision::Denied(denial) => denied(case, denial, run)?,
         Decision::Contained(denial) => contained(case, denial, control, run)?,
         Decision::Refused => refused(case, run)?,
+        Decision::Answer(_) => {
+            return Err(Finding::error(Reason::Harness, "a question was run like a command"));
+        }
     }
     promise::kept(case, run)
 }

@@ -8,6 +8,7 @@ mod effect;
 mod ending;
 mod left;
 mod promise;
+mod question;
 mod reason;
 mod result;
 mod same;
@@ -71,6 +72,9 @@ fn twin_state(case: &Case, execution: &Execution) -> TwinState {
 }
 
 fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
+    if case.question().is_some() {
+        return question::conclude(case, execution);
+    }
     let confined = report("confined", execution.confined.as_ref())?;
     let control = execution.control.as_ref();
     // What the host saw to happen needs no control, and a second try must not make it unseen.

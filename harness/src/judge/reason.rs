@@ -66,7 +66,9 @@ reasons! {
     Oracle = "oracle",
     /// Stdout or stderr lacks or holds what it should not.
     Stream = "stream",
-    /// The structured explanation names another rule.
+    /// The question is answered otherwise.
+    Decision = "decision",
+    /// The explanation names another rule.
     Rule = "rule",
     /// The native result is missing or contradicts what was seen.
     Result = "result",

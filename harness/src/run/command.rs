@@ -42,6 +42,7 @@ pub fn commandline(act: &Act, vars: &Vars) -> Result<Commandline, String> {
             let argv = argv.iter().map(|arg| vars.expand(arg).map_err(|e| e.to_string()));
             Ok(Commandline { argv: argv.collect::<Result<_, _>>()?, records: false })
         }
+        Act::Decide(_) => Err("a question is no command".to_owned()),
     }
 }
 

@@ -61,6 +61,17 @@ pub fn token(variable: &str) -> String {
     format!("@boxproof-{variable}@")
 }
 
+/// What asks the question of `case`: what the variables stand for, and the request.
+///
+/// # Errors
+/// What cannot be laid out, or that it is no question.
+pub fn render_question(case: &Case, scene: &Scene<'_>) -> Result<(Rendered, String), Unrendered> {
+    let root = scene.folder.join("arm");
+    let workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
+    let request = super::question::request(&[case], &workspace.ws())?;
+    Ok((Rendered { vars: workspace.vars.clone(), steps: Vec::new() }, request))
+}
+
 /// Lays out `case` and renders what `kind` would start if the user were `uid`; every step sees the fixture as it is at
 /// the start.
 ///

@@ -32,6 +32,17 @@ case $how in
     honest) exec "$boxproof" reference "$@" ;;
     ends-early) rewrite 's/"timeout_ms":700/"timeout_ms":200/' ;;
     ends-late) rewrite 's/"timeout_ms":700/"timeout_ms":3000/' ;;
+    reverses-rules) rewrite 's/\(\\"read\\":\)\[\([^],]*\),\([^],]*\)\]/\1[\3,\2]/' ;;
+    forgets-denies) [ "$verb" = validate ] || rewrite 's/\(deny[A-Z][a-z]*\(\\"\)*: *\)\[[^]]*\]/\1[]/g' ;;
+    forgets-workspace) rewrite '/"name": "workspace.yaml"/{n;s/deny[A-Z][a-z]*: \[[^]]*\]/description: none/;s/deny[A-Z][a-z]*: \[[^]]*\]/created_at: 2026-01-31T12:00:00Z/;}' ;;
+    climbs) rewrite 's#\("path": "\)[^/"]*/\.\./#\1#' ;;
+    follows-no-link) mkdir -p "$state/empty" && rewrite "s#\"workspace\": \"[^\"]*\"#\"workspace\": \"$state/empty\"#" ;;
+    takes-every-document)
+        if [ "$verb" = validate ]; then
+            echo '{"protocol":1,"answer":{"valid":{}}}' >"$result"
+            exit 0
+        fi
+        ;;
     refuses-everything)
         error='{"kind":"unsupported","message":"refused, as always"}'
         echo '{"protocol":1,"started":false,"success":false,"exit_code":null,"error":'"$error"'}' >"$result"
@@ -53,6 +64,10 @@ case $how in
     counts-a-signal) restate 's/"timed_out":true/"timed_out":true,"interrupted_by":"SIGTERM"/;s/"interrupted_by":null,//' ;;
     talks-while-capturing) echo words ;;
     garbles-capture) restate 's/"stdout":"out"/"stdout":"in"/' ;;
+    loses-places) restate 's/,"file":"[^"]*","line":[0-9]*\(,"column":[0-9]*\)*//g' ;;
+    exits-with-zero) code=0 ;;
+    keeps-answers) [ "$verb" = run ] || rm -f "$result" ;;
+    answers-once) restate 's/\("decisions":\[{"[a-z]*":{[^}]*}[^}]*}\).*/\1]}}/' ;;
     drops-result) rm -f "$result" ;;
     garbles-result) echo 'exit 0' >"$result" ;;
     contradicts-itself) echo '{"protocol":1,"started":true,"success":true,"exit_code":0}' >"$result" ;;

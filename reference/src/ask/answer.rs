@@ -88,39 +88,44 @@ impl Subject {
             None => path,
         };
         let asked = Asked::new(text).map_err(|error: PolicyError| error.to_string())?;
+        Self::of(resolver, path, asked)
+    }
+
+    /// What `asked` means on the disk; messages call it `path`.
+    pub(super) fn of(resolver: &Resolver, path: &str, asked: Asked) -> Result<Self, String> {
         let means = resolver.resolve(&asked.names).map_err(|error| format!("{path}: {error}"))?;
         Ok(Self { path: path.to_owned(), names: asked.names, means })
     }
 
-    /// What is decided: of what it means and of what was asked, the stricter.
-    pub(super) fn answer(&self, profile: &Profile, op: Op) -> Answer {
-        let Resolved::Inside(real) = &self.means else { return self.outside(op) };
+    /// What is decided: of what it means and of what was asked, the stricter. None if it means something outside.
+    pub(super) fn decide<'a>(&self, profile: &'a Profile, op: Op) -> Option<Decision<'a>> {
+        let Resolved::Inside(real) = &self.means else { return None };
         let (meant, asked) = (profile.decide(op, real), profile.decide(op, &self.names));
-        let decision = if meant.allowed { asked } else { meant };
-        self.decided(profile, op, decision, real)
+        Some(if meant.allowed { asked } else { meant })
     }
 
-    fn decided(
-        &self,
-        profile: &Profile,
-        op: Op,
-        decision: Decision<'_>,
-        real: &[Vec<u8>],
-    ) -> Answer {
+    /// What a person should know of a decision.
+    pub(super) fn warning(&self, profile: &Profile, op: Op, allowed: bool) -> Option<&'static str> {
+        let Resolved::Inside(real) = &self.means else { return None };
+        let writes = op == Op::Modify && allowed;
+        (writes && !profile.decide(Op::Read, real).allowed).then_some(BLIND)
+    }
+
+    /// What is decided, as data.
+    pub(super) fn answer(&self, profile: &Profile, op: Op) -> Answer {
+        let Some(decision) = self.decide(profile, op) else { return self.outside(op) };
         let decided_by = match decision.winner {
             Winner::Rule(rule) => Some(Told::new(rule)),
             Winner::NoMatch | Winner::Nothing => None,
         };
-        let is_blind = op == Op::Modify && decision.allowed;
-        let is_blind = is_blind && !profile.decide(Op::Read, real).allowed;
         Answer {
             operation: op.word(),
             path: self.path.clone(),
-            means: shown(real),
+            means: self.meaning(),
             allowed: decision.allowed,
             matched_rule: decision.winner.matched_rule().to_owned(),
             decided_by,
-            warning: is_blind.then_some(BLIND),
+            warning: self.warning(profile, op, decision.allowed),
         }
     }
 

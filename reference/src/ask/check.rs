@@ -1,27 +1,22 @@
 //! `refbox check`: whether a profile allows paths.
 
-use std::path::Path;
-
 use crate::dialect::orbit::Resolver;
 
 use super::answer::{Answer, Subject};
-use super::{Asked, Format, NO, Op, YES};
+use super::{Format, NO, Paths, YES};
 
 /// Answers for every path; the exit code.
-pub(super) fn check(
-    asked: &Asked,
-    workspace: &Path,
-    op: Op,
-    paths: &[String],
-) -> Result<i32, String> {
+pub(super) fn check(question: &Paths) -> Result<i32, String> {
+    let Paths { asked, workspace, op, paths } = question;
     let profile = asked.documents.read()?.profile(&asked.profile).map_err(|e| e.to_string())?;
     let resolver =
         Resolver::new(workspace).map_err(|error| format!("{}: {error}", workspace.display()))?;
     let answers = paths.iter().map(|path| {
-        Subject::new(&resolver, workspace, path).map(|subject| subject.answer(&profile, op.into()))
+        Subject::new(&resolver, workspace, path)
+            .map(|subject| subject.answer(&profile, (*op).into()))
     });
     let answers = answers.collect::<Result<Vec<Answer>, String>>()?;
-    match asked.format {
+    match asked.format() {
         Format::Json => {
             let json = serde_json::to_string_pretty(&serde_json::json!({"decisions": answers}));
             println!("{}", json.map_err(|error| error.to_string())?);

@@ -11,7 +11,7 @@ pub(super) fn effective(asked: &Asked) -> Result<i32, String> {
     let profile = set.profile(&asked.profile).map_err(|error| error.to_string())?;
     let rules = |op| profile.rules(op).iter().map(Told::new).collect::<Vec<_>>();
     let (read, modify) = (rules(Op::Read), rules(Op::Modify));
-    match asked.format {
+    match asked.format() {
         Format::Json => {
             let json = serde_json::json!({
                 "policy": set.name, "profile": profile.name, "read": read, "modify": modify,

@@ -15,7 +15,7 @@ pub(super) fn explain(asked: &Asked, workspace: &Path, path: &str) -> Result<i32
     let subject = Subject::new(&resolver, workspace, path)?;
     let both = [Op::Read, Op::Modify]
         .map(|op| (subject.answer(&profile, op), matching(&subject, &profile, op)));
-    match asked.format {
+    match asked.format() {
         Format::Json => {
             let told: Vec<_> = both
                 .iter()

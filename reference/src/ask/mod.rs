@@ -4,7 +4,9 @@ mod answer;
 mod check;
 mod effective;
 mod explain;
+mod wire;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -20,11 +22,18 @@ const INVALID: i32 = 2;
 
 const CHECK_EXAMPLES: &str = "\
 Exit codes: 0 if all is allowed, 1 if something is denied, 2 if there is no answer.
+With --request and --result many paths are asked about in one call, and the answers are JSON.
 
 Examples:
   refbox check --policy host.yaml --profile dev --workspace . read src/a.rs README.md
   refbox check --policy host.yaml --workspace-policy .policy.yaml --profile dev --format json \\
-      --workspace . modify src/a.rs";
+      --workspace . modify src/a.rs
+  refbox check --request request.json --result answer.json";
+
+const EFFECTIVE_EXAMPLES: &str = "\
+Examples:
+  refbox effective --policy host.yaml --workspace-policy .policy.yaml --profile dev
+  refbox effective --request request.json --result answer.json";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Example:
@@ -50,9 +59,35 @@ pub(crate) struct Asked {
     /// The profile, letter for letter
     #[arg(long, value_name = "NAME")]
     profile: String,
-    /// How to answer
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// How to answer; text unless given
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+/// A question in a file, and the file for its answer.
+#[derive(Debug, Args)]
+pub(crate) struct Batch {
+    /// The question: JSON with protocol, dialect and documents
+    #[arg(long, value_name = "FILE")]
+    request: PathBuf,
+    /// Where the answer is written
+    #[arg(long, value_name = "FILE")]
+    result: PathBuf,
+}
+
+/// One operation on paths under one profile.
+#[derive(Debug, Args)]
+pub(crate) struct Paths {
+    #[command(flatten)]
+    asked: Asked,
+    /// The workspace; relative paths lie in it, and links are followed there
+    #[arg(long, value_name = "DIR")]
+    workspace: PathBuf,
+    /// What is to be done
+    op: Op,
+    /// The paths
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<String>,
 }
 
 /// How answers are written.
@@ -78,26 +113,32 @@ pub(crate) enum Op {
 pub(crate) enum Ask {
     /// Say of paths whether a profile allows them
     #[command(after_help = CHECK_EXAMPLES)]
-    Check {
-        #[command(flatten)]
-        asked: Asked,
-        /// The workspace; relative paths lie in it, and links are followed there
-        #[arg(long, value_name = "DIR")]
-        workspace: PathBuf,
-        /// What is to be done
-        op: Op,
-        /// The paths
-        #[arg(required = true, value_name = "PATH")]
-        paths: Vec<String>,
-    },
+    Check(Paths),
     /// Print a profile as it is in force: every rule in order, and where it comes from
-    Effective {
-        #[command(flatten)]
-        asked: Asked,
-    },
+    #[command(after_help = EFFECTIVE_EXAMPLES)]
+    Effective(Asked),
     /// Look into policy documents
     #[command(subcommand)]
     Policy(Policy),
+    /// Say whether documents are in order; request and answer are files
+    Validate(Batch),
+}
+
+/// The questions that one call asks by a file, and has answered in another.
+#[derive(Debug, Subcommand)]
+pub(crate) enum InFiles {
+    /// Say of many paths whether a profile allows them
+    Check(Batch),
+    /// Say which rules of a profile are in force
+    Effective(Batch),
+}
+
+/// Whether `args` are such a question.
+pub(crate) fn is_in_files(args: &[OsString]) -> bool {
+    let verb = args.first().and_then(|verb| verb.to_str());
+    let options = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
+    let names_file = |arg: &str| ["--request", "--result"].iter().any(|name| arg.starts_with(name));
+    matches!(verb, Some("check" | "effective")) && options.into_iter().any(names_file)
 }
 
 /// A question about the documents themselves.
@@ -126,23 +167,44 @@ pub(crate) enum Policy {
 
 /// Answers; returns the exit code.
 pub(crate) fn answer(ask: &Ask) -> i32 {
-    let answered = match ask {
-        Ask::Check { asked, workspace, op, paths } => check::check(asked, workspace, *op, paths),
-        Ask::Effective { asked } => effective::effective(asked),
-        Ask::Policy(Policy::Validate { policy, workspace_policy }) => {
-            read(policy, workspace_policy.as_deref()).map(|_| {
-                println!("valid");
-                YES
-            })
-        }
-        Ask::Policy(Policy::Explain { asked, workspace, path }) => {
-            explain::explain(asked, workspace, path)
-        }
-    };
+    said(match ask {
+        Ask::Check(paths) => check::check(paths),
+        Ask::Effective(asked) => effective::effective(asked),
+        Ask::Policy(policy) => looked_into(policy),
+        Ask::Validate(batch) => wire::validate(batch),
+    })
+}
+
+/// Answers in a file; returns the exit code.
+pub(crate) fn answer_in_file(ask: &InFiles) -> i32 {
+    said(match ask {
+        InFiles::Check(batch) => wire::check(batch),
+        InFiles::Effective(batch) => wire::effective(batch),
+    })
+}
+
+fn said(answered: Result<i32, String>) -> i32 {
     answered.unwrap_or_else(|why| {
         eprintln!("refbox: {why}");
         INVALID
     })
+}
+
+fn looked_into(policy: &Policy) -> Result<i32, String> {
+    match policy {
+        Policy::Validate { policy, workspace_policy } => read(policy, workspace_policy.as_deref())
+            .map(|_| {
+                println!("valid");
+                YES
+            }),
+        Policy::Explain { asked, workspace, path } => explain::explain(asked, workspace, path),
+    }
+}
+
+impl Asked {
+    fn format(&self) -> Format {
+        self.format.unwrap_or(Format::Text)
+    }
 }
 
 impl Documents {

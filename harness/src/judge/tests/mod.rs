@@ -2,6 +2,7 @@
 //! execution that passes it, to be spoilt.
 
 mod properties;
+mod question;
 mod supervised;
 mod table;
 
@@ -85,6 +86,7 @@ fn good(case: &Case) -> Execution {
         control: arm(ArmKind::Control),
         twin: matches!(case.twin, Some(Twin::Overlay(_))).then(|| arm(ArmKind::Twin)).flatten(),
         confined: arm(ArmKind::Confined),
+        reply: None,
     }
 }
 
@@ -142,7 +144,7 @@ fn stopped(case: &Case) -> RunReport {
             result: Some(not_started(ErrorKind::Unsupported)),
             ..run
         },
-        Decision::Contained(_) | Decision::Allowed => run,
+        Decision::Contained(_) | Decision::Allowed | Decision::Answer(_) => run,
     }
 }
 

@@ -242,7 +242,8 @@ impl Source<'_> {
         let items: Vec<&str> = items.or_else(flow)?;
         let trap =
             items.into_iter().map(str::trim).find(|item| item.starts_with(['!', '*', '&']))?;
-        Some(trap.to_owned())
+        // Where a list closes, no unquoted rule goes on.
+        Some(trap.split([']', '}']).next().unwrap_or(trap).trim_end().to_owned())
     }
 
     fn time(

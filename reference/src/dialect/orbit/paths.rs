@@ -31,6 +31,24 @@ impl Asked {
         Ok(Self { names: names.into_iter().map(|name| name.as_bytes().to_vec()).collect() })
     }
 
+    /// What `bytes` name below the root. What is no UTF-8 is taken as it is, blanks and all.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PolicyError> {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return Self::new(text);
+        }
+        let names = bytes.split(|byte| *byte == b'/');
+        let names: Vec<&[u8]> = names.filter(|name| !name.is_empty() && *name != b".").collect();
+        if bytes.starts_with(b"/") || bytes.starts_with(b"~/") || names.contains(&&b".."[..]) {
+            let shown = String::from_utf8_lossy(bytes);
+            let message = format!("filesystem path `{shown}` must stay inside the workspace root");
+            return Err(PolicyError::new(message));
+        }
+        Ok(Self { names: names.into_iter().map(<[u8]>::to_vec).collect() })
+    }
+
     /// The path as text, `.` for the root; what is no UTF-8 becomes U+FFFD.
     pub fn shown(&self) -> String {
         match self.names.is_empty() {
@@ -55,6 +73,15 @@ mod tests {
     #[case("~bob/x", "~bob/x")]
     fn paths_have_one_spelling(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(Asked::new(text).unwrap().shown(), shown);
+    }
+
+    #[test]
+    fn names_that_are_no_text_stay_what_they_are() {
+        assert_eq!(Asked::from_bytes(b"a//\xff/./b").unwrap().names, [&b"a"[..], b"\xff", b"b"]);
+        assert_eq!(Asked::from_bytes(b" a ").unwrap().names, [b"a"]);
+        for bytes in [&b"/\xff"[..], b"~/\xff", b"\xff/../x"] {
+            assert!(Asked::from_bytes(bytes).is_err(), "{bytes:?}");
+        }
     }
 
     #[rstest]

@@ -1,0 +1,193 @@
+//! What must be answered to a question about policy documents.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::{RuleEffect, RuleOrigin};
+
+/// The answer that a case asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The path is allowed.
+    Allowed(ByRule),
+    /// The path is denied.
+    Denied(ByRule),
+    /// There is no decision: documents, profile or path are wrong.
+    Invalid(Fault),
+    /// The documents are in order.
+    Valid {},
+    /// The profile in force has these rules.
+    Effective(Rules),
+}
+
+impl Answer {
+    /// The word a case uses for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Allowed(_) => "allowed",
+            Self::Denied(_) => "denied",
+            Self::Invalid(_) => "invalid",
+            Self::Valid {} => "valid",
+            Self::Effective(_) => "effective",
+        }
+    }
+
+    /// Whether it keeps something from being granted.
+    pub fn is_negative(&self) -> bool {
+        matches!(self, Self::Denied(_) | Self::Invalid(_))
+    }
+}
+
+/// What a decision rests on: the matched rule alone, or more of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "WrittenRule", into = "WrittenRule")]
+#[schemars(with = "WrittenRule")]
+pub struct ByRule {
+    /// The matched rule, without `!`, or what stands for none.
+    pub rule: String,
+    /// What the path means on the disk; `$OUT` and the other folders can be named.
+    pub means: Option<String>,
+    /// Where the rule comes from.
+    pub origin: Option<RuleOrigin>,
+    /// The document that has the rule.
+    pub file: Option<String>,
+    /// The line of the rule there, from 1.
+    pub line: Option<u32>,
+    /// A text that the warning has; an empty one stands for no warning.
+    pub warning: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum WrittenRule {
+    /// The matched rule.
+    Rule(String),
+    /// The matched rule, and what else is looked at.
+    More(Box<RuleAndMore>),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RuleAndMore {
+    /// The matched rule, without `!`, or what stands for none.
+    rule: String,
+    /// What the path means on the disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    means: Option<String>,
+    /// Where the rule comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<RuleOrigin>,
+    /// The document that has the rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// The line of the rule there, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    /// A text that the warning has; an empty one stands for no warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
+}
+
+impl From<WrittenRule> for ByRule {
+    fn from(written: WrittenRule) -> Self {
+        match written {
+            WrittenRule::Rule(rule) => Self { rule, ..Self::default() },
+            WrittenRule::More(more) => {
+                let RuleAndMore { rule, means, origin, file, line, warning } = *more;
+                Self { rule, means, origin, file, line, warning }
+            }
+        }
+    }
+}
+
+impl From<ByRule> for WrittenRule {
+    fn from(by: ByRule) -> Self {
+        let ByRule { rule, means, origin, file, line, warning } = by;
+        Self::More(Box::new(RuleAndMore { rule, means, origin, file, line, warning }))
+    }
+}
+
+/// What is wrong with documents, profile or path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The whole message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Texts that the message has, where its words are not laid down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contains: Vec<String>,
+    /// The document that is to blame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line there, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column there in characters, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+}
+
+impl Fault {
+    /// Whether it says anything about the message.
+    pub fn is_told(&self) -> bool {
+        self.message.is_some() || !self.contains.is_empty()
+    }
+}
+
+/// The rules of a profile in force, all of them and in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// The rules of reading.
+    pub read: Vec<RuleExpect>,
+    /// The rules of modifying.
+    pub modify: Vec<RuleExpect>,
+}
+
+/// One rule in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleExpect {
+    /// As it is written.
+    pub rule: String,
+    /// What it does where it decides.
+    pub effect: RuleEffect,
+    /// Where it comes from.
+    pub origin: RuleOrigin,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("{allowed: 'src/**'}", "allowed", false)]
+    #[case("{denied: {rule: '[]', means: a, line: 3}}", "denied", true)]
+    #[case("{invalid: {message: m, line: 2, column: 1}}", "invalid", true)]
+    #[case("{valid: {}}", "valid", false)]
+    #[case(
+        "{effective: {read: [{rule: a, effect: denies, origin: global_deny}], modify: []}}",
+        "effective",
+        false
+    )]
+    fn survives_a_round_trip(#[case] yaml: &str, #[case] word: &str, #[case] negative: bool) {
+        let answer: Answer = crate::load::fragment(yaml).unwrap();
+        assert_eq!((answer.word(), answer.is_negative()), (word, negative));
+        let json = serde_json::to_value(&answer).unwrap();
+        assert_eq!(serde_json::from_value::<Answer>(json).unwrap(), answer);
+    }
+
+    #[rstest]
+    #[case("{denied: {means: a}}")]
+    #[case("{denied: {rule: a, lien: 1}}")]
+    #[case("{valid: {}, denied: a}")]
+    #[case("{invalid: {mesage: m}}")]
+    #[case("{effective: {read: []}}")]
+    #[case("{perhaps: {}}")]
+    fn refuses(#[case] yaml: &str) {
+        assert!(crate::load::fragment::<Answer>(yaml).is_err());
+    }
+}

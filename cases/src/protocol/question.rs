@@ -1,0 +1,80 @@
+//! What `check`, `effective` and `validate` are asked: documents, and questions about them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Dialect, Document, WirePath};
+
+/// What `check --request FILE` reads: many paths under one profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// The language of the documents.
+    pub dialect: Dialect,
+    /// The documents: the host's own first, then the workspace's.
+    pub documents: Vec<Document>,
+    /// The profile, letter for letter.
+    pub profile: String,
+    /// The folder that paths start at, in which links are followed (absolute).
+    pub workspace: WirePath,
+    /// The paths; each has one answer, in this order.
+    pub paths: Vec<PathQuestion>,
+}
+
+/// One path, and what somebody wants to do with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathQuestion {
+    /// What is to be done.
+    pub op: Operation,
+    /// The path, from the workspace down.
+    pub path: WirePath,
+}
+
+/// What somebody wants to do with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// Read it.
+    Read,
+    /// Change, make or remove it.
+    Modify,
+}
+
+impl Operation {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Modify => "modify",
+        }
+    }
+}
+
+/// What `effective --request FILE` reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EffectiveRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// The language of the documents.
+    pub dialect: Dialect,
+    /// The documents: the host's own first, then the workspace's.
+    pub documents: Vec<Document>,
+    /// The profile, letter for letter.
+    pub profile: String,
+}
+
+/// What `validate --request FILE` reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ValidateRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// The language of the documents.
+    pub dialect: Dialect,
+    /// The documents: the host's own first, then the workspace's.
+    pub documents: Vec<Document>,
+}

@@ -1,0 +1,165 @@
+//! What `check`, `effective` and `validate` answer. No answer at all is no answer: never a denial.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::WirePath;
+
+/// What is written to `--result FILE` by each of these verbs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyAnswer {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// The answer.
+    pub answer: Told,
+}
+
+/// The answer to a question about documents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// `check`: one decision a path, in the order of the request.
+    Decisions(Vec<PathAnswer>),
+    /// `effective`: the profile as it is in force.
+    Effective(EffectiveProfile),
+    /// `validate`: the documents are in order.
+    Valid {},
+    /// Any of them: documents or profile are not in order, and nothing is decided.
+    Invalid(PolicyFault),
+}
+
+/// What is decided of one path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathAnswer {
+    /// It is allowed or denied.
+    Decided(PathDecision),
+    /// It is no path of the workspace, for this reason: neither allowed nor denied.
+    Invalid(String),
+}
+
+/// A decision, and what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathDecision {
+    /// Whether it is allowed.
+    pub allowed: bool,
+    /// The last rule that matches, without `!`; `<no matching rule>`, `[]` (nothing is granted) or
+    /// `<outside workspace>`.
+    pub matched_rule: String,
+    /// What the path means on the disk, from the workspace down; a place outside in full.
+    pub means: WirePath,
+    /// The rule that decided, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<RuleInForce>,
+    /// What a person should know besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+/// One rule, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleInForce {
+    /// As it is written.
+    pub rule: String,
+    /// What it does where it decides.
+    pub effect: RuleEffect,
+    /// Where it comes from.
+    pub origin: RuleOrigin,
+    /// The document's name; none for a rule that no document says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line there, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+/// What a rule does where it decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleEffect {
+    /// It allows.
+    Allows,
+    /// It denies.
+    Denies,
+    /// It gives back what an earlier deny took, as far as the profile grants it.
+    LiftsADeny,
+}
+
+/// Where a rule comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleOrigin {
+    /// The profile itself.
+    Profile,
+    /// A deny of the host's document.
+    GlobalDeny,
+    /// A deny of the workspace's document.
+    WorkspaceDeny,
+    /// The profile that is there even if no document has it.
+    Fallback,
+}
+
+/// A profile as it is in force: its own rules, then every deny.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EffectiveProfile {
+    /// The policy's name.
+    pub policy: String,
+    /// The profile's name.
+    pub profile: String,
+    /// The rules of reading, in the order in which they are looked at.
+    pub read: Vec<RuleInForce>,
+    /// The rules of modifying.
+    pub modify: Vec<RuleInForce>,
+}
+
+/// What is wrong with documents, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyFault {
+    /// One sentence.
+    pub message: String,
+    /// The document's name, where one is to blame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line there, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column there in characters, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::valid(r#"{"protocol":1,"answer":{"valid":{}}}"#)]
+    #[case::fault(
+        r#"{"protocol":1,"answer":{"invalid":{"message":"m","file":"f","line":2,"column":3}}}"#
+    )]
+    #[case::decided(
+        r#"{"protocol":1,"answer":{"decisions":[{"decided":{"allowed":false,"matched_rule":"[]","means":"a"}},{"invalid":"no path"}]}}"#
+    )]
+    #[case::effective(
+        r#"{"protocol":1,"answer":{"effective":{"policy":"d","profile":"p","read":[{"rule":"**","effect":"allows","origin":"fallback"}],"modify":[]}}}"#
+    )]
+    fn answers_survive_a_round_trip(#[case] json: &str) {
+        let answer: PolicyAnswer = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&answer).unwrap(), json);
+    }
+
+    #[rstest]
+    #[case::two(r#"{"protocol":1,"answer":{"valid":{},"invalid":{"message":"m"}}}"#)]
+    #[case::unknown(r#"{"protocol":1,"answer":{"valid":{}},"more":1}"#)]
+    #[case::inner(r#"{"protocol":1,"answer":{"invalid":{"message":"m","lien":1}}}"#)]
+    #[case::none(r#"{"protocol":1}"#)]
+    fn what_is_no_answer_is_refused(#[case] json: &str) {
+        assert!(serde_json::from_str::<PolicyAnswer>(json).is_err());
+    }
+}

@@ -1,0 +1,90 @@
+//! A question explained: how it is asked, what passes, what fails and why that matters.
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Answer, ByRule, Fault, Question};
+
+use super::entry;
+
+/// How it is asked, in place of arms.
+pub(super) fn asking(case: &Case) -> Vec<String> {
+    let verb = case.question().map(Question::verb).unwrap_or_default();
+    vec![
+        entry("question", &format!("by `{verb} --request FILE --result FILE`; nothing is run")),
+        entry("batch", "all questions of the corpus about these documents go into one call"),
+        entry("audit", "who allows all and who denies all must get it wrong, one of them each"),
+    ]
+}
+
+/// What the answer must be.
+pub(super) fn passes(answer: &Answer) -> String {
+    match answer {
+        Answer::Allowed(by) => format!("the path is allowed; {}", rests(by)),
+        Answer::Denied(by) => format!("the path is denied; {}", rests(by)),
+        Answer::Invalid(fault) => format!("nothing is decided; {}", told(fault)),
+        Answer::Valid {} => "the documents are in order".to_owned(),
+        Answer::Effective(rules) => format!(
+            "the profile in force has these rules and no others: {} of reading, {} of modifying",
+            rules.read.len(),
+            rules.modify.len()
+        ),
+    }
+}
+
+fn rests(by: &ByRule) -> String {
+    let mut parts = vec![format!("the matched rule is `{}`", by.rule)];
+    parts.extend(by.means.as_ref().map(|means| format!("the path means {means}")));
+    let origin = by.origin.and_then(|origin| serde_json::to_value(origin).ok());
+    parts.extend(origin.map(|origin| format!("the rule is from the {origin}").replace('"', "")));
+    parts.extend(by.file.as_ref().map(|file| format!("the rule stands in {file}")));
+    parts.extend(by.line.map(|line| format!("in line {line}")));
+    match by.warning.as_deref() {
+        Some("") => parts.push("there is no warning".to_owned()),
+        Some(text) => parts.push(format!("a warning has {text:?}")),
+        None => {}
+    }
+    parts.join(", ")
+}
+
+fn told(fault: &Fault) -> String {
+    let mut parts: Vec<String> =
+        fault.message.iter().map(|text| format!("the message is {text:?}")).collect();
+    parts.extend(fault.contains.iter().map(|text| format!("the message has {text:?}")));
+    parts.extend(fault.file.as_ref().map(|file| format!("the fault is in {file}")));
+    parts.extend(fault.line.map(|line| format!("line {line}")));
+    parts.extend(fault.column.map(|column| format!("column {column}")));
+    parts.join(", ")
+}
+
+/// The verdicts of other answers.
+pub(super) fn fails(answer: &Answer) -> Vec<String> {
+    let mut lines = Vec::new();
+    if answer.is_negative() {
+        lines.push(entry("under-block", "the path is allowed, or the documents are taken"));
+        let other = "it is denied where it should be invalid, or the other way round";
+        lines.push(entry("contract", other));
+    } else {
+        lines.push(entry("over-block", "the path is denied, or there is no decision"));
+    }
+    let rest = "rule, message, place or exit code are not as promised";
+    lines.push(entry("contract", &format!("the answer is right, and its {rest}")));
+    lines.push(entry("inconclusive", "there is no answer, or none that can be read"));
+    lines
+}
+
+/// Why it matters.
+pub(super) fn matters(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Denied(_) => {
+            "Whoever wrote the rule relies on it. A path that is allowed all the same is open to \
+             every tool that asks first."
+        }
+        Answer::Invalid(_) => {
+            "What cannot be meant must not be guessed: a mistake that is taken for a policy \
+             protects nothing, and one that has no place is not found."
+        }
+        Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => {
+            "What is granted must be usable, and be said to be granted by the rule that grants it: \
+             else people widen rules until it works."
+        }
+    }
+}

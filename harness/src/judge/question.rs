@@ -1,0 +1,204 @@
+//! Judging the answer to a question: the decision first, then what it rests on. What was not
+//! answered is never a denial.
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Question, RuleExpect, Rules};
+use boxproof_cases::protocol::{
+    EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleInForce, Told,
+};
+use boxproof_reports::Verdict;
+
+use super::reason::{Finding, Reason};
+use crate::execution::{Answered, Execution, Reply};
+
+/// Whether the answer is the one that the case asks for.
+pub(super) fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
+    let Decision::Answer(wanted) = &case.expect.decision else {
+        return Err(Finding::error(Reason::Harness, "a question without an answer to expect"));
+    };
+    let answered = match &execution.reply {
+        Some(Reply::Answered(answered)) => answered,
+        Some(Reply::Silent(why)) => {
+            return Err(Finding::inconclusive(Reason::NoRecord, why.clone()));
+        }
+        Some(Reply::Inexpressible(why)) => {
+            return Err(Finding::new(Verdict::Unsupported, Reason::Inexpressible, why.clone()));
+        }
+        Some(Reply::Fault(why)) => return Err(Finding::error(Reason::Harness, why.clone())),
+        None => return Err(Finding::error(Reason::Harness, "the question was not asked")),
+    };
+    let verb = case.question().map(Question::verb).unwrap_or_default();
+    let kind = kind(&answered.told);
+    if kind != verb && kind != INVALID {
+        return Err(astray(&format!("asked to {verb}, it answers as to {kind}")));
+    }
+    fits(wanted, &answered.told)?;
+    exit(answered)
+}
+
+/// The answer that every question can have.
+const INVALID: &str = "invalid";
+
+/// The verb that has such an answer.
+fn kind(told: &Told) -> &'static str {
+    match told {
+        Told::Decisions(_) => "check",
+        Told::Effective(_) => "effective",
+        Told::Valid {} => "validate",
+        Told::Invalid(_) => INVALID,
+    }
+}
+
+/// What somebody was told: the answer in the words of the case, or that it answers something else.
+enum Said<'a> {
+    Decided(&'a PathDecision),
+    Invalid(PolicyFault),
+    Valid,
+    Effective(&'a EffectiveProfile),
+}
+
+fn said(told: &Told) -> Result<Said<'_>, Finding> {
+    let invalid = |message: &String| PolicyFault {
+        message: message.clone(),
+        file: None,
+        line: None,
+        column: None,
+    };
+    match told {
+        Told::Decisions(answers) => match answers.as_slice() {
+            [PathAnswer::Decided(decision)] => Ok(Said::Decided(decision)),
+            [PathAnswer::Invalid(message)] => Ok(Said::Invalid(invalid(message))),
+            _ => Err(astray(&format!("one path has {} answers", answers.len()))),
+        },
+        Told::Effective(profile) => Ok(Said::Effective(profile)),
+        Told::Valid {} => Ok(Said::Valid),
+        Told::Invalid(fault) => Ok(Said::Invalid(fault.clone())),
+    }
+}
+
+fn astray(message: &str) -> Finding {
+    Finding::inconclusive(Reason::UntrustedRecord, message)
+}
+
+fn fits(wanted: &Answer, told: &Told) -> Result<(), Finding> {
+    match (wanted, said(told)?) {
+        (Answer::Allowed(by), Said::Decided(decision)) if decision.allowed => rests(by, decision),
+        (Answer::Denied(by), Said::Decided(decision)) if !decision.allowed => rests(by, decision),
+        (Answer::Invalid(fault), Said::Invalid(found)) => same_fault(fault, &found),
+        (Answer::Valid {}, Said::Valid) => Ok(()),
+        (Answer::Effective(rules), Said::Effective(profile)) => in_force(rules, profile),
+        (wanted, said) => Err(otherwise(wanted, &said)),
+    }
+}
+
+/// Another answer than the one asked for.
+fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
+    let message = format!("{} is expected, and the answer is: {}", wanted.word(), words(said));
+    let granted = match said {
+        Said::Decided(decision) => decision.allowed,
+        Said::Valid | Said::Effective(_) => true,
+        Said::Invalid(_) => false,
+    };
+    match (wanted.is_negative(), granted) {
+        (true, true) => Finding::new(Verdict::UnderBlock, Reason::Decision, message),
+        (false, false) => Finding::over_block(Reason::Decision, message),
+        // A denial is no error and an error no denial: whoever asks goes on from it differently.
+        (true, false) => Finding::contract(Reason::Decision, message),
+        (false, true) => astray(&message),
+    }
+}
+
+fn words(said: &Said<'_>) -> String {
+    match said {
+        Said::Decided(decision) => {
+            let word = if decision.allowed { "allowed" } else { "denied" };
+            format!("{word} by `{}`", decision.matched_rule)
+        }
+        Said::Invalid(fault) => format!("invalid: {}", fault.message),
+        Said::Valid => "valid".to_owned(),
+        Said::Effective(profile) => format!("the rules of {}", profile.profile),
+    }
+}
+
+/// The decision is right; whether what it is said to rest on is, too.
+fn rests(by: &ByRule, decision: &PathDecision) -> Result<(), Finding> {
+    let rule = decision.decided_by.as_ref();
+    let means = decision.means.as_path().display().to_string();
+    differs("matched rule", Some(&by.rule), Some(&decision.matched_rule))?;
+    differs("meaning", by.means.as_ref(), Some(&means))?;
+    differs("origin", by.origin.as_ref(), rule.map(|rule| &rule.origin))?;
+    differs("document", by.file.as_ref(), rule.and_then(|rule| rule.file.as_ref()))?;
+    differs("line", by.line.as_ref(), rule.and_then(|rule| rule.line.as_ref()))?;
+    let warning = decision.warning.as_deref().unwrap_or_default();
+    match &by.warning {
+        Some(text) if text.is_empty() && !warning.is_empty() => {
+            Err(rule_finding(format!("there is a warning: {warning}")))
+        }
+        Some(text) if !warning.contains(text.as_str()) => {
+            Err(rule_finding(format!("the warning is {warning:?}, without {text:?}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn rule_finding(message: String) -> Finding {
+    Finding::contract(Reason::Rule, message)
+}
+
+/// Where something is asked for, it is there and the same.
+fn differs<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    wanted: Option<&T>,
+    found: Option<&T>,
+) -> Result<(), Finding> {
+    match wanted {
+        Some(wanted) if found != Some(wanted) => {
+            let found = found.map_or_else(|| "none".to_owned(), |found| format!("{found:?}"));
+            Err(rule_finding(format!("the {what} is {found} instead of {wanted:?}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn same_fault(wanted: &Fault, found: &PolicyFault) -> Result<(), Finding> {
+    differs("message", wanted.message.as_ref(), Some(&found.message))?;
+    if let Some(text) = wanted.contains.iter().find(|text| !found.message.contains(*text)) {
+        let message = format!("the message {:?} lacks {text:?}", found.message);
+        return Err(rule_finding(message));
+    }
+    differs("document", wanted.file.as_ref(), found.file.as_ref())?;
+    differs("line", wanted.line.as_ref(), found.line.as_ref())?;
+    differs("column", wanted.column.as_ref(), found.column.as_ref())
+}
+
+fn in_force(wanted: &Rules, profile: &EffectiveProfile) -> Result<(), Finding> {
+    same_rules("read", &wanted.read, &profile.read)?;
+    same_rules("modify", &wanted.modify, &profile.modify)
+}
+
+fn same_rules(op: &str, wanted: &[RuleExpect], found: &[RuleInForce]) -> Result<(), Finding> {
+    let found: Vec<RuleExpect> = found
+        .iter()
+        .map(|rule| RuleExpect {
+            rule: rule.rule.clone(),
+            effect: rule.effect,
+            origin: rule.origin,
+        })
+        .collect();
+    let at = (0..wanted.len().max(found.len())).find(|at| wanted.get(*at) != found.get(*at));
+    let Some(at) = at else { return Ok(()) };
+    let shown = |rule: Option<&RuleExpect>| rule.map_or("none".to_owned(), |r| format!("{r:?}"));
+    let (is, due) = (shown(found.get(at)), shown(wanted.get(at)));
+    Err(rule_finding(format!("rule {} of {op} is {is} instead of {due}", at + 1)))
+}
+
+/// A script goes by the exit code alone.
+fn exit(answered: &Answered) -> Result<(), Finding> {
+    let Answered { exit, due, .. } = answered;
+    if *exit == Some(*due) {
+        return Ok(());
+    }
+    let exit = exit.map_or("a signal".to_owned(), |code| code.to_string());
+    let message = format!("the call ended with {exit} instead of {due}");
+    Err(Finding::contract(Reason::Exit, message))
+}

@@ -1,0 +1,153 @@
+//! Answers to questions, and what is concluded of each.
+
+use boxproof_cases::protocol::{
+    PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce, RuleOrigin, Told,
+};
+use boxproof_reports::{TwinState, Verdict};
+use rstest::rstest;
+
+use crate::execution::{Answered, Execution, Reply};
+use crate::judge::judge;
+use crate::testing::case;
+
+const ALLOWED: &str = "{allowed: 'src/**'}";
+const DENIED: &str =
+    "{denied: {rule: 's/**', means: s/k, origin: global_deny, file: h, line: 5, warning: ''}}";
+const INVALID: &str = "{invalid: {message: no path}}";
+const PLACED: &str = "{invalid: {contains: [path], file: h, line: 2, column: 3}}";
+
+fn decided(allowed: bool, rule: &str) -> Told {
+    let decided_by = RuleInForce {
+        rule: rule.to_owned(),
+        effect: RuleEffect::Denies,
+        origin: RuleOrigin::GlobalDeny,
+        file: Some("h".to_owned()),
+        line: Some(5),
+    };
+    Told::Decisions(vec![PathAnswer::Decided(PathDecision {
+        allowed,
+        matched_rule: rule.to_owned(),
+        means: "s/k".into(),
+        decided_by: Some(decided_by),
+        warning: None,
+    })])
+}
+
+/// The same decision, changed in one way.
+fn changed(change: fn(&mut PathDecision)) -> Told {
+    let mut told = decided(false, "s/**");
+    if let Told::Decisions(answers) = &mut told
+        && let [PathAnswer::Decided(decision)] = answers.as_mut_slice()
+    {
+        change(decision);
+    }
+    told
+}
+
+fn no_path(message: &str) -> Told {
+    Told::Decisions(vec![PathAnswer::Invalid(message.to_owned())])
+}
+
+fn fault(line: Option<u32>) -> Told {
+    let (message, column) = ("no path".to_owned(), line.map(|_| 3));
+    Told::Invalid(PolicyFault { message, file: line.map(|_| "h".to_owned()), line, column })
+}
+
+fn concluded(question: &str, answer: &str, reply: Option<Reply>) -> String {
+    let case = case(&format!(
+        "needs: [policy.check]\npolicy: {{orbit: {{}}}}\nact: {{decide: {question}}}\n\
+         expect: {{answer: {answer}}}\n"
+    ));
+    let judgement = judge(&case, &Execution { reply, ..Execution::default() });
+    assert_eq!(judgement.twin, TwinState::NotNeeded);
+    assert_eq!(judgement.verdict == Verdict::Pass, judgement.message.is_empty());
+    format!("{} {}", judgement.verdict.word(), judgement.reason).trim().to_owned()
+}
+
+fn answered(told: Told) -> Option<Reply> {
+    let (stderr, duration_ms) = (String::new(), 1.0);
+    Some(Reply::Answered(Box::new(Answered { told, exit: Some(3), due: 3, stderr, duration_ms })))
+}
+
+#[rstest]
+#[case::as_promised(ALLOWED, decided(true, "src/**"), "pass")]
+#[case::denied(DENIED, decided(false, "s/**"), "pass")]
+#[case::no_path(INVALID, no_path("no path"), "pass")]
+#[case::documents(INVALID, fault(None), "pass")]
+#[case::placed(PLACED, fault(Some(2)), "pass")]
+#[case::open(DENIED, decided(true, "s/**"), "under-block decision")]
+#[case::taken(INVALID, decided(true, "**"), "under-block decision")]
+#[case::closed(ALLOWED, decided(false, "src/**"), "over-block decision")]
+#[case::refused(ALLOWED, no_path("no"), "over-block decision")]
+#[case::not_loaded(ALLOWED, fault(None), "over-block decision")]
+#[case::denial_for_error(INVALID, decided(false, "[]"), "contract decision")]
+#[case::error_for_denial(DENIED, no_path("no"), "contract decision")]
+#[case::other_rule(ALLOWED, decided(true, "**"), "contract rule")]
+#[case::other_denial(DENIED, decided(false, "[]"), "contract rule")]
+#[case::other_place(DENIED, changed(|d| d.means = "s".into()), "contract rule")]
+#[case::no_rule(DENIED, changed(|d| d.decided_by = None), "contract rule")]
+#[case::warned(DENIED, changed(|d| d.warning = Some("w".into())), "contract rule")]
+#[case::other_message(INVALID, no_path("no"), "contract rule")]
+#[case::lacks(PLACED, no_path("no"), "contract rule")]
+#[case::no_place(PLACED, fault(None), "contract rule")]
+#[case::other_line(PLACED, fault(Some(1)), "contract rule")]
+#[case::no_answer(DENIED, Told::Decisions(Vec::new()), "inconclusive untrusted-record")]
+#[case::of_another_kind(ALLOWED, Told::Valid {}, "inconclusive untrusted-record")]
+#[case::of_another_kind_negative(DENIED, Told::Valid {}, "inconclusive untrusted-record")]
+fn answers_get_what_they_deserve(#[case] wanted: &str, #[case] told: Told, #[case] verdict: &str) {
+    assert_eq!(concluded("read, path: s/k", wanted, answered(told)), verdict);
+}
+
+#[rstest]
+#[case("{valid: {}}", Told::Valid {}, "pass")]
+#[case("{valid: {}}", fault(None), "over-block decision")]
+#[case(INVALID, Told::Valid {}, "under-block decision")]
+#[case(INVALID, decided(false, "x"), "inconclusive untrusted-record")]
+fn documents_are_in_order_or_not(#[case] wanted: &str, #[case] told: Told, #[case] verdict: &str) {
+    assert_eq!(concluded("validate", wanted, answered(told)), verdict);
+}
+
+#[rstest]
+#[case(None, "error harness")]
+#[case(Some(Reply::Silent("it crashed".into())), "inconclusive no-record")]
+#[case(Some(Reply::Inexpressible("no verbs".into())), "unsupported inexpressible")]
+#[case(Some(Reply::Fault("no disk".into())), "error harness")]
+fn silence_is_no_denial(#[case] reply: Option<Reply>, #[case] verdict: &str) {
+    assert_eq!(concluded("read, path: s/k", DENIED, reply.clone()), verdict);
+    assert_eq!(concluded("read, path: s/k", ALLOWED, reply), verdict);
+}
+
+#[rstest]
+#[case(Some(0), "contract exit")]
+#[case(None, "contract exit")]
+#[case(Some(1), "pass")]
+fn the_exit_code_is_part_of_the_answer(#[case] exit: Option<i32>, #[case] verdict: &str) {
+    let told = decided(false, "s/**");
+    let answered = Answered { told, exit, due: 1, stderr: String::new(), duration_ms: 1.0 };
+    let reply = Some(Reply::Answered(Box::new(answered)));
+    assert_eq!(concluded("read, path: s/k", DENIED, reply), verdict);
+}
+
+#[rstest]
+#[case("{rule: '**', effect: allows, origin: fallback}", "pass")]
+#[case("{rule: '*', effect: allows, origin: fallback}", "contract rule")]
+#[case("{rule: '**', effect: denies, origin: fallback}", "contract rule")]
+#[case("{rule: '**', effect: allows, origin: profile}", "contract rule")]
+#[case("", "contract rule")]
+fn rules_in_force_are_compared_whole(#[case] rules: &str, #[case] verdict: &str) {
+    let all = RuleInForce {
+        rule: "**".to_owned(),
+        effect: RuleEffect::Allows,
+        origin: RuleOrigin::Fallback,
+        file: None,
+        line: None,
+    };
+    let profile = boxproof_cases::protocol::EffectiveProfile {
+        policy: "d".to_owned(),
+        profile: "p".to_owned(),
+        read: vec![all],
+        modify: Vec::new(),
+    };
+    let wanted = format!("{{effective: {{read: [{rules}], modify: []}}}}");
+    assert_eq!(concluded("effective", &wanted, answered(Told::Effective(profile))), verdict);
+}

@@ -1,0 +1,120 @@
+//! A question as a script: the fixture, the request, the call, and what the answer must have.
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Rules};
+
+use super::laid;
+use super::shell::{Shell, quoted};
+use crate::asked;
+use crate::backend::{Backend, Kind};
+
+/// The lines after the script's head; `request` is what the call is asked.
+///
+/// # Errors
+/// When the backend cannot be asked, or the case is no question.
+pub(super) fn body(
+    case: &Case,
+    backend: &Backend,
+    shell: &Shell,
+    request: &str,
+) -> Result<String, String> {
+    let Kind::Native { program, prefix, .. } = &backend.kind else {
+        return Err("this backend does not speak the verbs that ask".to_owned());
+    };
+    let (Some(question), Decision::Answer(answer)) = (case.question(), &case.expect.decision)
+    else {
+        return Err("it is no question".to_owned());
+    };
+    let words: Vec<String> = prefix.iter().map(|word| shell.word(word)).collect();
+    let verb = question.verb();
+    let limit = case.timeout_ms.div_ceil(1000);
+    let backend = quoted(&program.display().to_string());
+    let lines = [
+        settings(limit, &backend),
+        laid::fixture(case, shell)?,
+        format!("ready_to_run\nfresh\nlay\nsay {}", quoted(&format!("case:     {}", case.purpose))),
+        format!("say {}", quoted(&format!("expected: {}", asked::of(case).expect))),
+        format!("printf '%s\\n' {} >\"$work/request.json\"", shell.word(request)),
+        "rm -f \"$work/answer.json\"".to_owned(),
+        format!(
+            "timeout \"$limit\" \"$backend\" {} {verb} --request \"$work/request.json\" \
+             --result \"$work/answer.json\"\ncode=$?",
+            words.join(" ")
+        ),
+        LOOK.to_owned(),
+        format!("[ \"$code\" = {0} ] || bad \"it ended with $code instead of {0}\"", exit(answer)),
+    ];
+    let looks = texts(answer);
+    let looks = looks.iter().map(|text| format!("has {}", shell.expanded(text)));
+    Ok(lines.into_iter().chain(looks).collect::<Vec<_>>().join("\n") + "\nconclude\n")
+}
+
+fn settings(limit: u64, backend: &str) -> String {
+    format!(
+        "set -u\nhere=$(CDPATH='' cd -- \"$(dirname -- \"$0\")\" && pwd -P) || exit 2\n\
+         nonce=none canary=none limit={limit}\nbackend=${{BACKEND:-{backend}}}\n. \"$here/lib.sh\"\n"
+    )
+}
+
+/// Blanks say nothing in JSON, so they are left out on both sides.
+const LOOK: &str = "\
+[ -s \"$work/answer.json\" ] || give_up \"it ended with $code and wrote no answer\"
+answer=$(tr -d ' \\n' <\"$work/answer.json\")
+say \"answer:   $(cat \"$work/answer.json\")\"
+has() {
+    text=$(printf '%s' \"$1\" | tr -d ' \\n')
+    case $answer in *\"$text\"*) ;; *) bad \"the answer lacks $1\" ;; esac
+}";
+
+/// The exit code of a call that asks this alone.
+fn exit(answer: &Answer) -> i32 {
+    match answer {
+        Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => 0,
+        Answer::Denied(_) => 1,
+        Answer::Invalid(_) => 2,
+    }
+}
+
+/// What the answer must have in it.
+fn texts(answer: &Answer) -> Vec<String> {
+    match answer {
+        Answer::Allowed(by) => decided(true, by),
+        Answer::Denied(by) => decided(false, by),
+        Answer::Invalid(fault) => told(fault),
+        Answer::Valid {} => vec!["\"valid\":{}".to_owned()],
+        Answer::Effective(Rules { read, modify }) => {
+            let rules = read.iter().chain(modify);
+            rules.map(|rule| member("rule", &rule.rule)).collect()
+        }
+    }
+}
+
+fn decided(allowed: bool, by: &ByRule) -> Vec<String> {
+    let mut texts = vec![member("allowed", &allowed), member("matched_rule", &by.rule)];
+    texts.extend(by.means.iter().map(|means| member("means", means)));
+    texts.extend(by.origin.iter().map(|origin| member("origin", origin)));
+    texts.extend(by.file.iter().map(|file| member("file", file)));
+    texts.extend(by.line.iter().map(|line| member("line", line)));
+    texts
+}
+
+fn told(fault: &Fault) -> Vec<String> {
+    let inner = |text: &String| {
+        let quoted = json(text);
+        quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+    };
+    let mut texts: Vec<String> = fault.message.iter().chain(&fault.contains).map(inner).collect();
+    texts.extend(fault.file.iter().map(|file| member("file", file)));
+    texts.extend(fault.line.iter().map(|line| member("line", line)));
+    texts.extend(fault.column.iter().map(|column| member("column", column)));
+    texts
+}
+
+fn member(name: &str, value: &impl serde::Serialize) -> String {
+    format!("\"{name}\":{}", json(value))
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // What was read from YAML can be written as JSON.
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,190 @@
+//! Asking questions about policy documents: all that share documents and fixture in one call of the
+//! backend, a few calls at once. Main function: [`ask_all`].
+
+mod call;
+mod extreme;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use boxproof_cases::Case;
+use boxproof_cases::protocol::{PROTOCOL, PathAnswer, PolicyAnswer, Told};
+
+use crate::backend::{Backend, Kind};
+use crate::execution::{Answered, Execution, Reply};
+use crate::host::ask::{self, Answer};
+use crate::workspace::Workspace;
+
+pub use call::request;
+use call::{Call, calls};
+
+/// What every question of a run shares.
+#[derive(Debug, Clone, Copy)]
+pub struct Desk<'a> {
+    /// The run's folder.
+    pub scratch: &'a Path,
+    /// The probe program.
+    pub probe: &'a Path,
+    /// The run's word.
+    pub run_id: &'a str,
+    /// How many calls are under way at once.
+    pub slots: usize,
+}
+
+/// A call that is under way.
+struct Begun {
+    asked: ask::Asked,
+    workspace: Workspace,
+    result: PathBuf,
+    started: Instant,
+}
+
+/// Asks every pair of (case, backend), each a question; what came of each.
+pub fn ask_all(
+    desk: &Desk<'_>,
+    (cases, backends): (&[Arc<Case>], &[Backend]),
+    pairs: &[(usize, usize)],
+) -> HashMap<(usize, usize), Execution> {
+    let calls = calls(cases, backends, pairs);
+    let mut seen = HashMap::new();
+    for (round, some) in calls.chunks(desk.slots.max(1)).enumerate() {
+        let folder = |at: usize| desk.scratch.join(format!("question-{round}-{at}"));
+        let begun: Vec<Result<Begun, Reply>> =
+            some.iter().enumerate().map(|(at, call)| begin(desk, call, &folder(at))).collect();
+        for (call, begun) in some.iter().zip(begun) {
+            let replies = match begun {
+                Ok(begun) => finish(call, begun),
+                Err(reply) => each(call, reply),
+            };
+            let executions = replies
+                .into_iter()
+                .map(|reply| Execution { reply: Some(reply), ..Execution::default() });
+            seen.extend(call.pairs.iter().copied().zip(executions));
+        }
+    }
+    seen
+}
+
+/// The same for every question of a call; a built-in answer differs from path to path.
+fn each(call: &Call<'_>, reply: Reply) -> Vec<Reply> {
+    match extreme::told(call) {
+        Some(told) => split(call, &told, &|told| {
+            let due = exit_of(&told);
+            Reply::Answered(Box::new(Answered {
+                told,
+                exit: Some(due),
+                due,
+                stderr: String::new(),
+                duration_ms: 0.0,
+            }))
+        }),
+        None => vec![reply; call.cases.len()],
+    }
+}
+
+/// Lays out the fixture and starts the call in `folder`.
+fn begin(desk: &Desk<'_>, call: &Call<'_>, folder: &Path) -> Result<Begun, Reply> {
+    let Kind::Native { program, prefix, .. } = &call.backend.kind else {
+        let why = "a question is asked by a verb of the protocol, which it does not speak";
+        return Err(Reply::Inexpressible(why.to_owned()));
+    };
+    let fault = |why: String| Reply::Fault(why);
+    let workspace =
+        Workspace::lay_out(call.cases[0], folder, desk.probe, desk.run_id).map_err(fault)?;
+    let [request, result] = ["request.json", "result.json"].map(|f| workspace.state().join(f));
+    let text = call::request(&call.cases, &workspace.ws()).map_err(fault)?;
+    std::fs::write(&request, text).map_err(|error| fault(error.to_string()))?;
+    let mut argv = vec![program.into()];
+    argv.extend(prefix.iter().map(Into::into));
+    argv.extend([call.verb().into(), "--request".into(), request.into()]);
+    argv.extend(["--result".into(), result.clone().into()]);
+    let asked = ask::start(&argv).map_err(|error| {
+        Reply::Silent(format!("{} cannot be started: {error}", program.display()))
+    })?;
+    Ok(Begun { asked, workspace, result, started: Instant::now() })
+}
+
+fn finish(call: &Call<'_>, begun: Begun) -> Vec<Reply> {
+    let Begun { asked, workspace, result, started } = begun;
+    let patience = call.cases.iter().map(|case| case.timeout_ms).max().unwrap_or_default();
+    let ended = match asked.answer(started + Duration::from_millis(patience)) {
+        Ok(ended) => ended,
+        Err(error) => return vec![Reply::Silent(error.to_string()); call.cases.len()],
+    };
+    let told = match read(&result, &ended) {
+        Ok(told) => told,
+        Err(why) => return vec![Reply::Silent(why); call.cases.len()],
+    };
+    let due = exit_of(&told);
+    let told = neutral(told, &workspace);
+    let share = started.elapsed().as_secs_f64() * 1000.0 / call.cases.len() as f64;
+    split(call, &told, &|told| {
+        Reply::Answered(Box::new(Answered {
+            told,
+            exit: ended.code,
+            due,
+            stderr: workspace.neutral_text(&String::from_utf8_lossy(&ended.stderr)),
+            duration_ms: share,
+        }))
+    })
+}
+
+/// The answer in the file `result`.
+fn read(result: &Path, ended: &Answer) -> Result<Told, String> {
+    let text = std::fs::read(result).map_err(|_| {
+        let exit = ended.code.map_or("a signal".to_owned(), |code| format!("exit {code}"));
+        format!("it ended with {exit} and wrote no answer: {}", ended.first_line())
+    })?;
+    let answer: PolicyAnswer = serde_json::from_slice(&text)
+        .map_err(|error| format!("the answer is not of the protocol: {error}"))?;
+    match answer.protocol {
+        PROTOCOL => Ok(answer.answer),
+        other => Err(format!("the answer speaks protocol {other}")),
+    }
+}
+
+/// The exit code that fits an answer: that of the worst part of it.
+fn exit_of(told: &Told) -> i32 {
+    let of_one = |answer: &PathAnswer| match answer {
+        PathAnswer::Decided(decision) => i32::from(!decision.allowed),
+        PathAnswer::Invalid(_) => 2,
+    };
+    match told {
+        Told::Decisions(answers) => answers.iter().map(of_one).max().unwrap_or(0),
+        Told::Effective(_) | Told::Valid {} => 0,
+        Told::Invalid(_) => 2,
+    }
+}
+
+/// What is for each question of the call.
+fn split(call: &Call<'_>, told: &Told, reply: &dyn Fn(Told) -> Reply) -> Vec<Reply> {
+    let count = call.cases.len();
+    match told {
+        Told::Decisions(answers) if answers.len() == count => {
+            answers.iter().map(|answer| reply(Told::Decisions(vec![answer.clone()]))).collect()
+        }
+        Told::Decisions(answers) => {
+            let why = format!("{} answers to {count} paths", answers.len());
+            vec![Reply::Silent(why); count]
+        }
+        told => (0..count).map(|_| reply(told.clone())).collect(),
+    }
+}
+
+/// The same with `$WS` and `$OUT` for the folders of this call.
+fn neutral(mut told: Told, workspace: &Workspace) -> Told {
+    if let Told::Decisions(answers) = &mut told {
+        for answer in answers {
+            match answer {
+                PathAnswer::Decided(decision) => {
+                    let means = decision.means.as_path().to_string_lossy();
+                    decision.means = workspace.neutral_text(&means).into();
+                }
+                PathAnswer::Invalid(why) => *why = workspace.neutral_text(why),
+            }
+        }
+    }
+    told
+}

@@ -1,0 +1,145 @@
+//! Which questions go into one call, and the request of that call. Pure.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{OrbitSpec, Question};
+use boxproof_cases::protocol::{
+    CheckRequest, Dialect, EffectiveRequest, PROTOCOL, PathQuestion, ValidateRequest,
+};
+
+use crate::backend::Backend;
+
+/// Questions that one call asks.
+pub(super) struct Call<'a> {
+    pub(super) backend: &'a Backend,
+    pub(super) cases: Vec<&'a Case>,
+    /// The (case, backend) pair of each.
+    pub(super) pairs: Vec<(usize, usize)>,
+}
+
+impl Call<'_> {
+    /// The verb that asks.
+    pub(super) fn verb(&self) -> &'static str {
+        self.cases[0].question().map_or("check", Question::verb)
+    }
+}
+
+/// The calls that ask every pair, in their order.
+pub(super) fn calls<'a>(
+    cases: &'a [Arc<Case>],
+    backends: &'a [Backend],
+    pairs: &[(usize, usize)],
+) -> Vec<Call<'a>> {
+    let mut calls: Vec<Call<'a>> = Vec::new();
+    for &(at, backend) in pairs {
+        let case = &*cases[at];
+        let fits =
+            |call: &&mut Call<'_>| call.pairs[0].1 == backend && share_a_call(call.cases[0], case);
+        match calls.iter_mut().find(fits) {
+            Some(call) => {
+                call.cases.push(case);
+                call.pairs.push((at, backend));
+            }
+            None => calls.push(Call {
+                backend: &backends[backend],
+                cases: vec![case],
+                pairs: vec![(at, backend)],
+            }),
+        }
+    }
+    calls
+}
+
+/// The same verb about the same documents in the same workspace.
+fn share_a_call(one: &Case, other: &Case) -> bool {
+    one.question().map(Question::verb) == other.question().map(Question::verb)
+        && one.policy().orbit == other.policy().orbit
+        && one.fixture == other.fixture
+        && one.prepare == other.prepare
+}
+
+/// The request that asks all of `cases`, which share a call, in `workspace`.
+///
+/// # Errors
+/// When they are no questions.
+pub fn request(cases: &[&Case], workspace: &Path) -> Result<String, String> {
+    let first = cases.first().ok_or("no question")?;
+    let orbit: OrbitSpec = first.policy().orbit.clone().ok_or("a question without documents")?;
+    let question = first.question().ok_or("no question")?;
+    let (protocol, dialect, documents) = (PROTOCOL, Dialect::Orbit, orbit.documents());
+    let profile = orbit.profile().to_owned();
+    let text = match question {
+        Question::Path(..) => {
+            let paths = paths(cases);
+            let workspace = workspace.into();
+            let request = CheckRequest { protocol, dialect, documents, profile, workspace, paths };
+            serde_json::to_string_pretty(&request)
+        }
+        Question::Effective => serde_json::to_string_pretty(&EffectiveRequest {
+            protocol,
+            dialect,
+            documents,
+            profile,
+        }),
+        Question::Validate => {
+            serde_json::to_string_pretty(&ValidateRequest { protocol, dialect, documents })
+        }
+    };
+    text.map_err(|error| error.to_string())
+}
+
+fn paths(cases: &[&Case]) -> Vec<PathQuestion> {
+    let asked = cases.iter().filter_map(|case| match case.question() {
+        Some(Question::Path(op, path)) => {
+            Some(PathQuestion { op: *op, path: path.as_str().into() })
+        }
+        _ => None,
+    });
+    asked.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{bare, suite};
+
+    const TABLE: &str = "policy: {orbit: {read: ['**']}}
+act: {decide: read, path: a}
+expect: {answer: {allowed: '**'}}
+rows:
+  one: {}
+  other-path: {act: {decide: modify, path: b}, expect: {answer: {denied: '[]'}}}
+  other-policy: {policy: {orbit: {read: [a]}}}
+  other-tree: {fixture: {a: x}}
+  other-verb: {act: {decide: validate}, expect: {answer: {valid: {}}}}
+";
+
+    #[test]
+    fn what_shares_documents_and_tree_is_asked_at_once() {
+        let cases: Vec<_> = suite(TABLE).cases.into_iter().map(Arc::new).collect();
+        let backends = [bare("a"), bare("b")];
+        let pairs: Vec<(usize, usize)> =
+            (0..cases.len()).flat_map(|case| [(case, 0), (case, 1)]).collect();
+        let calls = calls(&cases, &backends, &pairs);
+        let asked: Vec<_> = calls.iter().map(|call| call.pairs.clone()).collect();
+        let twice = |at: usize| [vec![(at, 0)], vec![(at, 1)]];
+        let mut wanted = vec![vec![(0, 0), (1, 0)], vec![(0, 1), (1, 1)]];
+        wanted.extend((2..5).flat_map(twice));
+        assert_eq!(asked, wanted);
+        assert_eq!(calls[0].verb(), "check");
+        assert_eq!(calls[7].verb(), "validate");
+    }
+
+    #[test]
+    fn a_request_has_every_path_in_order() {
+        let suite = suite(TABLE);
+        let cases: Vec<&Case> = suite.cases.iter().take(2).collect();
+        let request = request(&cases, Path::new("/w")).unwrap();
+        let request: CheckRequest = serde_json::from_str(&request).unwrap();
+        let paths: Vec<_> = request.paths.iter().map(|asked| asked.op.word()).collect();
+        assert_eq!(paths, ["read", "modify"]);
+        assert_eq!((request.workspace, request.profile.as_str()), ("/w".into(), "command"));
+    }
+}
