@@ -52,7 +52,7 @@ impl Told {
                 Effect::Except => "lifts a deny",
             },
             origin: rule.origin.word(),
-            file: place.map(|place| place.file.clone()),
+            file: place.map(|place| place.file.to_string()),
             line: place.map(|place| place.line),
         }
     }

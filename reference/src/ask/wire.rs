@@ -104,7 +104,7 @@ fn set(documents: &[Sent]) -> Result<PolicySet, PolicyError> {
 fn fault(error: PolicyError) -> PolicyFault {
     let place = error.place.as_ref();
     PolicyFault {
-        file: place.map(|place| place.file.clone()),
+        file: place.map(|place| place.file.to_string()),
         line: place.and_then(|place| u32::try_from(place.line).ok()),
         column: place.and_then(|place| u32::try_from(place.column).ok()),
         message: error.message,
@@ -189,7 +189,7 @@ fn rule(rule: &ProfileRule) -> RuleInForce {
             Origin::WorkspaceDeny => RuleOrigin::WorkspaceDeny,
             Origin::Fallback => RuleOrigin::Fallback,
         },
-        file: place.map(|place| place.file.clone()),
+        file: place.map(|place| place.file.to_string()),
         line: place.and_then(|place| u32::try_from(place.line).ok()),
     }
 }

@@ -1,6 +1,7 @@
 //! One policy document: the closed schema, read with the place of everything in it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
@@ -104,7 +105,7 @@ impl Document {
     /// # Errors
     /// What is wrong with it, where, and what to write instead. Nothing of it is taken then.
     pub fn parse(label: &str, file: &str, text: &str) -> Result<Self, PolicyError> {
-        let source = Source { label, file, text, lines: text.lines().collect() };
+        let source = Source { label, file: file.into(), text, lines: text.lines().collect() };
         let envelope = source.envelope()?;
         let spec = envelope.spec.unwrap_or_default();
         let profiles = spec.profiles.unwrap_or_default().into_iter().map(|(name, lists)| {
@@ -130,7 +131,7 @@ impl Document {
 /// A document's text, and what it is called.
 struct Source<'a> {
     label: &'a str,
-    file: &'a str,
+    file: Arc<str>,
     text: &'a str,
     lines: Vec<&'a str>,
 }
@@ -199,7 +200,7 @@ impl Source<'_> {
 
     fn place(&self, line: impl TryInto<usize>, column: impl TryInto<usize>) -> Place {
         let [line, column] = [line.try_into().unwrap_or(1), column.try_into().unwrap_or(1)];
-        Place { file: self.file.to_owned(), line: line.max(1), column: column.max(1) }
+        Place { file: Arc::clone(&self.file), line: line.max(1), column: column.max(1) }
     }
 
     /// What stands at `place`, to the end of its line.
@@ -233,6 +234,10 @@ impl Source<'_> {
     /// The rule on `line` that begins with `!`, `*` or `&` without a quote before it.
     fn unquoted(&self, line: usize) -> Option<String> {
         let line = self.lines.get(line.checked_sub(1)?)?;
+        let item = line.trim_start();
+        if item.starts_with("- \"") || item.starts_with("- '") {
+            return None;
+        }
         let line = line.split(" #").next()?;
         let items = line.trim_start().strip_prefix("- ").map(|item| vec![item]);
         let flow = || {

@@ -90,7 +90,7 @@ impl Glob {
 
 /// How many runs in the names of a pattern cross slashes.
 pub(super) fn runs_inside(pattern: &str) -> usize {
-    let names = pattern.split('/').filter(|name| *name != "**");
+    let names = pattern.split('/').filter(|name| name.len() > 2 && name.contains('*'));
     names.map(|name| name.split("**").count() - 1).sum()
 }
 

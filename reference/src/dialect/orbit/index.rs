@@ -180,6 +180,7 @@ fn number<K: Clone + Eq + std::hash::Hash>(numbers: &mut FxHashMap<K, u32>, key:
 
 #[cfg(test)]
 mod tests {
+    use super::super::profile::may_match;
     use super::*;
     use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
     use proptest::prelude::*;
@@ -237,6 +238,9 @@ mod tests {
             let (index, set) = (Index::new(&globs), oracle(&patterns));
             for path in &paths {
                 let found = index.last_match(path);
+                for (text, glob) in patterns.iter().zip(&globs) {
+                    prop_assert!(may_match(text, path) || !glob.matches(path), "{text} {path:?}");
+                }
                 prop_assert_eq!(found, globs.iter().rposition(|glob| glob.matches(path)));
                 prop_assert_eq!(found, last_of(&set, &patterns, &path.join("/")), "{:?} {:?}", patterns, path);
                 COMPARED.fetch_add(2, Ordering::Relaxed);

@@ -2,13 +2,14 @@
 //!
 //! A workspace replaces a profile as a whole and adds denies; it takes nothing away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use super::document::{Document, Written, WrittenProfile};
 use super::error::PolicyError;
 use super::profile::{Effect, Origin, Profile, ProfileRule};
 use super::rule::Rule;
-use super::validate::{self, Checked};
+use super::validate::{self, Checked, Patterns};
 
 /// The profile that is there even if no document has it: all may be read and modified.
 const UNRESTRICTED: &str = "unrestricted";
@@ -24,15 +25,18 @@ pub struct PolicySet {
     pub created_at: Option<String>,
     /// When either was changed last, RFC 3339.
     pub updated_at: Option<String>,
-    deny_read: Vec<(Rule, Origin)>,
-    deny_modify: Vec<(Rule, Origin)>,
+    deny_read: Vec<Deny>,
+    deny_modify: Vec<Deny>,
     profiles: BTreeMap<String, Lists>,
 }
 
+/// A deny, and whose it is.
+type Deny = (Arc<Rule>, Origin);
+
 #[derive(Debug, Clone, Default)]
 struct Lists {
-    read: Vec<Rule>,
-    modify: Vec<Rule>,
+    read: Vec<Arc<Rule>>,
+    modify: Vec<Arc<Rule>>,
 }
 
 impl PolicySet {
@@ -75,6 +79,7 @@ impl PolicySet {
 
     fn checked(self) -> Result<Self, PolicyError> {
         let (deny_read, deny_modify) = (rules_of(&self.deny_read), rules_of(&self.deny_modify));
+        let (deny_read, deny_modify) = (Patterns::of(&deny_read), Patterns::of(&deny_modify));
         for (profile, Lists { read, modify }) in &self.profiles {
             let (policy, deny_read, deny_modify) = (&self.name, &deny_read, &deny_modify);
             Checked { policy, profile, read, modify, deny_read, deny_modify }.check()?;
@@ -84,9 +89,9 @@ impl PolicySet {
 
     /// A workspace may repeat an exception of its host, which changes nothing.
     fn adds_no_exception_to(&self, host: &Self) -> Result<(), PolicyError> {
-        let known =
-            |rule: &Rule| host.deny_modify.iter().any(|(own, _)| own.written == rule.written);
-        match self.deny_modify.iter().find(|(rule, _)| rule.negated && !known(rule)) {
+        let known = texts(&host.deny_modify);
+        let is_known = |rule: &Rule| known.contains(rule.written.as_str());
+        match self.deny_modify.iter().find(|(rule, _)| rule.negated && !is_known(rule)) {
             None => Ok(()),
             Some((rule, _)) => {
                 let message = format!(
@@ -154,23 +159,25 @@ fn lists(policy: &str, name: &str, written: &WrittenProfile) -> Result<Lists, Po
 }
 
 fn unrestricted() -> Lists {
-    let all =
-        || Rule { written: "**".to_owned(), pattern: "**".to_owned(), negated: false, place: None };
-    Lists { read: vec![all()], modify: vec![all()] }
+    let (written, pattern) = ("**".to_owned(), "**".to_owned());
+    let all = vec![Arc::new(Rule { written, pattern, negated: false, place: None })];
+    Lists { read: all.clone(), modify: all }
 }
 
-fn rules_of(denies: &[(Rule, Origin)]) -> Vec<Rule> {
-    denies.iter().map(|(rule, _)| rule.clone()).collect()
+fn rules_of(denies: &[Deny]) -> Vec<Arc<Rule>> {
+    denies.iter().map(|(rule, _)| Arc::clone(rule)).collect()
+}
+
+/// How they are written.
+fn texts(denies: &[Deny]) -> HashSet<&str> {
+    denies.iter().map(|(rule, _)| rule.written.as_str()).collect()
 }
 
 /// A deny that is there already, word for word, is not added.
-fn joined(mut host: Vec<(Rule, Origin)>, over: Vec<(Rule, Origin)>) -> Vec<(Rule, Origin)> {
-    for (rule, origin) in over {
-        if host.iter().all(|(known, _)| known.written != rule.written) {
-            host.push((rule, origin));
-        }
-    }
-    host
+fn joined(host: Vec<Deny>, over: Vec<Deny>) -> Vec<Deny> {
+    let mut known: HashSet<String> = texts(&host).into_iter().map(str::to_owned).collect();
+    let new = over.into_iter().filter(|(rule, _)| known.insert(rule.written.clone()));
+    host.into_iter().chain(new.collect::<Vec<_>>()).collect()
 }
 
 fn later(one: Option<String>, other: Option<String>) -> Option<String> {
@@ -178,7 +185,7 @@ fn later(one: Option<String>, other: Option<String>) -> Option<String> {
     if time(&one) >= time(&other) { one } else { other }
 }
 
-fn effective(own: Vec<Rule>, origin: Origin, denies: &[(Rule, Origin)]) -> Vec<ProfileRule> {
+fn effective(own: Vec<Arc<Rule>>, origin: Origin, denies: &[Deny]) -> Vec<ProfileRule> {
     let own = own.into_iter().map(|rule| {
         let effect = if rule.negated { Effect::Refuse } else { Effect::Grant };
         ProfileRule { rule, origin, effect }

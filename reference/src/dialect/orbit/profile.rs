@@ -1,7 +1,7 @@
 //! One profile as it is in force: its rules and, behind them, every deny.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::decide::{Decision, Op, Winner};
 use super::glob::Glob;
@@ -48,7 +48,7 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileRule {
     /// The rule.
-    pub rule: Rule,
+    pub rule: Arc<Rule>,
     /// Where it comes from.
     pub origin: Origin,
     /// What it does.
@@ -170,9 +170,47 @@ impl ProfileRule {
     }
 }
 
-/// Whether it is worth taking a pattern apart: its first name, if that is plain, is the path's.
-fn may_match<N: AsRef<[u8]>>(pattern: &str, names: &[N]) -> bool {
-    let first = pattern.split('/').next().unwrap_or_default();
-    let plain = !first.contains(['*', '?']) && first != ".";
-    !plain || names.first().is_some_and(|name| name.as_ref() == first.as_bytes())
+/// Whether it is worth taking a pattern apart: its first name, if that is plain, is the path's, and
+/// what is plain at its end is the path's end.
+pub(super) fn may_match<N: AsRef<[u8]>>(pattern: &str, names: &[N]) -> bool {
+    let name = |name: Option<&N>| name.is_some_and(|name| name.as_ref() == first_of(pattern));
+    let plain = |text: &[u8]| !text.contains(&b'*') && !text.contains(&b'?');
+    if pattern == "." {
+        return names.is_empty();
+    }
+    if plain(first_of(pattern)) && !name(names.first()) {
+        return false;
+    }
+    let end = pattern.rsplit(['/', '*', '?']).next().unwrap_or_default();
+    names.last().map_or(b"".as_slice(), AsRef::as_ref).ends_with(end.as_bytes())
+}
+
+/// Its first name.
+fn first_of(pattern: &str) -> &[u8] {
+    pattern.split('/').next().unwrap_or_default().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    /// What is told at a glance is told of the root as well, which has no name.
+    #[rstest]
+    #[case(".", "", true)]
+    #[case(".", "a", false)]
+    #[case("**", "", true)]
+    #[case("*", "", true)]
+    #[case("a/**", "", false)]
+    #[case("**/a.rs", "x/a.rs", true)]
+    #[case("**/a.rs", "x/b.rs", false)]
+    #[case("a/*.log", "a/b.log", true)]
+    #[case("a/*.log", "a/b.txt", false)]
+    #[case("a/**", "a/b/c", true)]
+    #[case("a/**", "b/c", false)]
+    fn a_glance_tells(#[case] pattern: &str, #[case] path: &str, #[case] may: bool) {
+        let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+        assert_eq!(may_match(pattern, &names), may);
+        assert!(may || !Glob::new(pattern).matches(&names));
+    }
 }

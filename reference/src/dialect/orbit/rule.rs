@@ -1,6 +1,8 @@
 //! One rule of a list: how it is written, and what that comes to.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use super::glob::runs_inside;
 
@@ -8,7 +10,7 @@ use super::glob::runs_inside;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The document's name.
-    pub file: String,
+    pub file: Arc<str>,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -59,7 +61,10 @@ impl Rule {
             Some(rest) => (true, rest),
             None => (false, trimmed),
         };
-        let slashed = rest.replace('\\', "/");
+        let slashed = match rest.contains('\\') {
+            true => Cow::Owned(rest.replace('\\', "/")),
+            false => Cow::Borrowed(rest),
+        };
         let pattern = inside(&slashed)?;
         // `./!x` takes `x` back as well; upstream strips the `./` before it looks at what is left.
         let taken_back = pattern.strip_prefix('!').filter(|_| !negated && slashed != pattern);
@@ -67,7 +72,7 @@ impl Rule {
             Some(rest) => (true, inside(rest)?),
             None => (negated, pattern),
         };
-        if runs_inside(&pattern) > MOST_RUNS {
+        if pattern.len() > MOST_RUNS && runs_inside(&pattern) > MOST_RUNS {
             return Err(NoRule::TooLarge);
         }
         Ok(Self { written: trimmed.to_owned(), pattern, negated, place })
@@ -78,6 +83,10 @@ impl Rule {
 fn inside(path: &str) -> Result<String, NoRule> {
     if path == "~" || path.starts_with("~/") || path.starts_with('/') {
         return Err(NoRule::Escapes);
+    }
+    // Most rules are in that spelling already, and a document has many of them.
+    if path.as_bytes().split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b"..")) {
+        return Ok(path.to_owned());
     }
     let names: Vec<&str> =
         path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();

@@ -1,12 +1,17 @@
 //! What a set of rules must keep to: no rule that a deny contradicts word for word, and nothing
 //! modified that is not read.
 
+use std::cell::LazyCell;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::document::Written;
 use super::error::PolicyError;
 use super::rule::{NoRule, Rule};
 
 /// Brings the rules of one list into their one spelling.
-pub(super) fn rules(label: &str, list: &[Written]) -> Result<Vec<Rule>, PolicyError> {
+pub(super) fn rules(label: &str, list: &[Written]) -> Result<Vec<Arc<Rule>>, PolicyError> {
     let rule = |written: &Written| {
         Rule::new(&written.text, Some(written.place.clone())).map_err(|why| {
             let message = match why {
@@ -22,26 +27,40 @@ pub(super) fn rules(label: &str, list: &[Written]) -> Result<Vec<Rule>, PolicyEr
             PolicyError::at(&written.place, message)
         })
     };
-    list.iter().map(rule).collect()
+    list.iter().map(|written| rule(written).map(Arc::new)).collect()
 }
 
-/// Whether whoever may modify what `modify` matches may read it by `read`, as far as the texts tell.
-pub(super) fn covers(read: &str, modify: &str) -> bool {
-    if read == modify || read == "**" {
-        return true;
+/// The patterns of the rules of a list that take nothing back: looked up, not gone through, as a
+/// list may be long.
+pub(super) struct Patterns<'a>(FxHashSet<&'a str>);
+
+impl<'a> Patterns<'a> {
+    pub(super) fn of(rules: &'a [Arc<Rule>]) -> Self {
+        Self(positive(rules).map(|rule| rule.pattern.as_str()).collect())
     }
-    let Some(folder) = read.strip_suffix("/**") else { return false };
-    modify.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+
+    fn has(&self, pattern: &str) -> bool {
+        self.0.contains(pattern)
+    }
+
+    /// Whether whoever may modify what `modify` matches may read it by these, as far as the texts
+    /// tell: by the same text, by `**`, or by `FOLDER/**` of a folder that it lies in.
+    fn cover(&self, modify: &str) -> bool {
+        let ends = modify.match_indices('/').map(|(at, _)| at).chain([modify.len()]);
+        self.has("**")
+            || self.has(modify)
+            || ends.map(|end| format!("{}/**", &modify[..end])).any(|read| self.has(&read))
+    }
 }
 
 /// The rules of one profile, and what they are checked against.
 pub(super) struct Checked<'a> {
     pub(super) policy: &'a str,
     pub(super) profile: &'a str,
-    pub(super) read: &'a [Rule],
-    pub(super) modify: &'a [Rule],
-    pub(super) deny_read: &'a [Rule],
-    pub(super) deny_modify: &'a [Rule],
+    pub(super) read: &'a [Arc<Rule>],
+    pub(super) modify: &'a [Arc<Rule>],
+    pub(super) deny_read: &'a Patterns<'a>,
+    pub(super) deny_modify: &'a Patterns<'a>,
 }
 
 impl Checked<'_> {
@@ -50,10 +69,11 @@ impl Checked<'_> {
         for rule in positive(self.read) {
             self.unless_denied("read", rule, "denyRead", self.deny_read)?;
         }
+        let read = LazyCell::new(|| Patterns::of(self.read));
         for rule in positive(self.modify) {
             self.unless_denied("modify", rule, "denyModify", self.deny_modify)?;
             self.unless_denied("modify", rule, "denyRead", self.deny_read)?;
-            if !positive(self.read).any(|read| covers(&read.pattern, &rule.pattern)) {
+            if !read.cover(&rule.pattern) {
                 let (policy, profile, written) = (self.policy, self.profile, &rule.pattern);
                 return Err(wrong(
                     rule,
@@ -72,9 +92,9 @@ impl Checked<'_> {
         list: &str,
         rule: &Rule,
         denies: &str,
-        denied: &[Rule],
+        denied: &Patterns<'_>,
     ) -> Result<(), PolicyError> {
-        if positive(denied).all(|deny| deny.pattern != rule.pattern) {
+        if !denied.has(&rule.pattern) {
             return Ok(());
         }
         let (policy, profile, written) = (self.policy, self.profile, &rule.pattern);
@@ -88,8 +108,8 @@ impl Checked<'_> {
     }
 }
 
-fn positive(rules: &[Rule]) -> impl Iterator<Item = &Rule> {
-    rules.iter().filter(|rule| !rule.negated)
+fn positive(rules: &[Arc<Rule>]) -> impl Iterator<Item = &Rule> {
+    rules.iter().map(AsRef::as_ref).filter(|rule| !rule.negated)
 }
 
 fn wrong(rule: &Rule, message: String) -> PolicyError {
@@ -100,20 +120,22 @@ fn wrong(rule: &Rule, message: String) -> PolicyError {
 }
 
 /// The host's exceptions: each names one thing, strictly inside what an earlier rule denies.
-pub(super) fn exceptions(deny_modify: &[Rule]) -> Result<(), PolicyError> {
-    let exceptions = deny_modify.iter().enumerate().filter(|(_, rule)| rule.negated);
-    for (at, rule) in exceptions {
+pub(super) fn exceptions(deny_modify: &[Arc<Rule>]) -> Result<(), PolicyError> {
+    let mut denied = FxHashMap::default();
+    for (at, rule) in deny_modify.iter().enumerate().filter(|(_, rule)| !rule.negated) {
+        if let Some(folder) = rule.pattern.strip_suffix("**") {
+            denied.entry(folder).or_insert(at);
+        }
+    }
+    for (at, rule) in deny_modify.iter().enumerate().filter(|(_, rule)| rule.negated) {
         let written = &rule.written;
         let named = rule.pattern.strip_suffix("/**").unwrap_or(&rule.pattern);
         if named.contains(['*', '?']) || rule.pattern == "." {
             let what = "must be an exact path or `<path>/**`";
             return Err(wrong(rule, format!("spec.denyModify rule `{written}` {what}")));
         }
-        let inside = |deny: &Rule| match deny.pattern.strip_suffix("**") {
-            Some(folder) => named.len() > folder.len() && named.starts_with(folder),
-            None => false,
-        };
-        if !positive(&deny_modify[..at]).any(inside) {
+        let folders = named.char_indices().map(|(end, _)| &named[..end]);
+        if !folders.filter_map(|folder| denied.get(folder)).any(|deny| *deny < at) {
             let what = "must be strictly contained by an earlier denyModify rule";
             return Err(wrong(rule, format!("spec.denyModify rule `{written}` {what}")));
         }
@@ -122,7 +144,7 @@ pub(super) fn exceptions(deny_modify: &[Rule]) -> Result<(), PolicyError> {
 }
 
 /// What is denied to read has no exceptions.
-pub(super) fn no_exceptions(deny_read: &[Rule]) -> Result<(), PolicyError> {
+pub(super) fn no_exceptions(deny_read: &[Arc<Rule>]) -> Result<(), PolicyError> {
     match deny_read.iter().find(|rule| rule.negated) {
         Some(rule) => {
             let written = &rule.written;
@@ -154,6 +176,7 @@ mod tests {
     #[case("**/**", "**", true)]
     #[case("**/**", "a", false)]
     fn covering_is_by_text(#[case] read: &str, #[case] modify: &str, #[case] covered: bool) {
-        assert_eq!(covers(read, modify), covered);
+        let rules = [Arc::new(Rule::new(read, None).unwrap())];
+        assert_eq!(Patterns::of(&rules).cover(modify), covered);
     }
 }
