@@ -25,7 +25,7 @@ pub(crate) fn table(criterion: &mut Criterion) {
     let mut usual = Vec::new();
     for count in COUNTS {
         for depth in DEPTHS {
-            let (own, globset) = one(criterion, count, depth);
+            let (own, globset) = one(criterion, count, depth, rules::USUAL_MIX);
             if depth == USUAL {
                 usual.push((own, globset));
             }
@@ -40,6 +40,13 @@ pub(crate) fn table(criterion: &mut Criterion) {
         globset / many >= 50.0,
     );
     bounded("index at 10,000 rules / at 10", many / few, "at most 4", many / few <= 4.0);
+    println!(
+        "GlobSet / index at 10,000 rules, depth {USUAL}, by how many of ten paths end in .log:"
+    );
+    for logs in [0, 1, 10] {
+        let (own, globset) = one(criterion, 10_000, USUAL, logs);
+        println!("  {logs} of 10: {:.1}", globset / own);
+    }
 }
 
 fn bounded(what: &str, ratio: f64, limit: &str, holds: bool) {
@@ -47,11 +54,16 @@ fn bounded(what: &str, ratio: f64, limit: &str, holds: bool) {
 }
 
 /// Seconds of a decision by the index, and by GlobSet.
-fn one(criterion: &mut Criterion, count: usize, depth: usize) -> (f64, f64) {
+fn one(
+    criterion: &mut Criterion,
+    count: usize,
+    depth: usize,
+    logs: rules::LogsInTen,
+) -> (f64, f64) {
     let patterns = rules::patterns(count);
     let globs: Vec<Glob> = patterns.iter().map(|text| Glob::new(text)).collect();
     let (index, set) = (Index::new(&globs), globset(&patterns));
-    let paths = rules::paths(count, depth);
+    let paths = rules::paths(count, depth, logs);
     let texts: Vec<String> = paths.iter().map(|path| path.join("/")).collect();
     let regexes = (count <= MOST_REGEXES).then(|| regexset(&patterns));
     let mut variants = vec![
@@ -65,7 +77,7 @@ fn one(criterion: &mut Criterion, count: usize, depth: usize) -> (f64, f64) {
             timed(&texts, |path| regexes.matches(path).into_iter().max())
         }));
     }
-    let group = format!("{count} rules, depth {depth}");
+    let group = format!("{count} rules, depth {depth}, {logs} of 10 in .log");
     let ratios = pairs::compare(criterion, &group, ROUNDS, variants);
     let own = timed(&paths, |path| index.last_match(path)).as_secs_f64();
     (own, own * ratios[1])

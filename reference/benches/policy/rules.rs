@@ -12,17 +12,23 @@ pub(crate) fn patterns(count: usize) -> Vec<String> {
     (0..count).map(kind).collect()
 }
 
-/// Paths of `depth` names for `count` rules: most lie below some rule, and half of them are of the
-/// kind that rules with inner wildcards are about.
-pub(crate) fn paths(count: usize, depth: usize) -> Vec<Vec<String>> {
+/// Of ten paths, so many are of the kind that rules with inner wildcards are about. GlobSet runs one
+/// regular expression a rule for those, and looks the others up: the mix decides what it costs.
+pub(crate) type LogsInTen = usize;
+
+/// The mix in which the figures are bounded.
+pub(crate) const USUAL_MIX: LogsInTen = 5;
+
+/// Paths of `depth` names for `count` rules: most lie below some rule.
+pub(crate) fn paths(count: usize, depth: usize, logs: LogsInTen) -> Vec<Vec<String>> {
     let path = |at: usize| {
         let rule = at * 37 % count;
         let head = [format!("dir{rule}"), format!("sub{}", rule % 7), format!("b{}", rule % 5)];
         let middle = (0..depth).map(|level| format!("level{level}"));
         let mut names: Vec<String> = head.into_iter().chain(middle).take(depth - 1).collect();
         names.push(match at % 10 {
-            0..=4 => "x.log".to_owned(),
-            5..=7 => format!("file{rule}.rs"),
+            kind if kind < logs => "x.log".to_owned(),
+            kind if kind % 2 == 0 => format!("file{rule}.rs"),
             _ => format!("x.ext{rule}"),
         });
         names

@@ -24,7 +24,7 @@ pub(crate) fn building(criterion: &mut Criterion) {
         pairs::Variant::new("GlobSet", || drop(black_box(globset(&patterns)))),
     ];
     pairs::compare(criterion, "building 10,000 rules", 11, variants);
-    let path = rules::paths(RULES, DEPTH).remove(0);
+    let path = rules::paths(RULES, DEPTH, rules::USUAL_MIX).remove(0);
     let text = document(&patterns);
     let begun = Instant::now();
     let set = PolicySet::new(&Document::parse("p", "p", &text).unwrap(), None).unwrap();
