@@ -63,8 +63,10 @@ impl Glob {
             return Self(Form::Chains(vec![Vec::new()]));
         }
         let names: Vec<&str> = text.split('/').collect();
-        if runs_inside(text) <= MOST_RUNS {
-            return Self(Form::Chains(chains(&names)));
+        match runs_inside(text) {
+            0 => return Self(Form::Chains(vec![names.into_iter().map(Part::of).collect()])),
+            1..=MOST_RUNS => return Self(Form::Chains(chains(&names))),
+            _ => {}
         }
         // What is too large for that is no rule, so that nobody has it here.
         let regex = Regex::new(&loose(&names));
@@ -150,11 +152,17 @@ fn spelled(name: &str) -> String {
 }
 
 impl Part {
+    /// What a whole name is.
+    fn of(name: &str) -> Self {
+        if name == "**" { Self::Deep } else { Self::new(name) }
+    }
+
     fn new(text: &str) -> Self {
+        if !text.contains(['*', '?']) {
+            return Self::Name(text.as_bytes().to_vec());
+        }
         let tokens = tokens(text);
         match &tokens[..] {
-            [] => Self::Name(Vec::new()),
-            [Token::Text(name)] => Self::Name(name.clone()),
             [Token::Run] => Self::Any,
             [Token::Run, Token::Text(end)] if is_ending(end) => Self::Ending(end.clone()),
             _ => Self::Shape(Shape(tokens)),

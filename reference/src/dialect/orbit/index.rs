@@ -55,14 +55,23 @@ struct Place {
 impl Index {
     /// An index of `patterns`, which are known by their place in the order.
     pub fn new<'a>(patterns: impl IntoIterator<Item = &'a Glob>) -> Self {
+        let patterns = patterns.into_iter();
         let mut index = Self { places: vec![Place::default()], ..Self::default() };
-        for (number, glob) in patterns.into_iter().enumerate() {
+        index.reserve(patterns.size_hint().0);
+        for (number, glob) in patterns.enumerate() {
             match glob.chains() {
                 Some(chains) => chains.iter().for_each(|chain| index.lay(chain, number)),
                 None => index.loose.push((number, glob.clone())),
             }
         }
         index
+    }
+
+    /// Makes room for `count` patterns of a usual kind: growing costs more than laying.
+    fn reserve(&mut self, count: usize) {
+        self.names.reserve(count);
+        self.by_name.reserve(2 * count);
+        self.places.reserve(3 * count);
     }
 
     /// The last pattern that matches `names`, from the root down.
