@@ -2,7 +2,7 @@
 
 /// `name` in the one spelling that stands for all those a case-insensitive volume takes for it:
 /// case folded, and without the characters that such volumes (HFS+, folding ext4) leave out.
-pub(super) fn folded(name: &[u8]) -> Vec<u8> {
+pub(crate) fn folded(name: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(name) else { return name.to_ascii_lowercase() };
     let seen = text.chars().filter(|c| !is_ignored(*c));
     // By way of capitals: the long s and the Kelvin sign then fold as well.

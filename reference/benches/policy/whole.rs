@@ -65,7 +65,8 @@ pub(crate) fn resolving(criterion: &mut Criterion) {
         pairs::Variant::new("canonicalize", || drop(black_box(path.canonicalize().unwrap()))),
         pairs::Variant::new("resolve", || drop(black_box(resolver.resolve(&names).unwrap()))),
         pairs::Variant::new("resolve and decide", || {
-            black_box(resolver.decide(&profile, Op::Read, &names).unwrap());
+            let names = names.iter().map(|name| name.clone().into_bytes()).collect();
+            black_box(resolver.look(names).unwrap().decide(&profile, Op::Read));
         }),
     ];
     pairs::compare(criterion, "a path of 8 names on the disk", 501, variants);

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::dialect::orbit::{
-    Asked, Decision, OUTSIDE, Op, PolicyError, Profile, ProfileRule, Resolved, Resolver, Winner,
+    Asked, Decision, Looked, OUTSIDE, Op, PolicyError, Profile, ProfileRule, Resolved, Resolver,
+    Winner,
 };
 
 /// One rule, and where it comes from.
@@ -74,8 +75,7 @@ impl Told {
 /// A path that is asked about: as names of the workspace, and what it means there.
 pub(super) struct Subject {
     pub(super) path: String,
-    pub(super) names: Vec<Vec<u8>>,
-    pub(super) means: Resolved,
+    looked: Looked,
 }
 
 impl Subject {
@@ -93,20 +93,23 @@ impl Subject {
 
     /// What `asked` means on the disk; messages call it `path`.
     pub(super) fn of(resolver: &Resolver, path: &str, asked: Asked) -> Result<Self, String> {
-        let means = resolver.resolve(&asked.names).map_err(|error| format!("{path}: {error}"))?;
-        Ok(Self { path: path.to_owned(), names: asked.names, means })
+        let looked = resolver.look(asked.names).map_err(|error| format!("{path}: {error}"))?;
+        Ok(Self { path: path.to_owned(), looked })
     }
 
-    /// What is decided: of what it means and of what was asked, the stricter. None if it means something outside.
+    /// What it means.
+    pub(super) fn means(&self) -> &Resolved {
+        &self.looked.means
+    }
+
+    /// What is decided; `None` if it means something outside.
     pub(super) fn decide<'a>(&self, profile: &'a Profile, op: Op) -> Option<Decision<'a>> {
-        let Resolved::Inside(real) = &self.means else { return None };
-        let (meant, asked) = (profile.decide(op, real), profile.decide(op, &self.names));
-        Some(if meant.allowed { asked } else { meant })
+        self.looked.decide(profile, op)
     }
 
     /// What a person should know of a decision.
     pub(super) fn warning(&self, profile: &Profile, op: Op, allowed: bool) -> Option<&'static str> {
-        let Resolved::Inside(real) = &self.means else { return None };
+        let Resolved::Inside(real) = self.means() else { return None };
         let writes = op == Op::Modify && allowed;
         (writes && !profile.decide(Op::Read, real).allowed).then_some(BLIND)
     }
@@ -143,7 +146,7 @@ impl Subject {
 
     /// What it means, as text.
     pub(super) fn meaning(&self) -> String {
-        match &self.means {
+        match self.means() {
             Resolved::Inside(names) => shown(names),
             Resolved::Outside(place) => place.display().to_string(),
         }

@@ -31,7 +31,7 @@ pub(super) fn explain(asked: &Asked, workspace: &Path, path: &str) -> Result<i32
 
 /// The rules that match what the path means.
 fn matching(subject: &Subject, profile: &Profile, op: Op) -> Vec<Told> {
-    match &subject.means {
+    match subject.means() {
         Resolved::Inside(real) => profile.matching(op, real).into_iter().map(Told::new).collect(),
         Resolved::Outside(_) => Vec::new(),
     }

@@ -150,7 +150,7 @@ fn decision(subject: &Subject, profile: &Profile, op: Operation) -> PathDecision
     PathDecision {
         allowed,
         matched_rule: winner.as_ref().map_or(OUTSIDE, Winner::matched_rule).to_owned(),
-        means: means(&subject.means),
+        means: means(subject.means()),
         decided_by,
         warning: subject.warning(profile, op, allowed).map(str::to_owned),
     }

@@ -9,7 +9,7 @@ use crate::sys;
 
 /// Whether `folder` ignores case: its own flag says so, or one of its names, or its own in the
 /// folder above, is found in other letters too.
-pub(super) fn folds(folder: &Path) -> bool {
+pub(crate) fn folds(folder: &Path) -> bool {
     sys::ignores_case(folder) || names(folder).any(|path| is_found_in_other_letters(&path))
 }
 

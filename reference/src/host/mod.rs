@@ -21,6 +21,7 @@ use crate::law::Law;
 use crate::plan::names;
 
 pub(crate) use baseline::Piece;
+pub(crate) use fold::folds;
 pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
 pub(crate) use tree::{Kind, Node, Tree};
@@ -127,7 +128,7 @@ impl Host {
         }
         let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
         for root in roots.filter_map(|root| self.at(root.as_path())) {
-            let folds = fold::folds(&root.real);
+            let folds = folds(&root.real);
             for name in names::PROTECTED.iter().filter(|name| !name.granted_by(&policy.grants)) {
                 let found = git::below(&root.real, name);
                 if found.is_empty() {

@@ -30,6 +30,11 @@ pub struct Decision<'a> {
     pub winner: Winner<'a>,
 }
 
+impl Decision<'_> {
+    /// Of what is no path of the workspace.
+    pub const NONE: Self = Self { allowed: false, winner: Winner::Nothing };
+}
+
 /// What decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Winner<'a> {

@@ -11,10 +11,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::decide::Op;
+use super::decide::{Decision, Op};
 use super::paths::Asked;
 use super::profile::Profile;
-use super::resolve::{Resolved, Resolver};
+use super::resolve::{Looked, Resolved, Resolver};
 
 /// What a tool does to its paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,9 +148,9 @@ impl<'a, S: Sink> Gate<'a, S> {
     ) -> Result<T, GateError> {
         let (mut real, mut passed) = (Vec::new(), Vec::new());
         for (position, path) in paths.iter().enumerate() {
-            let names = self.inside(path)?;
+            let (looked, names) = self.inside(path)?;
             for op in tool.asks(position) {
-                passed.push(self.ask(*op, &names)?);
+                passed.push(self.ask(*op, &looked, &names)?);
             }
             real.push(
                 names.iter().fold(self.root.clone(), |at, name| at.join(OsStr::from_bytes(name))),
@@ -183,13 +183,14 @@ impl<'a, S: Sink> Gate<'a, S> {
         self.sink.emit(event).map_err(GateError::Untold)
     }
 
-    /// The real names of a path, which must lie in the workspace.
-    fn inside(&self, path: &str) -> Result<Vec<Vec<u8>>, GateError> {
+    /// A path, which must lie in the workspace, and its real names.
+    fn inside(&self, path: &str) -> Result<(Looked, Vec<Vec<u8>>), GateError> {
         let below = Path::new(path).strip_prefix(&self.root).ok().and_then(Path::to_str);
         let text = below.map_or(path, |below| if below.is_empty() { "." } else { below });
         let asked = Asked::new(text).map_err(|error| GateError::Invalid(error.to_string()))?;
-        match self.resolver.resolve(&asked.names).map_err(GateError::Failed)? {
-            Resolved::Inside(names) => Ok(names),
+        let looked = self.resolver.look(asked.names).map_err(GateError::Failed)?;
+        match looked.means.clone() {
+            Resolved::Inside(names) => Ok((looked, names)),
             Resolved::Outside(place) => {
                 let place = place.display();
                 Err(GateError::Denied(format!("path is outside workspace: {place}")))
@@ -197,8 +198,8 @@ impl<'a, S: Sink> Gate<'a, S> {
         }
     }
 
-    fn ask(&mut self, op: Op, names: &[Vec<u8>]) -> Result<Passed, GateError> {
-        let decision = self.profile.decide(op, names);
+    fn ask(&mut self, op: Op, looked: &Looked, names: &[Vec<u8>]) -> Result<Passed, GateError> {
+        let decision = looked.decide(self.profile, op).unwrap_or(Decision::NONE);
         let rule = decision.winner.matched_rule().to_owned();
         let shown = match names.is_empty() {
             true => ".".to_owned(),

@@ -29,5 +29,5 @@ pub use index::Index;
 pub use paths::Asked;
 pub use policy::PolicySet;
 pub use profile::{Effect, Origin, Profile, ProfileRule};
-pub use resolve::{OUTSIDE, Resolved, Resolver};
+pub use resolve::{Looked, OUTSIDE, Resolved, Resolver};
 pub use rule::{Place, Rule};

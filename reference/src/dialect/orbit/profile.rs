@@ -1,5 +1,6 @@
 //! One profile as it is in force: its rules and, behind them, every deny.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -7,6 +8,7 @@ use super::decide::{Decision, Op, Winner};
 use super::glob::Glob;
 use super::index::Index;
 use super::rule::Rule;
+use crate::fold::folded;
 
 /// Where a rule comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -79,16 +81,22 @@ impl Profile {
 
     /// What is decided of the path with these names from the workspace's root down, case and all.
     pub fn decide<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Decision<'_> {
-        self.list(op).decide(names)
+        self.list(op).decide(names, Letters::Count)
     }
 
     /// Every rule that matches, in order.
     pub fn matching<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Vec<&ProfileRule> {
         let list = self.list(op);
         (0..list.rules.len())
-            .filter(|at| list.matches(*at, names))
+            .filter(|at| list.matches(*at, names, Letters::Count))
             .map(|at| &list.rules[at])
             .collect()
+    }
+
+    /// The same where names that differ in case are one name.
+    pub fn decide_folding<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Decision<'_> {
+        let names: Vec<Vec<u8>> = names.iter().map(|name| folded(name.as_ref())).collect();
+        self.list(op).decide(&names, Letters::Fold)
     }
 
     fn list(&self, op: Op) -> &List {
@@ -103,28 +111,43 @@ impl Profile {
 #[derive(Debug)]
 struct List {
     rules: Vec<ProfileRule>,
+    exact: Finder,
+    folding: Finder,
+}
+
+/// What is known of how to find the last rule that matches.
+#[derive(Debug, Default)]
+struct Finder {
     asked: AtomicUsize,
     index: OnceLock<Index>,
 }
 
+/// Whether letters are told apart by their case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Letters {
+    Count,
+    /// Names are folded already; patterns are, too, when they are looked at.
+    Fold,
+}
+
 impl List {
     fn new(rules: Vec<ProfileRule>) -> Self {
-        Self { rules, asked: AtomicUsize::new(0), index: OnceLock::new() }
+        Self { rules, exact: Finder::default(), folding: Finder::default() }
     }
 
-    fn decide<N: AsRef<[u8]>>(&self, names: &[N]) -> Decision<'_> {
-        let Some(last) = self.last_match(names) else { return self.unmatched() };
+    fn decide<N: AsRef<[u8]>>(&self, names: &[N], letters: Letters) -> Decision<'_> {
+        let Some(last) = self.last_match(names, letters) else { return self.unmatched() };
         let winner = &self.rules[last];
         match winner.effect {
             Effect::Grant => Decision { allowed: true, winner: Winner::Rule(winner) },
             Effect::Refuse => Decision { allowed: false, winner: Winner::Rule(winner) },
-            Effect::Except => self.excepted(last, names),
+            Effect::Except => self.excepted(last, names, letters),
         }
     }
 
     /// An exception gives back what the profile itself allows, and nothing else.
-    fn excepted<N: AsRef<[u8]>>(&self, at: usize, names: &[N]) -> Decision<'_> {
-        let before = (0..at).rev().filter(|at| self.matches(*at, names));
+    fn excepted<N: AsRef<[u8]>>(&self, at: usize, names: &[N], letters: Letters) -> Decision<'_> {
+        let before = (0..at).rev().filter(|at| self.matches(*at, names, letters));
         let others = before.map(|at| &self.rules[at]).filter(|rule| rule.effect != Effect::Except);
         let (denies, own): (Vec<_>, Vec<_>) = others.partition(|rule| rule.is_deny());
         let granted = own.first().is_some_and(|rule| rule.effect == Effect::Grant);
@@ -141,25 +164,39 @@ impl List {
         Decision { allowed: false, winner }
     }
 
-    fn last_match<N: AsRef<[u8]>>(&self, names: &[N]) -> Option<usize> {
-        if let Some(index) = self.index.get() {
+    fn last_match<N: AsRef<[u8]>>(&self, names: &[N], letters: Letters) -> Option<usize> {
+        let finder = match letters {
+            Letters::Count => &self.exact,
+            Letters::Fold => &self.folding,
+        };
+        if let Some(index) = finder.index.get() {
             return index.last_match(names);
         }
-        if self.asked.fetch_add(1, Ordering::Relaxed) < BEFORE_INDEX {
-            return (0..self.rules.len()).rev().find(|at| self.matches(*at, names));
+        if finder.asked.fetch_add(1, Ordering::Relaxed) < BEFORE_INDEX {
+            return (0..self.rules.len()).rev().find(|at| self.matches(*at, names, letters));
         }
-        self.index.get_or_init(|| self.indexed()).last_match(names)
+        finder.index.get_or_init(|| self.indexed(letters)).last_match(names)
     }
 
-    fn indexed(&self) -> Index {
-        let globs: Vec<Glob> =
-            self.rules.iter().map(|rule| Glob::new(&rule.rule.pattern)).collect();
+    fn indexed(&self, letters: Letters) -> Index {
+        let glob = |at| Glob::new(&self.pattern(at, letters));
+        let globs: Vec<Glob> = (0..self.rules.len()).map(glob).collect();
         Index::new(&globs)
     }
 
-    fn matches<N: AsRef<[u8]>>(&self, at: usize, names: &[N]) -> bool {
+    fn matches<N: AsRef<[u8]>>(&self, at: usize, names: &[N], letters: Letters) -> bool {
+        let pattern = self.pattern(at, letters);
+        may_match(&pattern, names) && Glob::new(&pattern).matches(names)
+    }
+
+    fn pattern(&self, at: usize, letters: Letters) -> Cow<'_, str> {
         let pattern = &self.rules[at].rule.pattern;
-        may_match(pattern, names) && Glob::new(pattern).matches(names)
+        match letters {
+            Letters::Count => Cow::Borrowed(pattern),
+            Letters::Fold => {
+                Cow::Owned(String::from_utf8_lossy(&folded(pattern.as_bytes())).into_owned())
+            }
+        }
     }
 }
 

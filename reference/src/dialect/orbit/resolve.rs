@@ -2,7 +2,7 @@
 //!
 //! Every link on the way is followed, also one that leads nowhere, so that what a write would make
 //! is what is decided about. What is asked for and what it means are both decided on, and the
-//! stricter holds.
+//! stricter holds. Where the workspace's root ignores case, so do refusals.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -12,6 +12,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::decide::{Decision, Op};
 use super::profile::Profile;
+use crate::fold::folded;
+use crate::host::folds;
 
 /// What stands for the rule where a path means something outside the workspace.
 pub const OUTSIDE: &str = "<outside workspace>";
@@ -23,6 +25,8 @@ const MOST_LINKS: usize = 40;
 #[derive(Debug, Clone)]
 pub struct Resolver {
     root: PathBuf,
+    /// Whether names that differ in case are one name there.
+    folds: bool,
 }
 
 /// What a path means.
@@ -40,7 +44,9 @@ impl Resolver {
     /// # Errors
     /// When it is not there.
     pub fn new(root: &Path) -> io::Result<Self> {
-        Ok(Self { root: root.canonicalize()? })
+        let root = root.canonicalize()?;
+        let folds = folds(&root);
+        Ok(Self { root, folds })
     }
 
     /// What the path of these names below the root means.
@@ -56,7 +62,7 @@ impl Resolver {
                 at.pop();
                 continue;
             }
-            let next = at.join(&name);
+            let next = at.join(self.spelled(&at, name));
             match std::fs::read_link(&next) {
                 Ok(target) => {
                     links += 1;
@@ -85,25 +91,53 @@ impl Resolver {
         })
     }
 
-    /// What is decided of the path of these names: of what it means and of itself, the stricter.
-    /// `None` if it means something outside.
+    /// The path of these names, looked up.
     ///
     /// # Errors
     /// As [`Self::resolve`].
-    pub fn decide<'a, N: AsRef<[u8]>>(
-        &self,
-        profile: &'a Profile,
-        op: Op,
-        names: &[N],
-    ) -> io::Result<Option<(Decision<'a>, Vec<Vec<u8>>)>> {
-        let Resolved::Inside(real) = self.resolve(names)? else { return Ok(None) };
-        let meant = profile.decide(op, &real);
-        let asked = profile.decide(op, names);
-        if meant.allowed && !asked.allowed {
-            let own = names.iter().map(|name| name.as_ref().to_vec()).collect();
-            return Ok(Some((asked, own)));
+    pub fn look(&self, names: Vec<Vec<u8>>) -> io::Result<Looked> {
+        let means = self.resolve(&names)?;
+        Ok(Looked { names, means, folds: self.folds })
+    }
+
+    /// `name` as the folder `at` spells it, if that ignores case and has it.
+    fn spelled(&self, at: &Path, name: OsString) -> OsString {
+        if !self.folds {
+            return name;
         }
-        Ok(Some((meant, real)))
+        let entries = std::fs::read_dir(at).into_iter().flatten().filter_map(Result::ok);
+        let wanted = folded(name.as_bytes());
+        let same = |entry: &OsString| folded(entry.as_bytes()) == wanted;
+        let found: Vec<OsString> = entries.map(|entry| entry.file_name()).filter(same).collect();
+        match found.first() {
+            Some(stored) if !found.contains(&name) => stored.clone(),
+            _ => name,
+        }
+    }
+}
+
+/// A path that was looked up: as it was asked for, and what it means.
+#[derive(Debug, Clone)]
+pub struct Looked {
+    /// Its names, as they were asked for.
+    pub names: Vec<Vec<u8>>,
+    /// What it means.
+    pub means: Resolved,
+    folds: bool,
+}
+
+impl Looked {
+    /// What is decided: of what it means, of what was asked for and, where letters do not tell names
+    /// apart, of any letters; the strictest. `None` if it means something outside.
+    pub fn decide<'a>(&self, profile: &'a Profile, op: Op) -> Option<Decision<'a>> {
+        let Resolved::Inside(real) = &self.means else { return None };
+        let meant = profile.decide(op, real);
+        let asked = || profile.decide(op, &self.names);
+        let folding = || match self.folds {
+            true => profile.decide_folding(op, real),
+            false => meant,
+        };
+        Some([meant, asked(), folding()].into_iter().find(|one| !one.allowed).unwrap_or(meant))
     }
 }
 
@@ -111,4 +145,47 @@ fn is_no_link(error: &io::Error) -> bool {
     // A file where a folder should be: whatever is below it is not there.
     let known = [libc::EINVAL, libc::ENOENT, libc::ENOTDIR].map(Some);
     known.contains(&error.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Asked, Document, PolicySet};
+    use super::*;
+    use rstest::rstest;
+
+    /// A folder that tells letters apart stands for one that does not: its names are looked up in
+    /// any letters.
+    #[rstest]
+    #[case::as_stored("Secret/k", false)]
+    #[case::other_letters("SECRET/K", false)]
+    #[case::rule_s_letters("secret/k", false)]
+    #[case::absent("hidden/x", false)]
+    #[case::absent_other("HIDDEN/x", false)]
+    #[case::granted("src/a", true)]
+    #[case::grants_keep_their_letters("SRC/a", false)]
+    fn refusals_hold_in_any_letters(#[case] path: &str, #[case] allowed: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("Secret")).unwrap();
+        std::fs::write(folder.path().join("Secret/k"), "").unwrap();
+        let text = "schemaVersion: 2\nkind: Policy\nmetadata: {name: p}\nspec:\n  fsProfiles: {p: \
+                    {read: ['src/**', 'Secret/**', 'hidden/**', 'SECRET/**', '!secret/**', \
+                    '!Hidden/**']}}\n";
+        let set = PolicySet::new(&Document::parse("p", "p", text).unwrap(), None).unwrap();
+        let profile = set.profile("p").unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let resolver = Resolver { root, folds: true };
+        let looked = resolver.look(Asked::new(path).unwrap().names).unwrap();
+        assert_eq!(looked.decide(&profile, Op::Read).unwrap().allowed, allowed);
+    }
+
+    #[test]
+    fn a_name_is_found_as_it_is_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("Docs")).unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let means = |folds| Resolver { root: root.clone(), folds }.resolve(&["dOCS", "New"]);
+        let inside = |names: [&str; 2]| Resolved::Inside(names.map(Into::into).into());
+        assert_eq!(means(true).unwrap(), inside(["Docs", "New"]));
+        assert_eq!(means(false).unwrap(), inside(["dOCS", "New"]));
+    }
 }
