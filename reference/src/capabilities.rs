@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 55] = [
+const CLAIMS: [(&str, By, ClaimLevel); 57] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -49,6 +49,8 @@ const CLAIMS: [(&str, By, ClaimLevel); 55] = [
     ("env.inherit", Any, Enforced),
     ("env.allowlist", Any, Enforced),
     ("env.scrub", Any, Enforced),
+    ("env.scrub_values", Any, Enforced),
+    ("env.injection", Boxed, Enforced),
     ("env.remove", Any, Enforced),
     ("env.launcher_hidden", Boxed, Enforced),
     ("proc.isolated", Boxed, Enforced),
@@ -170,6 +172,8 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.inherit" => policy.env.base == EnvBase::Inherit,
         "env.allowlist" => policy.env.base == EnvBase::Clear,
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
+        "env.injection" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
+        "env.scrub_values" => policy.env.base == EnvBase::Inherit && policy.env.scrub_values,
         "fs.read_allowlist" => policy.readable != Readable::All,
         // Answered, not enforced.
         "policy.check" | "policy.effective" | "policy.validate" => false,
