@@ -99,7 +99,7 @@ fn running_unconfined_instead_must_be_asked_for_and_is_loud() {
 #[test]
 fn running_unconfined_instead_takes_no_more_of_the_environment_along() {
     let bed = Bed::new(BUBBLEWRAP);
-    let seen = |policy: &serde_json::Value| {
+    let seen = |policy: &Value| {
         bed.write_request(policy, json!({"argv": ["/usr/bin/env"]}), &json!({}));
         let mut refbox = bed.refbox();
         refbox.env("PATH", bed.out("")).env("A_TOKEN", "t").env("BASH_ENV", "b").env("PLAIN", "p");
