@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 53] = [
+const CLAIMS: [(&str, By, ClaimLevel); 57] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -38,6 +38,8 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
     ("tmp.private", Boxed, Enforced),
     ("protect.present", Boxed, Enforced),
     ("protect.absent", Boxed, Enforced),
+    ("protect.links", Boxed, Enforced),
+    ("protect.nested", Boxed, Enforced),
     ("fs.deny_absent", Boxed, Enforced),
     ("fs.deny_glob", Boxed, Enforced),
     ("net.none", Boxed, Enforced),
@@ -47,6 +49,8 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
     ("env.inherit", Any, Enforced),
     ("env.allowlist", Any, Enforced),
     ("env.scrub", Any, Enforced),
+    ("env.scrub_values", Any, Enforced),
+    ("env.injection", Boxed, Enforced),
     ("env.remove", Any, Enforced),
     ("env.launcher_hidden", Boxed, Enforced),
     ("proc.isolated", Boxed, Enforced),
@@ -83,16 +87,17 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
 ];
 
 /// What takes the step `mediate`.
-const MEDIATED: [&str; 4] = ["protect.absent", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
+const MEDIATED: [&str; 5] =
+    ["protect.absent", "protect.links", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
 
 /// Limits of every mechanism.
 const LIMITS: [&str; 9] = [
     "A hard link made before the run reaches the same file under its other name.",
     "A second mount of the same file outside the view is not masked.",
     "Protected and denied names that the host itself makes during a run are not held: what is in them can be read and written.",
-    "Protected names are looked for directly below the workspace and the writable roots, not in nested repositories.",
+    "Protected names are those directly below the workspace and the writable roots; in the folders below these, repositories that exist at the start are protected as well, and nothing else.",
     "Host unix sockets bound after the start, under a relative name, or in another network namespace are not masked; /run is empty inside.",
-    "A protected or write-denied path that is a symbolic link in a writable root is refused.",
+    "A denied path that is a symbolic link in a writable root is refused.",
     "Folders above a denied path inside a writable root are mount points: renames and hard links across them fail (EXDEV, EBUSY).",
     "Paths are looked up before the sandbox is built; a path that another process replaces in between is not noticed.",
     "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage ends the command but leaves running what the command started.",
@@ -103,13 +108,14 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
     match mechanism {
         Mechanism::Namespaces => &[
             "A file system that the host unmounts during the run stays in use until the run ends.",
+            "A protected name that is a link is kept, though its own times and owner can be changed.",
             "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a folder that was inherited as a descriptor may be refused.",
             "A deny pattern speaks of real paths. Where it has a wildcard folder before its end, no symbolic link is made under a name that this folder could have, and a folder that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
         ],
         Mechanism::Bubblewrap => &[
             "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
             "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
-            "Protected names that do not exist are not held; a deny of one in a writable root is refused, and so is a deny pattern.",
+            "Protected names that do not exist are not held, and one that is a symbolic link is refused; a deny of one in a writable root is refused, and so is a deny pattern.",
         ],
         Mechanism::Unconfined => &[],
     }
@@ -159,13 +165,15 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.deny_absent" => !policy.deny_write.is_empty() || !policy.deny_read.is_empty(),
         "fs.deny_glob" => !policy.deny_write_globs.is_empty() || !policy.deny_read_globs.is_empty(),
         "fs.read_deny" | "fs.read_deny_in_writable" => !policy.deny_read.is_empty(),
-        "protect.present" | "protect.absent" => policy.protect == Protect::Metadata,
+        name if name.starts_with("protect.") => policy.protect == Protect::Metadata,
         "tmp.private" => policy.tmp == TmpPolicy::Private,
         "net.none" => policy.network == Network::None {},
         "net.host" => policy.network == Network::Host {},
         "env.inherit" => policy.env.base == EnvBase::Inherit,
         "env.allowlist" => policy.env.base == EnvBase::Clear,
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
+        "env.injection" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
+        "env.scrub_values" => policy.env.base == EnvBase::Inherit && policy.env.scrub_values,
         "fs.read_allowlist" => policy.readable != Readable::All,
         // Answered, not enforced.
         "policy.check" | "policy.effective" | "policy.validate" => false,

@@ -12,6 +12,7 @@ mod question;
 mod request;
 mod result;
 mod told;
+mod variables;
 
 pub use capabilities::{Capabilities, ClaimLevel};
 pub use path::WirePath;
@@ -26,6 +27,9 @@ pub use result::{Blocked, ErrorKind, RunError, RunResult, Stage};
 pub use told::{
     EffectiveProfile, PathAnswer, PathDecision, PolicyAnswer, PolicyFault, RuleEffect, RuleInForce,
     RuleOrigin, Told,
+};
+pub use variables::{
+    CREDENTIAL_NAMES, INJECTING_NAMES, NamePattern, names_a_credential, names_injected_code,
 };
 
 /// The protocol version this crate speaks.

@@ -220,10 +220,16 @@ pub struct EnvPolicy {
     /// What the environment starts from.
     #[serde(default)]
     pub base: EnvBase,
-    /// Whether names that look like credentials are removed from the inherited part.
+    /// Whether the inherited part loses names that look like credentials, and in the confined modes
+    /// also names by which loader, shells and tools run other code. A command that runs unconfined
+    /// because nothing else was to be had has the environment of the confined mode.
     #[serde(default = "yes")]
     pub scrub: bool,
-    /// Exact names that survive `scrub` (and, with base `clear`, are taken over).
+    /// Whether the inherited part loses variables whose values look like credentials, whatever
+    /// their names.
+    #[serde(default)]
+    pub scrub_values: bool,
+    /// Exact names that survive `scrub` and `scrub_values` (and, with base `clear`, are taken over).
     #[serde(default)]
     pub pass: Vec<String>,
     /// Variables set last; they always win.
@@ -233,7 +239,13 @@ pub struct EnvPolicy {
 
 impl Default for EnvPolicy {
     fn default() -> Self {
-        Self { base: EnvBase::Inherit, scrub: true, pass: Vec::new(), set: BTreeMap::new() }
+        Self {
+            base: EnvBase::Inherit,
+            scrub: true,
+            scrub_values: false,
+            pass: Vec::new(),
+            set: BTreeMap::new(),
+        }
     }
 }
 

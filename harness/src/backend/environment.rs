@@ -2,48 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use boxproof_cases::protocol::{EnvBase, EnvPolicy};
-
-/// A name with one of these in it looks like a credential.
-const TELLING: &[&str] = &[
-    "API_KEY",
-    "APIKEY",
-    "BEARER",
-    "COOKIE",
-    "CREDENTIAL",
-    "PASSCODE",
-    "PASSWD",
-    "PASSWORD",
-    "PRIVATE_KEY",
-    "SECRET",
-    "TOKEN",
-    "WEBHOOK",
-];
-
-/// A name with one of these as a whole word looks like a credential, too.
-const TELLING_WORDS: &[&str] = &["AUTH", "KEY", "PAT"];
+use boxproof_cases::protocol::{EnvBase, EnvPolicy, Mode, names_a_credential, names_injected_code};
 
 /// Base, scrub, pass, then set.
 pub(super) fn of(
     policy: &EnvPolicy,
+    mode: Mode,
     launcher: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
+    let confined = mode != Mode::Unconfined;
+    let scrubbed = |name: &str| names_a_credential(name) || confined && names_injected_code(name);
     let stays = |name: &String| match policy.base {
         _ if policy.pass.contains(name) => true,
         EnvBase::Clear => false,
-        EnvBase::Inherit => !(policy.scrub && looks_like_a_credential(name)),
+        EnvBase::Inherit => !(policy.scrub && scrubbed(name)),
     };
     let mut env = launcher.clone();
     env.retain(|name, _| stays(name));
     env.extend(policy.set.clone());
     env
-}
-
-/// Whether a variable of this name is removed by `scrub`, whatever its case.
-fn looks_like_a_credential(name: &str) -> bool {
-    let name = name.to_uppercase();
-    TELLING.iter().any(|part| name.contains(part))
-        || name.split(['_', '-']).any(|word| TELLING_WORDS.contains(&word))
 }
 
 #[cfg(test)]
@@ -52,26 +29,15 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case("FOO_TOKEN", true)]
-    #[case("github_token", true)]
-    #[case("OPENAI_API_KEY", true)]
-    #[case("MY_KEY", true)]
-    #[case("NPM_CONFIG__AUTH", true)]
-    #[case("SSH_AUTH_SOCK", true)]
-    #[case("PATH", false)]
-    #[case("KEYBOARD", false)]
-    #[case("GIT_AUTHOR_NAME", false)]
-    fn credentials_are_told_by_name(#[case] name: &str, #[case] telling: bool) {
-        assert_eq!(looks_like_a_credential(name), telling);
-    }
-
-    #[rstest]
-    #[case(EnvBase::Inherit, true, &[], "A=1 B=set")]
-    #[case(EnvBase::Inherit, true, &["T_TOKEN"], "A=1 B=set T_TOKEN=t")]
-    #[case(EnvBase::Inherit, false, &[], "A=1 B=set T_TOKEN=t")]
-    #[case(EnvBase::Clear, true, &[], "B=set")]
-    #[case(EnvBase::Clear, true, &["A", "NOT_THERE"], "A=1 B=set")]
+    #[case(Mode::ReadOnly, EnvBase::Inherit, true, &[], "A=1 B=set")]
+    #[case(Mode::ReadOnly, EnvBase::Inherit, true, &["T_TOKEN"], "A=1 B=set T_TOKEN=t")]
+    #[case(Mode::ReadOnly, EnvBase::Inherit, true, &["LD_X"], "A=1 B=set LD_X=l")]
+    #[case(Mode::ReadOnly, EnvBase::Inherit, false, &[], "A=1 B=set LD_X=l T_TOKEN=t")]
+    #[case(Mode::Unconfined, EnvBase::Inherit, true, &[], "A=1 B=set LD_X=l")]
+    #[case(Mode::ReadOnly, EnvBase::Clear, true, &[], "B=set")]
+    #[case(Mode::ReadOnly, EnvBase::Clear, true, &["A", "NOT_THERE"], "A=1 B=set")]
     fn base_scrub_pass_set(
+        #[case] mode: Mode,
         #[case] base: EnvBase,
         #[case] scrub: bool,
         #[case] pass: &[&str],
@@ -81,8 +47,10 @@ mod tests {
             pairs.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()
         };
         let pass = pass.iter().map(|name| (*name).to_owned()).collect();
-        let policy = EnvPolicy { base, scrub, pass, set: map(&[("B", "set")]) };
-        let env = of(&policy, &map(&[("A", "1"), ("B", "2"), ("T_TOKEN", "t")]));
+        let policy =
+            EnvPolicy { base, scrub, scrub_values: false, pass, set: map(&[("B", "set")]) };
+        let launcher = map(&[("A", "1"), ("B", "2"), ("T_TOKEN", "t"), ("LD_X", "l")]);
+        let env = of(&policy, mode, &launcher);
         let found: Vec<_> = env.iter().map(|(n, v)| format!("{n}={v}")).collect();
         assert_eq!(found.join(" "), expected);
     }

@@ -6,47 +6,37 @@ use std::path::{Path, PathBuf};
 use super::paths::{self, Found, Missing};
 use crate::plan::names::Name;
 
-/// What exists of `name` directly below `root`: the thing itself, then what it points to.
-pub(super) fn below(root: &Path, name: &Name) -> Vec<Found> {
-    let path = root.join(name.name);
-    let Some(found) = present(&path) else { return Vec::new() };
-    let pointed = match name.git {
-        true if !found.folder && found.links.is_empty() => pointed_to(&found.real),
-        _ => Vec::new(),
+/// What exists of `name` directly below `folder`: the thing itself, then what it points to.
+pub(super) fn below(folder: &Path, name: &Name) -> Vec<Found> {
+    let Some(found) = paths::find(&folder.join(name.name)) else { return Vec::new() };
+    let pointed = match name.git && !found.folder {
+        true => pointed_to(&found.real, folder),
+        false => Vec::new(),
     };
     std::iter::once(found).chain(pointed).collect()
 }
 
-/// Where the pointer file `found` leads to nothing, if it does: what would be made there would be
-/// the repository.
-pub(super) fn dangling(found: &Found) -> Option<Missing> {
-    paths::missing(&target(&found.real)?)
-}
-
-/// Like [`paths::find`], but a link that leads nowhere is present too.
-fn present(path: &Path) -> Option<Found> {
-    let dangling = || {
-        let stands = fs::symlink_metadata(path).is_ok();
-        stands.then(|| Found::at(path.into(), false, vec![path.into()]))
-    };
-    paths::find(path).or_else(dangling)
+/// Where the pointer file `found`, `.git` in `folder`, leads to nothing, if it does: what would be
+/// made there would be the repository.
+pub(super) fn dangling(found: &Found, folder: &Path) -> Option<Missing> {
+    paths::missing(&target(&found.real, folder)?)
 }
 
 /// The git folder of a pointer file (`gitdir: PATH`) and the common folder of a worktree.
-fn pointed_to(pointer: &Path) -> Vec<Found> {
-    let folder = target(pointer).and_then(|target| paths::find(&target));
-    let common = folder.as_ref().and_then(|folder| {
-        let target = fs::read_to_string(folder.real.join("commondir")).ok()?;
-        paths::find(&folder.real.join(PathBuf::from(target.trim())))
+fn pointed_to(pointer: &Path, folder: &Path) -> Vec<Found> {
+    let target = target(pointer, folder).and_then(|target| paths::find(&target));
+    let common = target.as_ref().and_then(|target| {
+        let says = fs::read_to_string(target.real.join("commondir")).ok()?;
+        paths::find(&target.real.join(PathBuf::from(says.trim())))
     });
-    folder.into_iter().chain(common).collect()
+    target.into_iter().chain(common).collect()
 }
 
-/// What the file says.
-fn target(pointer: &Path) -> Option<PathBuf> {
+/// What the file says. Git starts from the folder that the name lies in, be it a link or not.
+fn target(pointer: &Path, folder: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(pointer).ok()?;
     let target = text.lines().next()?.strip_prefix("gitdir:")?.trim();
-    Some(pointer.parent()?.join(target))
+    Some(folder.join(target))
 }
 
 #[cfg(test)]
@@ -74,19 +64,21 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         fs::write(root.join(".git"), "gitdir: store/repo\n").unwrap();
         let found = below(&root, &GIT);
-        let missing = dangling(&found[0]).map(|missing| missing.real);
+        let missing = dangling(&found[0], &root).map(|missing| missing.real);
         assert_eq!(missing, Some(root.join("store/repo")));
         fs::create_dir_all(root.join("store/repo")).unwrap();
-        assert_eq!(dangling(&found[0]), None);
+        assert_eq!(dangling(&found[0], &root), None);
     }
 
     #[test]
-    fn a_dangling_link_is_present_and_an_absent_name_is_not() {
+    fn a_link_to_a_pointer_starts_where_the_link_is() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(below(folder.path(), &GIT), []);
-        std::os::unix::fs::symlink("nothing", folder.path().join(".git")).unwrap();
-        let found = below(folder.path(), &GIT);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].links, [folder.path().join(".git")]);
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("w")).unwrap();
+        fs::create_dir_all(root.join("w/store")).unwrap();
+        fs::write(root.join("pointer"), "gitdir: store\n").unwrap();
+        std::os::unix::fs::symlink("../pointer", root.join("w/.git")).unwrap();
+        let found: Vec<_> = below(&root.join("w"), &GIT).into_iter().map(|f| f.real).collect();
+        assert_eq!(found, ["pointer", "w/store"].map(|p| root.join(p)));
     }
 }

@@ -6,6 +6,7 @@ mod fold;
 mod git;
 mod globs;
 mod paths;
+mod protected;
 mod reach;
 mod sockets;
 mod tree;
@@ -18,12 +19,12 @@ use std::sync::Arc;
 use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
 use crate::law::Law;
-use crate::plan::names;
 
 pub(crate) use baseline::Piece;
 pub(crate) use fold::folds;
 pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
+pub(crate) use protected::Protected;
 pub(crate) use tree::{Kind, Node, Tree};
 
 /// Folders that hold other people's temporary files.
@@ -61,10 +62,8 @@ pub(crate) struct Host {
     pub(crate) knobs: Vec<PathBuf>,
     /// Where `/etc/resolv.conf` leads.
     pub(crate) resolver: Option<PathBuf>,
-    /// Protected names found directly below writable roots, with what git pointers lead to.
-    pub(crate) protected: Vec<Found>,
-    /// Protected names that are missing directly below writable roots.
-    pub(crate) unprotected: Vec<Missing>,
+    /// What `protect` is about.
+    pub(crate) protected: Protected,
     /// What running programs takes, where not everything can be read.
     pub(crate) platform: Vec<Piece>,
     /// The file that the command executes, where not everything can be read.
@@ -106,7 +105,7 @@ impl Host {
         let expanded =
             globs.filter_map(|glob| Some((glob.clone(), globs::expand(glob, &mut finder)?)));
         host.globs = expanded.collect();
-        (host.protected, host.unprotected) = host.protected_names(policy);
+        host.protected = host.protected_names(policy);
         host
     }
 
@@ -120,27 +119,14 @@ impl Host {
         self.paths.get(path)
     }
 
-    /// Protected names that are there, with what they lead to, and those that are not.
-    fn protected_names(&self, policy: &Policy) -> (Vec<Found>, Vec<Missing>) {
-        let (mut there, mut missing) = (Vec::new(), Vec::new());
+    fn protected_names(&self, policy: &Policy) -> Protected {
         if policy.protect == Protect::None || policy.mode != Mode::WorkspaceWrite {
-            return (there, missing);
+            return Protected::default();
         }
         let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
-        for root in roots.filter_map(|root| self.at(root.as_path())) {
-            let folds = folds(&root.real);
-            for name in names::PROTECTED.iter().filter(|name| !name.granted_by(&policy.grants)) {
-                let found = git::below(&root.real, name);
-                if found.is_empty() {
-                    let real = root.real.join(name.name);
-                    missing.push(Missing { real, links: Vec::new(), folds });
-                }
-                let pointer = found.first().filter(|found| name.git && !found.folder);
-                missing.extend(pointer.and_then(git::dangling));
-                there.extend(found);
-            }
-        }
-        (there, missing)
+        let roots = roots.filter_map(|root| self.at(root.as_path()));
+        let roots: Vec<PathBuf> = roots.map(|root| root.real.clone()).collect();
+        Protected::observe(&roots, &policy.grants)
     }
 }
 

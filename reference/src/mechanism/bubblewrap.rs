@@ -77,6 +77,12 @@ fn can_hold(view: &View) -> Result<(), Refusal> {
     if let Some(name) = view.mediate.names.iter().find(|name| name.by == By::Deny) {
         return refused(format!("{}, which does not exist", name.path.display()), "create it");
     }
+    if let Some(name) = view.mediate.names.iter().find(|name| name.by == By::Link) {
+        return Err(Refusal::unsupported(format!(
+            "policy.protect: {} is a symbolic link in a writable root, and bubblewrap has no step mediate that could hold it; replace it by what it leads to, or use the mechanism namespaces",
+            name.path.display()
+        )));
+    }
     if view.mediate.profile.is_some() {
         return refused("names yet to come by a profile".to_owned(), "grant no modify rule");
     }

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, RenameFlags, renameat2};
 use nix::sys::stat::{Mode, SFlag, fstat, mkdirat, mknodat, umask};
-use nix::unistd::{fchdir, linkat, symlinkat};
+use nix::unistd::{UnlinkatFlags, fchdir, linkat, symlinkat, unlinkat};
 
 use super::caller::Caller;
 use super::calls::{Call, Named};
@@ -24,6 +24,7 @@ impl Desk {
             Call::Symlink { target, at } => self.symlink(caller, target, at),
             Call::Link { from, to, flags } => self.link(caller, from, to, flags),
             Call::Rename { from, to, flags } => self.rename(caller, from, to, flags),
+            Call::Remove { at, flags } => self.remove(caller, at, flags),
             Call::Bind { socket, address, length } => self.bind(caller, socket, address, length),
         };
         done.map(|()| Answer::Done)
@@ -101,6 +102,18 @@ impl Desk {
             self.vet_move(&old, &new, flags)?;
         }
         renameat2(&old.folder, old.name.as_c_str(), &new.folder, new.name.as_c_str(), flags)
+    }
+
+    fn remove(&self, caller: Caller<'_>, at: Named, flags: i32) -> nix::Result<()> {
+        let flag = match flags {
+            0 => UnlinkatFlags::NoRemoveDir,
+            libc::AT_REMOVEDIR => UnlinkatFlags::RemoveDir,
+            _ => return Err(Errno::EINVAL),
+        };
+        let spot = self.spot(caller, at)?;
+        let _still = self.shared();
+        self.vet_removal(&spot)?;
+        unlinkat(&spot.folder, spot.name.as_c_str(), flag)
     }
 
     fn bind(

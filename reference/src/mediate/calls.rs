@@ -23,6 +23,8 @@ pub(super) enum Call {
     Link { from: Named, to: Named, flags: i32 },
     /// Moves a name, or exchanges two.
     Rename { from: Named, to: Named, flags: u32 },
+    /// Removes a name, a folder's only with the flag for that.
+    Remove { at: Named, flags: i32 },
     /// Binds a socket, which makes a name where its address is a path.
     Bind { socket: RawFd, address: u64, length: u64 },
 }
@@ -53,6 +55,13 @@ pub(super) const ALWAYS: &[c_long] = &[
     libc::SYS_rename,
 ];
 
+/// Calls that come to us where something that stands has to stay.
+pub(super) const REMOVING: &[c_long] = &[
+    libc::SYS_unlinkat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+];
+
 /// Calls that come to us if they may make something, and which argument says so.
 pub(super) const OPENING: &[(c_long, u8)] = &[
     (libc::SYS_openat, 2),
@@ -75,6 +84,7 @@ impl Call {
             #[cfg(not(target_arch = "riscv64"))]
             libc::SYS_renameat => Self::Rename { from: at(a, b), to: at(c, d), flags: 0 },
             libc::SYS_renameat2 => Self::Rename { from: at(a, b), to: at(c, d), flags: e as u32 },
+            libc::SYS_unlinkat => Self::Remove { at: at(a, b), flags: c as i32 },
             libc::SYS_bind => Self::Bind { socket: a as RawFd, address: b, length: c },
             number => return Self::plain(number, notice.args),
         })
@@ -94,6 +104,7 @@ impl Call {
             libc::SYS_symlink => Self::Symlink { target: a, at: (HERE, b) },
             libc::SYS_link => Self::Link { from: at, to: (HERE, b), flags: 0 },
             libc::SYS_rename => Self::Rename { from: at, to: (HERE, b), flags: 0 },
+            libc::SYS_unlink => Self::Remove { at, flags: 0 },
             _ => return None,
         })
     }
@@ -110,7 +121,7 @@ mod tests {
 
     #[test]
     fn every_call_that_comes_is_understood() {
-        let numbers = ALWAYS.iter().chain(OPENING.iter().map(|(number, _)| number));
+        let numbers = ALWAYS.iter().chain(REMOVING).chain(OPENING.iter().map(|(number, _)| number));
         for number in numbers {
             let thread = nix::unistd::Pid::this();
             let notice = Notice { id: 1, thread, number: *number, args: [7; 6] };

@@ -110,6 +110,14 @@ impl Desk {
         }
     }
 
+    /// Whether what stands at `spot` may go: EACCES for a link that has to stay.
+    pub(super) fn vet_removal(&self, spot: &Spot) -> nix::Result<()> {
+        match self.judge(spot)? {
+            Judgement::Forbidden => look(spot).and(Err(Errno::EACCES)),
+            _ => Ok(()),
+        }
+    }
+
     /// What the rules say of `spot`; EACCES where a rule may be about it and it is not known where
     /// it lies.
     pub(super) fn judge(&self, spot: &Spot) -> nix::Result<Judgement> {

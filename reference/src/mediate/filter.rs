@@ -2,7 +2,7 @@
 
 use std::ffi::{c_long, c_uint};
 
-use super::calls::{ALWAYS, OPENING};
+use super::calls::{ALWAYS, OPENING, REMOVING};
 use crate::sys::notify::Step;
 
 /// Calls that the kernel seems not to have: `openat2` has its flags in memory, where no filter
@@ -46,8 +46,9 @@ fn argument(index: u8) -> u32 {
     FIRST + 8 * u32::from(index) + high_first
 }
 
-/// The program. The filter below it has turned away other architectures and x32 already.
-pub(super) fn program() -> Vec<Step> {
+/// The program; `keeps` says whether removing a name is asked about as well. The filter below it
+/// has turned away other architectures and x32 already.
+pub(super) fn program(keeps: bool) -> Vec<Step> {
     let mut steps = vec![load(NUMBER)];
     let ends = |numbers: &[c_long], with: u32| -> Vec<Step> {
         numbers
@@ -56,6 +57,9 @@ pub(super) fn program() -> Vec<Step> {
             .collect()
     };
     steps.extend(ends(ALWAYS, ASK));
+    if keeps {
+        steps.extend(ends(REMOVING, ASK));
+    }
     steps.extend(ends(&ABSENT, refuse(libc::ENOSYS)));
     steps.extend(ends(&CLOSED, refuse(libc::EPERM)));
     // A domain that the command puts itself under would not hold for us: it must not think it has one.

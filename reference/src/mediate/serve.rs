@@ -22,7 +22,7 @@ use super::rules::{Anchor, Estate, Place, Rule, Rules};
 use super::sticky::Sticky;
 use crate::control::{self, Heard, Report};
 use crate::glob::Said;
-use crate::plan::{Absent, Bound, Held, Later};
+use crate::plan::{Absent, Bound, By, Held, Later};
 use crate::sys::notify::{self, Notice, Step};
 
 /// Threads that serve calls.
@@ -59,7 +59,7 @@ impl Mediation {
         };
         let rules = Rules::new(rules, anchors, estates);
         let (sender, receiver) = control::pair()?;
-        Ok(Self { rules, mounts, root, program: filter::program(), sender, receiver })
+        Ok(Self { rules, mounts, root, program: filter::program(held.keeps()), sender, receiver })
     }
 
     /// Puts this process, which is to be the command, under the rules. Files that the kernel makes
@@ -90,9 +90,16 @@ impl Mediation {
     }
 }
 
-/// The rule for `name`.
+/// The rule for `name`. What stands there, if anything does, is a link: it is not followed.
 fn rule(name: &Absent, mounts: &Mounts) -> io::Result<Rule> {
-    Ok(Rule { place: place(&name.path, mounts)?, folds: name.folds })
+    let place = match (name.by, name.path.parent(), name.path.file_name()) {
+        (By::Link, Some(folder), Some(own)) => {
+            let Place { device, path } = place(folder, mounts)?;
+            Place { device, path: path.join(own) }
+        }
+        _ => place(&name.path, mounts)?,
+    };
+    Ok(Rule { place, folds: name.folds })
 }
 
 /// The pattern from its beginning on, and from every mount below that.

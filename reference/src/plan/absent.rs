@@ -1,5 +1,5 @@
 //! Names that must not come to be: [`Absent`] and [`Later`]. No mount can lie on them, so what
-//! makes names has to be asked.
+//! makes names has to be asked. Nor can one lie on a link, so what removes names has to be, too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,11 +12,13 @@ use crate::law::Law;
 pub(crate) enum By {
     /// A deny of the policy names it.
     Deny,
+    /// A link stands there that leads to something protected, and has to stay what it is.
+    Link,
     /// `protect` covers it. A mechanism that cannot hold it claims less.
     Protect,
 }
 
-/// A name that does not exist.
+/// A name that does not exist, or is a link.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Absent {
     /// Its path: real as far as it exists, then without `.` and `..`.
@@ -57,6 +59,11 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// Whether something that stands must not be removed.
+    pub(crate) fn keeps(&self) -> bool {
+        self.names.iter().any(|name| name.by == By::Link)
+    }
+
     /// Whether nothing has to be held.
     pub(crate) fn is_empty(&self) -> bool {
         self.names.is_empty() && self.globs.is_empty() && self.profile.is_none()

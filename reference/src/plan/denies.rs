@@ -47,17 +47,20 @@ impl Denies {
         missing.extend(globs().flat_map(|one| one.missing.iter().cloned()));
         globs().try_for_each(|one| held(&one.links, roots))?;
         missing.iter().try_for_each(|missing| held(&missing.links, roots))?;
-        write.extend(host.protected.iter().cloned());
         write.retain(|found| found.reachable);
         write.iter().try_for_each(|found| held(&found.links, roots))?;
+        let protected = &host.protected;
+        seen(protected.closed.as_deref())?;
+        write.extend(protected.there.iter().filter(|found| found.reachable).cloned());
         let mut write: Vec<PathBuf> = write.into_iter().map(|found| found.real).collect();
         write.sort();
         write.dedup();
         let hidden = read.iter().map(|found| found.real.clone()).collect();
         let closed = write.iter().cloned().collect();
         let denied = missing.iter().map(|missing| missing.by(By::Deny));
-        let protected = host.unprotected.iter().map(|missing| missing.by(By::Protect));
-        let absent = denied.chain(protected).collect();
+        let links = protected.links.iter().map(|link| link.by(By::Link));
+        let protected = protected.missing.iter().map(|missing| missing.by(By::Protect));
+        let absent = denied.chain(links).chain(protected).collect();
         let later = globs().map(|one| Later { glob: one.glob.clone(), folds: one.folds }).collect();
         Ok(Self { read, write, absent, later, hidden, closed }.pruned())
     }
@@ -139,6 +142,15 @@ impl Missing {
     fn by(&self, by: By) -> Absent {
         Absent { path: self.real.clone(), folds: self.folds, by }
     }
+}
+
+/// Repositories can be anywhere below a root, so all of it has to be looked at.
+fn seen(closed: Option<&Path>) -> Result<(), Refusal> {
+    let Some(folder) = closed else { return Ok(()) };
+    Err(Refusal::unsupported(format!(
+        "policy.protect: {} cannot be looked into for repositories; make it readable, remove it, or use {{\"protect\":\"none\"}}",
+        folder.display()
+    )))
 }
 
 /// A mount lies on what a link leads to; a link that can be replaced is not held by it.

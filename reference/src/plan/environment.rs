@@ -3,61 +3,33 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use boxproof_cases::protocol::{EnvBase, EnvPolicy};
+use boxproof_cases::protocol::{EnvBase, EnvPolicy, Mode, names_a_credential, names_injected_code};
 
-/// How a name is recognised as a credential; names are compared in upper case.
-enum Mark {
-    Contains(&'static str),
-    StartsWith(&'static str),
-    Is(&'static str),
-}
-
-/// What looks like a credential, or leads to a service that holds some.
-const CREDENTIALS: [Mark; 17] = [
-    Mark::Contains("TOKEN"),
-    Mark::Contains("SECRET"),
-    Mark::Contains("PASSWORD"),
-    Mark::Contains("PASSWD"),
-    Mark::Contains("PASSPHRASE"),
-    Mark::Contains("API_KEY"),
-    Mark::Contains("APIKEY"),
-    Mark::Contains("ACCESS_KEY"),
-    Mark::Contains("PRIVATE_KEY"),
-    Mark::Contains("CREDENTIAL"),
-    Mark::StartsWith("AWS_"),
-    Mark::Is("SSH_AUTH_SOCK"),
-    Mark::Is("SSH_AGENT_PID"),
-    Mark::Is("GPG_AGENT_INFO"),
-    Mark::Is("KUBECONFIG"),
-    Mark::Is("DOCKER_AUTH_CONFIG"),
-    Mark::Is("NPM_CONFIG__AUTH"),
-];
-
-/// Whether `name` looks like a credential.
-pub(crate) fn is_credential(name: &str) -> bool {
-    let name = name.to_uppercase();
-    CREDENTIALS.iter().any(|mark| match mark {
-        Mark::Contains(part) => name.contains(part),
-        Mark::StartsWith(part) => name.starts_with(part),
-        Mark::Is(whole) => name == *whole,
-    })
-}
+use super::values;
 
 /// The environment that `policy` makes of the launcher's, sorted by name.
 ///
 /// With `private_tmp` an inherited TMPDIR is turned to that folder, as the launcher's own is not
-/// writable inside.
+/// writable inside. `mode` is the one that was asked for, whether or not it can be had.
 pub(crate) fn environment(
     policy: &EnvPolicy,
+    mode: Mode,
     launcher: &[(OsString, OsString)],
     private_tmp: Option<&str>,
 ) -> Vec<(OsString, OsString)> {
     let passed = |name: &OsString| policy.pass.iter().any(|pass| name == pass.as_str());
-    let inherited = |name: &OsString| match policy.base {
-        EnvBase::Clear => false,
-        EnvBase::Inherit => !policy.scrub || !is_credential(&name.to_string_lossy()),
+    let scrubbed = |name: &str| {
+        names_a_credential(name) || mode != Mode::Unconfined && names_injected_code(name)
     };
-    let kept = launcher.iter().filter(|(name, _)| passed(name) || inherited(name)).cloned();
+    let secrets = policy.scrub_values.then(values::Credentials::new);
+    let inherited = |(name, value): &(OsString, OsString)| match policy.base {
+        EnvBase::Clear => false,
+        EnvBase::Inherit => {
+            let telling = secrets.as_ref().is_some_and(|secrets| secrets.are_in(value));
+            !(telling || policy.scrub && scrubbed(&name.to_string_lossy()))
+        }
+    };
+    let kept = launcher.iter().filter(|pair| passed(&pair.0) || inherited(pair)).cloned();
     let mut result: BTreeMap<OsString, OsString> = kept.collect();
     if let (Some(folder), Some(value)) = (private_tmp, result.get_mut(&OsString::from("TMPDIR"))) {
         *value = folder.into();
@@ -71,26 +43,11 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    #[rstest]
-    #[case("FOO_TOKEN", true)]
-    #[case("my_secret", true)]
-    #[case("DB_PASSWORD", true)]
-    #[case("OPENAI_API_KEY", true)]
-    #[case("AWS_REGION", true)]
-    #[case("SSH_AUTH_SOCK", true)]
-    #[case("GOOGLE_APPLICATION_CREDENTIALS", true)]
-    #[case("PATH", false)]
-    #[case("KEYBOARD", false)]
-    #[case("MY_SSH_AUTH_SOCK_HINT", false)]
-    #[case("LAWS_X", false)]
-    fn credentials_are_recognised(#[case] name: &str, #[case] expected: bool) {
-        assert_eq!(is_credential(name), expected);
-    }
-
     fn policy(base: EnvBase, scrub: bool, pass: &[&str], set: &[(&str, &str)]) -> EnvPolicy {
         EnvPolicy {
             base,
             scrub,
+            scrub_values: false,
             pass: pass.iter().map(|name| (*name).to_owned()).collect(),
             set: set.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
         }
@@ -105,7 +62,7 @@ mod tests {
     #[case::set_wins(policy(EnvBase::Inherit, true, &[], &[("A", "9"), ("C_TOKEN", "3")]),
         "A=9 C_TOKEN=3 TMPDIR=/t")]
     fn rules_apply_in_order(#[case] policy: EnvPolicy, #[case] expected: &str) {
-        assert_eq!(shown(&environment(&policy, &launcher(), None)), expected);
+        assert_eq!(shown(&environment(&policy, Mode::ReadOnly, &launcher(), None)), expected);
     }
 
     #[rstest]
@@ -113,7 +70,42 @@ mod tests {
     #[case::set(policy(EnvBase::Inherit, true, &[], &[("TMPDIR", "/x")]), "A=1 TMPDIR=/x")]
     #[case::clear(policy(EnvBase::Clear, true, &[], &[]), "")]
     fn private_tmp_moves_tmpdir(#[case] policy: EnvPolicy, #[case] expected: &str) {
-        assert_eq!(shown(&environment(&policy, &launcher(), Some("/tmp"))), expected);
+        assert_eq!(
+            shown(&environment(&policy, Mode::ReadOnly, &launcher(), Some("/tmp"))),
+            expected
+        );
+    }
+
+    #[rstest]
+    #[case::confined(Mode::WorkspaceWrite, policy(EnvBase::Inherit, true, &[], &[]), "A=ghs_x")]
+    #[case::passed(Mode::ReadOnly, policy(EnvBase::Inherit, true, &["LD_X"], &[]), "A=ghs_x LD_X=l")]
+    #[case::unscrubbed(Mode::ReadOnly, policy(EnvBase::Inherit, false, &[], &[]), "A=ghs_x LD_X=l")]
+    #[case::unconfined(Mode::Unconfined, policy(EnvBase::Inherit, true, &[], &[]), "A=ghs_x LD_X=l")]
+    #[case::set(Mode::ReadOnly, policy(EnvBase::Inherit, true, &[], &[("LD_X", "s")]), "A=ghs_x LD_X=s")]
+    fn injected_code_goes_where_the_command_is_confined(
+        #[case] mode: Mode,
+        #[case] policy: EnvPolicy,
+        #[case] expected: &str,
+    ) {
+        let launcher = [("A", "ghs_x"), ("LD_X", "l")].map(|(n, v)| (n.into(), v.into()));
+        assert_eq!(shown(&environment(&policy, mode, &launcher, None)), expected);
+    }
+
+    #[rstest]
+    #[case::asked(true, true, &[], "")]
+    #[case::not_asked(false, true, &[], "A=https://u:p@h")]
+    #[case::alone(true, false, &[], "")]
+    #[case::passed(true, true, &["A"], "A=https://u:p@h")]
+    fn values_are_looked_at_when_asked(
+        #[case] values: bool,
+        #[case] scrub: bool,
+        #[case] pass: &[&str],
+        #[case] expected: &str,
+    ) {
+        let policy =
+            EnvPolicy { scrub_values: values, ..policy(EnvBase::Inherit, scrub, pass, &[]) };
+        let launcher = [("A".into(), "https://u:p@h".into())];
+        assert_eq!(shown(&environment(&policy, Mode::ReadOnly, &launcher, None)), expected);
     }
 
     fn launcher() -> Vec<(OsString, OsString)> {

@@ -6,6 +6,7 @@ pub(crate) mod environment;
 pub(crate) mod names;
 mod profile;
 mod roots;
+mod values;
 mod view;
 
 use std::ffi::OsString;
@@ -66,7 +67,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// The same run without any confinement.
     pub(crate) fn unconfined(policy: &Policy, run: &Run, host: &Host) -> Result<Self, Refusal> {
-        let env = environment::environment(&policy.env, &host.env, None);
+        let env = environment::environment(&policy.env, policy.mode, &host.env, None);
         Ok(Self { view: None, env, cwd: real_cwd(run, host)? })
     }
 }
@@ -85,7 +86,7 @@ pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, R
     let tmp = (policy.tmp == TmpPolicy::Private).then_some("/tmp");
     let cwd = real_cwd(run, host)?;
     let view = view::view(policy, host, &cwd, host_network)?;
-    let env = environment::environment(&policy.env, &host.env, tmp);
+    let env = environment::environment(&policy.env, policy.mode, &host.env, tmp);
     Ok(Plan { view: Some(view), env, cwd })
 }
 

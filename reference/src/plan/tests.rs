@@ -164,8 +164,8 @@ fn loose_sockets_are_masked_where_visible() {
 #[test]
 fn protected_names_are_read_only_and_pinned_where_deep() {
     let mut host = host();
-    host.protected = vec![found("/h/w/.git", false, &[]), found("/h/w/a/b/git", true, &[])];
-    host.protected.push(found("/h/o/git", true, &[]));
+    host.protected.there = vec![found("/h/w/.git", false, &[]), found("/h/w/a/b/git", true, &[])];
+    host.protected.there.push(found("/h/o/git", true, &[]));
     let steps = steps(r#"{"protect":"metadata"}"#, &host);
     let tail = &steps[steps.len() - 7..];
     let expected = [
@@ -218,12 +218,37 @@ fn what_the_command_cannot_get_to_needs_no_mask() {
 }
 
 #[test]
-fn a_protected_link_is_refused() {
+fn a_protected_link_is_kept_and_what_it_leads_to_is_read_only() {
     let mut host = host();
-    host.protected = vec![found("/h/o", true, &["/h/w/.git"])];
-    let refusal =
-        resolve(&policy(r#"{"protect":"metadata"}"#), &run_in("/h/w"), &host).unwrap_err();
-    assert!(refusal.message.starts_with("/h/w/.git is a symbolic link"), "{}", refusal.message);
+    host.protected.there = vec![
+        found("/h/o", true, &["/h/w/.git"]),
+        found("/h/w/a", true, &["/h/w/.idea", "/h/o/l"]),
+        found("/h/w/a/b/f", false, &["/h/w/a/b/l"]),
+    ];
+    let link = |path: &str| Missing { real: path.into(), links: Vec::new(), folds: false };
+    host.protected.links = ["/h/o/l", "/h/w/.git", "/h/w/.idea", "/h/w/a/b/l"].map(link).to_vec();
+    let json = r#"{"protect":"metadata"}"#;
+    let steps = steps(json, &host);
+    assert!(steps.contains(&"ro /h/w/a".to_owned()), "{steps:?}");
+    assert!(!steps.iter().any(|step| step.ends_with(".git")), "{steps:?}");
+    // What lies where nothing can be written needs no keeping.
+    let expected = [("/h/w/.git".into(), By::Link), ("/h/w/.idea".into(), By::Link)];
+    assert_eq!(mediated(json, &host), expected);
+    let refusal = resolve(
+        &policy(r#"{"protect":"metadata","deny_write":["/h/w/in"]}"#),
+        &run_in("/h/w"),
+        &host,
+    );
+    assert!(refusal.unwrap_err().message.contains("/h/w/in is a symbolic link"));
+}
+
+#[test]
+fn a_folder_that_may_hold_repositories_has_to_be_looked_into() {
+    let mut host = host();
+    host.protected.closed = Some("/h/w/a".into());
+    let refusal = resolve(&policy(r#"{"protect":"metadata"}"#), &run_in("/h/w"), &host);
+    let message = refusal.unwrap_err().message;
+    assert!(message.contains("/h/w/a cannot be looked into for repositories"), "{message}");
 }
 
 #[test]
@@ -275,7 +300,7 @@ fn absent_names_that_could_come_to_be_are_mediated(
 fn protected_names_that_are_missing_are_mediated_and_a_deny_comes_first() {
     let mut host = without(host(), "/h/w/.git");
     for path in ["/h/w/.git", "/h/w/.envrc", "/h/w/a/.git"] {
-        host.unprotected.push(Missing { real: path.into(), links: Vec::new(), folds: false });
+        host.protected.missing.push(Missing { real: path.into(), links: Vec::new(), folds: false });
     }
     let json = r#"{"protect":"metadata","deny_write":["/h/w/.git","/h/w/a"]}"#;
     let expected = [("/h/w/.envrc".into(), By::Protect), ("/h/w/.git".into(), By::Deny)];

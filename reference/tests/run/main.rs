@@ -19,5 +19,6 @@ mod network;
 mod process;
 mod protect;
 mod refusal;
+mod residue;
 mod supervise;
 mod tee;

@@ -76,15 +76,76 @@ fn a_git_pointer_and_its_target_are_protected(
     assert_eq!(fs::read_to_string(bed.ws(".git")).unwrap(), "gitdir: store/repo\n");
 }
 
-#[rstest]
-fn a_protected_link_is_refused_by_name(
-    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
-) {
-    let bed = Bed::new(mechanism);
+#[test]
+fn bubblewrap_cannot_keep_a_link_and_says_so() {
+    let bed = Bed::new(BUBBLEWRAP);
     symlink(bed.out(""), bed.ws(".git")).unwrap();
     let done = bed.sh(&json!({"protect": "metadata"}), "touch ran");
     assert_eq!(done.code, Some(126));
     assert_eq!(done.result["error"]["kind"], "unsupported");
     done.complains(".git is a symbolic link");
     assert!(!bed.ws("ran").exists());
+}
+
+/// Neither the link `l` (its path in the shell line) nor what it leads to can be changed.
+const NO_CHANGE: &str = "rm -f $l && exit 9; mv $l x && exit 9; mv f $l && exit 9
+    ln -sfn f $l && exit 9; unlink $l && exit 9; ln f $l && exit 9; mkdir $l && exit 9
+    python3 -c 'import os,sys; os.unlink(sys.argv[1])' $l && exit 9
+    [ -L $l ] || exit 9; exit 3";
+
+#[rstest]
+#[case::live_in("real", "echo x > .claude/new && exit 9; mv real r && exit 9;")]
+#[case::live_out("OUT", "echo x > .claude/new && exit 9;")]
+#[case::dangling_in("none/deep", "mkdir -p none/deep && exit 9; mkdir none || :;")]
+#[case::dangling_out("OUT/none", "mkdir .claude/ && exit 9;")]
+#[case::chain("way", "l2=way; rm -f way && exit 9; mv real r && exit 9;")]
+fn a_protected_link_stays_what_it_is(
+    #[case] to: &str,
+    #[case] line: &str,
+    #[values(NAMESPACES, ORDINARY)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    fs::create_dir(bed.ws("real")).unwrap();
+    fs::write(bed.ws("real/kept"), "kept").unwrap();
+    symlink("real", bed.ws("way")).unwrap();
+    let to = to.replace("OUT", bed.out("").to_str().unwrap());
+    symlink(&to, bed.ws(".claude")).unwrap();
+    let line = format!("echo x > f || exit 8; {line} l=.claude; {NO_CHANGE}");
+    bed.sh(&json!({"protect": "metadata"}), &line).expect(3);
+    assert_eq!(fs::read_link(bed.ws(".claude")).unwrap(), std::path::Path::new(&to));
+    assert_eq!(fs::read_to_string(bed.ws("real/kept")).unwrap(), "kept");
+    assert!(!bed.ws("real/new").exists() && !bed.out("new").exists());
+    assert!(!bed.ws("none/deep").exists() && !bed.out("none").exists());
+}
+
+#[rstest]
+fn other_names_are_removed_as_ever_where_a_link_is_kept(
+    #[values(NAMESPACES, ORDINARY)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    symlink("nowhere", bed.ws(".envrc")).unwrap();
+    let line = "mkdir -p d/e/.envrc && touch d/e/f d/.envrc/x d/g 2> /dev/null; ln -s d l
+        rm l && rm -r d && [ ! -e d ] && : > g && rm g/ 2> /dev/null; rm g
+        rm none 2> error; grep -q 'No such file' error && rm error && ls -A";
+    let done = bed.sh(&json!({"protect": "metadata"}), line);
+    assert_eq!(done.expect(0).out, ".envrc\n");
+}
+
+#[rstest]
+fn a_repository_in_a_folder_is_protected_and_a_new_one_is_its_makers(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    fs::create_dir_all(bed.ws("vendor/sub/.git/hooks")).unwrap();
+    fs::write(bed.ws("vendor/sub/.git/config"), "kept").unwrap();
+    let line = "cat vendor/sub/.git/config; cd vendor/sub; touch free || exit 9
+        (echo x > .git/config) && exit 9; touch .git/hooks/pre-commit && exit 9
+        mv .git g && exit 9; rm -rf .git && exit 9; cd ../..; mv vendor v && exit 9
+        mkdir -p new && cd new && git init -q . && git config a.b c || exit 9; exit 3";
+    let done = bed.sh(&json!({"protect": "metadata"}), line);
+    assert_eq!(done.expect(3).out, "kept");
+    assert_eq!(fs::read_to_string(bed.ws("vendor/sub/.git/config")).unwrap(), "kept");
+    assert!(bed.ws("new/.git/config").exists());
+    let policy = json!({"protect": "metadata", "grants": ["git_metadata_write"]});
+    bed.sh(&policy, "echo x > vendor/sub/.git/HEAD").expect(0);
 }

@@ -97,6 +97,26 @@ fn running_unconfined_instead_must_be_asked_for_and_is_loud() {
 }
 
 #[test]
+fn running_unconfined_instead_takes_no_more_of_the_environment_along() {
+    let bed = Bed::new(BUBBLEWRAP);
+    let seen = |policy: &Value| {
+        bed.write_request(policy, json!({"argv": ["/usr/bin/env"]}), &json!({}));
+        let mut refbox = bed.refbox();
+        refbox.env("PATH", bed.out("")).env("A_TOKEN", "t").env("BASH_ENV", "b").env("PLAIN", "p");
+        let done = bed.done(&refbox.output().unwrap());
+        let names = ["A_TOKEN=t", "BASH_ENV=b", "PLAIN=p"];
+        let out = done.expect(0).out.clone();
+        names.map(|name| out.lines().any(|line| line == name))
+    };
+    let mut policy = json!({"on_unavailable": "run_unconfined"});
+    assert_eq!(seen(&policy), [false, false, true]);
+    policy["env"] = json!({"pass": ["BASH_ENV"]});
+    assert_eq!(seen(&policy), [false, true, true]);
+    policy["env"] = json!({"scrub": false});
+    assert_eq!(seen(&policy), [true, true, true]);
+}
+
+#[test]
 fn a_sandbox_that_fails_to_start_is_no_denial() {
     let bed = Bed::new(BUBBLEWRAP);
     fake_bwrap(&bed, "echo 'bwrap: no luck' >&2\nexit 1\n");

@@ -1,0 +1,188 @@
+//! What `protect: metadata` is about on this host ([`Protected`]): the names directly below each
+//! writable root, and repositories in the folders below it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::geteuid;
+
+use super::{Found, Missing, fold, git, paths, reach};
+use crate::plan::names::{Name, PROTECTED};
+
+/// Trees that the kernel makes: no repository of a user's lies there.
+const KERNEL: [&str; 3] = ["/proc", "/dev", "/sys"];
+
+/// Protected names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Protected {
+    /// Those that are there, followed to what they are, and what git pointers lead to.
+    pub(crate) there: Vec<Found>,
+    /// Those that are not, and where dangling links and pointers lead.
+    pub(crate) missing: Vec<Missing>,
+    /// The links that lead to either: each is a name that has to stay what it is.
+    pub(crate) links: Vec<Missing>,
+    /// A folder that could not be looked into for repositories.
+    pub(crate) closed: Option<PathBuf>,
+}
+
+impl Protected {
+    /// Looks at `roots` (real paths), but for the names that `grants` re-open.
+    pub(super) fn observe(roots: &[PathBuf], grants: &[String]) -> Self {
+        let mut all = Self::default();
+        for root in roots {
+            let folds = fold::folds(root);
+            for name in PROTECTED.iter().filter(|name| !name.granted_by(grants)) {
+                if !all.take(root, name) {
+                    let real = root.join(name.name);
+                    all.missing.push(Missing { real, links: Vec::new(), folds });
+                }
+            }
+        }
+        for name in PROTECTED.iter().filter(|name| name.git && !name.granted_by(grants)) {
+            all.nested(roots, name);
+        }
+        all.links = all.on_the_way();
+        all
+    }
+
+    /// Takes in what stands as `name` in `folder`, if anything does.
+    fn take(&mut self, folder: &Path, name: &Name) -> bool {
+        let path = folder.join(name.name);
+        let found = git::below(folder, name);
+        let stands = !found.is_empty() || fs::symlink_metadata(&path).is_ok();
+        if stands && found.is_empty() {
+            let nowhere =
+                || Missing { real: path.clone(), links: vec![path.clone()], folds: false };
+            self.missing.push(paths::missing(&path).unwrap_or_else(nowhere));
+        }
+        let pointer = found.first().filter(|found| name.git && !found.folder);
+        self.missing.extend(pointer.and_then(|found| git::dangling(found, folder)));
+        self.there.extend(found);
+        stands
+    }
+
+    /// Repositories below `roots` that are there now. One that is made later is its maker's own.
+    fn nested(&mut self, roots: &[PathBuf], name: &Name) {
+        let below =
+            |root: &PathBuf| !roots.iter().any(|other| other != root && root.starts_with(other));
+        let mut ahead: Vec<PathBuf> = roots.iter().filter(|root| below(root)).cloned().collect();
+        while let Some(folder) = ahead.pop() {
+            let Ok(entries) = fs::read_dir(&folder) else {
+                self.closed = may_be_entered(&folder).then_some(folder).or(self.closed.take());
+                continue;
+            };
+            let is_root = roots.contains(&folder);
+            for entry in entries.filter_map(Result::ok) {
+                let (own, path) = (entry.file_name(), entry.path());
+                // A root's own was looked at.
+                if !is_root && own.eq_ignore_ascii_case(name.name) {
+                    self.take(&folder, name);
+                }
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let is_plain =
+                    own != name.name && !KERNEL.iter().any(|tree| path == Path::new(tree));
+                ahead.extend(Some(path).filter(|_| is_folder && is_plain));
+            }
+        }
+    }
+
+    /// Every link on the way to something protected.
+    fn on_the_way(&self) -> Vec<Missing> {
+        let there = self.there.iter().flat_map(|found| &found.links);
+        let missing = self.missing.iter().flat_map(|missing| &missing.links);
+        let links: BTreeSet<&PathBuf> = there.chain(missing).collect();
+        let folds = |link: &Path| link.parent().is_some_and(fold::folds);
+        let held =
+            |link: &PathBuf| Missing { real: link.clone(), links: Vec::new(), folds: folds(link) };
+        links.into_iter().map(held).collect()
+    }
+}
+
+/// Whether the command could get into `folder`, which we cannot read: it is there, and lets us
+/// through or is ours.
+fn may_be_entered(folder: &Path) -> bool {
+    let ours = |folder: &Path| {
+        fs::symlink_metadata(folder).is_ok_and(|found| found.uid() == geteuid().as_raw())
+    };
+    folder.exists() && (ours(folder) || reach::is_reachable(&folder.join("any")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn observed(root: &Path, grants: &[&str]) -> Protected {
+        let grants: Vec<String> = grants.iter().map(|grant| (*grant).to_owned()).collect();
+        Protected::observe(&[root.to_owned()], &grants)
+    }
+
+    /// Paths below `root`, sorted.
+    fn below<'a>(root: &Path, paths: impl Iterator<Item = &'a PathBuf>) -> Vec<String> {
+        let own = |path: &PathBuf| path.strip_prefix(root).unwrap().display().to_string();
+        let mut paths: Vec<_> = paths.map(own).collect();
+        paths.sort();
+        paths
+    }
+
+    fn there(root: &Path, grants: &[&str]) -> Vec<String> {
+        let all = observed(root, grants);
+        below(root, all.there.iter().map(|found| &found.real))
+    }
+
+    #[test]
+    fn repositories_in_folders_are_found_at_any_depth() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in [".git/modules/s/.git", "a/.git", "a/b/c/.git", "a/.claude", "d/.github"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::create_dir(root.join("s")).unwrap();
+        fs::write(root.join("s/.git"), "gitdir: ../.git/modules/s\n").unwrap();
+        symlink(".", root.join("again")).unwrap();
+        let expected = [".git", ".git/modules/s", "a/.git", "a/b/c/.git", "s/.git"];
+        assert_eq!(there(&root, &[]), expected);
+        assert_eq!(there(&root, &[crate::request::GIT_GRANT]), [""; 0]);
+    }
+
+    #[test]
+    fn links_are_kept_wherever_they_lead() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("real")).unwrap();
+        fs::create_dir_all(root.join("sub")).unwrap();
+        symlink("way", root.join(".claude")).unwrap();
+        symlink("real", root.join("way")).unwrap();
+        symlink("sub/none", root.join(".mcp.json")).unwrap();
+        symlink(".envrc", root.join(".envrc")).unwrap();
+        symlink("../nowhere", root.join("sub/.git")).unwrap();
+        let all = observed(&root, &[]);
+        assert_eq!(below(&root, all.there.iter().map(|found| &found.real)), ["real"]);
+        let links = [".claude", ".envrc", ".mcp.json", "sub/.git", "way"];
+        assert_eq!(below(&root, all.links.iter().map(|link| &link.real)), links);
+        let missing = below(&root, all.missing.iter().map(|missing| &missing.real));
+        for name in ["sub/none", "nowhere", ".git", ".bashrc"] {
+            assert!(missing.contains(&name.to_owned()), "{name}: {missing:?}");
+        }
+        for name in [".mcp.json", ".claude"] {
+            assert!(!missing.contains(&name.to_owned()), "{name}: {missing:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_of_ours_that_cannot_be_read_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("shut/sub/.git")).unwrap();
+        let shut = |mode| {
+            fs::set_permissions(root.join("shut"), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        shut(0o300);
+        let closed = crate::sys::without_capabilities(|| observed(&root, &[]).closed).unwrap();
+        shut(0o700);
+        assert_eq!(closed, Some(root.join("shut")));
+        assert_eq!(observed(&root, &[]).closed, None);
+    }
+}
