@@ -2,8 +2,8 @@
 
 use crate::case::CaseFile;
 use crate::protocol::{
-    Capabilities, CheckRequest, EffectiveRequest, PolicyAnswer, ProfileRequest, RunRequest,
-    RunResult, ValidateRequest,
+    Capabilities, CheckRequest, DecideAskRequest, EffectiveRequest, PolicyAnswer, ProfileRequest,
+    RunRequest, RunResult, SettingsRequest, SettingsRunRequest, ValidateRequest,
 };
 
 /// Every schema this crate publishes: file name and content.
@@ -15,6 +15,9 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("check-request.schema.json", pretty(&schemars::schema_for!(CheckRequest))),
         ("effective-request.schema.json", pretty(&schemars::schema_for!(EffectiveRequest))),
         ("validate-request.schema.json", pretty(&schemars::schema_for!(ValidateRequest))),
+        ("settings-run-request.schema.json", pretty(&schemars::schema_for!(SettingsRunRequest))),
+        ("settings-request.schema.json", pretty(&schemars::schema_for!(SettingsRequest))),
+        ("decide-ask-request.schema.json", pretty(&schemars::schema_for!(DecideAskRequest))),
         ("policy-answer.schema.json", pretty(&schemars::schema_for!(PolicyAnswer))),
         ("run-result.schema.json", pretty(&schemars::schema_for!(RunResult))),
         ("capabilities.schema.json", pretty(&schemars::schema_for!(Capabilities))),

@@ -43,9 +43,9 @@ pub fn act(act: &Act) -> String {
         }
         Act::Sh(line) => format!("sh: {}", line.trim()),
         Act::Argv(argv) => format!("argv: {argv:?}"),
-        Act::Decide(question) => match question.path() {
-            Some(path) => format!("decide {} {path:?}", question.word()),
-            None => format!("decide {}", question.word()),
+        Act::Decide(question) => match question.details().as_slice() {
+            [] => format!("decide {}", question.word()),
+            [(_, value), ..] => format!("decide {} {value:?}", question.word()),
         },
     }
 }

@@ -78,6 +78,7 @@ fn launch(backend: &Backend) -> Launch {
         probe: Path::new("/p/probe"),
         base_env: &base_env,
         document: None,
+        settings: None,
         request_file: Path::new("/s/request"),
         result_file: Path::new("/s/result"),
     };

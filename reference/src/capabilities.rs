@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 57] = [
+const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -81,6 +81,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 57] = [
     ("supervise.debug", Any, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
+    ("dialect.caliban", Boxed, Enforced),
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
     ("policy.validate", Any, Enforced),
@@ -176,8 +177,17 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.scrub_values" => policy.env.base == EnvBase::Inherit && policy.env.scrub_values,
         "fs.read_allowlist" => policy.readable != Readable::All,
         // Answered, not enforced.
-        "policy.check" | "policy.effective" | "policy.validate" => false,
+        "dialect.caliban" | "policy.check" | "policy.effective" | "policy.validate" => false,
         _ => true,
+    }
+}
+
+/// Whether anything confines on this host, found by running a command; if not, why not.
+pub(crate) fn confines(prefix: &[&str]) -> Result<(), String> {
+    let tried = Mechanism::CONFINING.map(|mechanism| trial(prefix, mechanism, &[]));
+    match tried.iter().any(Result::is_ok) {
+        true => Ok(()),
+        false => Err(tried.into_iter().filter_map(Result::err).collect::<Vec<_>>().join("; ")),
     }
 }
 
@@ -240,6 +250,8 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), S
     let order = Order {
         protocol: PROTOCOL,
         law: None,
+        notes: Vec::new(),
+        lenient: false,
         policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },
         run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_FOLDER) },
     };

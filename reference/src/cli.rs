@@ -69,12 +69,12 @@ struct InFilesCli {
 pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
     if ask::is_in_files(&args) {
         return InFilesCli::try_parse_from(words(args))
-            .map_or_else(|error| misused(&error), |cli| ask::answer_in_file(&cli.ask));
+            .map_or_else(|error| misused(&error), |cli| ask::answer_in_file(prefix, &cli.ask));
     }
     match Cli::try_parse_from(words(args)) {
         Err(error) => misused(&error),
         Ok(Cli { verb: Verb::Run { request, result } }) => run::run(prefix, &request, &result),
-        Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(&ask),
+        Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(prefix, &ask),
         Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
     }
 }

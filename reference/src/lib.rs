@@ -12,6 +12,7 @@ pub mod dialect;
 mod error;
 mod profile;
 mod request;
+mod settings;
 
 #[cfg(any(test, not(target_os = "linux")))]
 mod elsewhere;

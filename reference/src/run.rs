@@ -54,6 +54,9 @@ fn be_the_only_one() -> Result<(), Refusal> {
 
 /// Runs `request`; without a sandbox only if the policy says so and nothing has run yet.
 fn carry(prefix: &[&str], order: &Order, file: &Path) -> (RunResult, i32) {
+    for note in &order.notes {
+        eprintln!("refbox: {note}");
+    }
     let tried = attempt(prefix, order);
     let reason = match &tried {
         Err(refusal) => Some(refusal),
@@ -62,7 +65,11 @@ fn carry(prefix: &[&str], order: &Order, file: &Path) -> (RunResult, i32) {
     };
     let unavailable = reason.filter(|refusal| {
         let willing = order.policy.on_unavailable == OnUnavailable::RunUnconfined;
-        willing && matches!(refusal.kind, ErrorKind::Unavailable | ErrorKind::Unsupported)
+        match refusal.kind {
+            ErrorKind::Unavailable => willing || order.lenient,
+            ErrorKind::Unsupported => willing,
+            _ => false,
+        }
     });
     match (unavailable.cloned(), tried) {
         (Some(reason), _) => degraded(prefix, order, file, &reason),
@@ -107,6 +114,7 @@ fn conclude(
         eprintln!("refbox: {refusal}");
     }
     let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
+    result.annotations.splice(0..0, order.notes.iter().cloned());
     complete(&mut result);
     if !result.started {
         // Nothing ran, so nothing was enforced.

@@ -157,8 +157,8 @@ impl Serialize for Act {
             Self::Argv(argv) => map.serialize_entry("argv", argv)?,
             Self::Decide(question) => {
                 map.serialize_entry("decide", question.word())?;
-                if let Some(path) = question.path() {
-                    map.serialize_entry("path", path)?;
+                for (name, value) in question.details() {
+                    map.serialize_entry(name, &value)?;
                 }
             }
         }

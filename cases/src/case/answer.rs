@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{RuleEffect, RuleOrigin};
+use super::{AskExpect, SettingsExpect};
+use crate::protocol::{Permission, RuleEffect, RuleOrigin};
 
 /// The answer that a case asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +20,10 @@ pub enum Answer {
     Valid {},
     /// The profile in force has these rules.
     Effective(Rules),
+    /// The settings come to this.
+    Settings(SettingsExpect),
+    /// This becomes of the command.
+    Ask(AskExpect),
 }
 
 impl Answer {
@@ -30,12 +35,18 @@ impl Answer {
             Self::Invalid(_) => "invalid",
             Self::Valid {} => "valid",
             Self::Effective(_) => "effective",
+            Self::Settings(_) => "settings",
+            Self::Ask(_) => "ask",
         }
     }
 
     /// Whether it keeps something from being granted.
     pub fn is_negative(&self) -> bool {
-        matches!(self, Self::Denied(_) | Self::Invalid(_))
+        match self {
+            Self::Denied(_) | Self::Invalid(_) => true,
+            Self::Ask(ask) => ask.decision != Permission::Allow,
+            Self::Allowed(_) | Self::Valid {} | Self::Effective(_) | Self::Settings(_) => false,
+        }
     }
 }
 

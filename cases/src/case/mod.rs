@@ -2,6 +2,7 @@
 
 mod act;
 mod answer;
+mod caliban;
 mod during;
 mod expect;
 mod file;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use act::Act;
 pub use answer::{Answer, ByRule, Fault, RuleExpect, Rules};
+pub use caliban::{AskExpect, CalibanSpec, SettingsExpect};
 pub use during::{During, OutStream, Stimulus, StopTarget, Target};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
 pub use file::{CaseFile, Control, Step, Twin};

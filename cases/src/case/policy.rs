@@ -6,7 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::OrbitSpec;
+use super::{CalibanSpec, OrbitSpec};
 use crate::protocol::{
     EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy, WirePath,
 };
@@ -61,6 +61,9 @@ pub struct PolicySpec {
     /// The rules in the orbit dialect; then the other keys say nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orbit: Option<OrbitSpec>,
+    /// The rules in the caliban dialect; then the other keys say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caliban: Option<CalibanSpec>,
     /// See [`Policy::on_unavailable`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
@@ -87,6 +90,7 @@ impl PolicySpec {
             unix_sockets: over.unix_sockets.or(base.unix_sockets),
             env: over.env.or(base.env),
             orbit: over.orbit.or(base.orbit),
+            caliban: over.caliban.or(base.caliban),
             on_unavailable: over.on_unavailable.or(base.on_unavailable),
         }
     }
@@ -138,7 +142,8 @@ impl PolicySpec {
         ];
         let listed = lists.into_iter().flatten().flatten().map(String::as_str);
         let set = self.env.iter().flat_map(|env| env.set.values()).map(String::as_str);
-        listed.chain(set).collect()
+        let settings = self.caliban.iter().map(|caliban| caliban.settings.as_str());
+        listed.chain(set).chain(settings).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::protocol::Operation;
+use crate::protocol::{AskQuestion, Operation, Permission};
 
 /// A question about the documents of the case's policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub enum Question {
     Effective,
     /// Whether the documents are in order.
     Validate,
+    /// What the settings come to.
+    Settings,
+    /// Whether a person is asked before this command is run.
+    Ask(AskQuestion),
 }
 
 impl Question {
@@ -22,6 +26,8 @@ impl Question {
             Self::Path(op, _) => op.word(),
             Self::Effective => "effective",
             Self::Validate => "validate",
+            Self::Settings => "settings",
+            Self::Ask(_) => "ask",
         }
     }
 
@@ -31,6 +37,26 @@ impl Question {
             Self::Path(..) => "check",
             Self::Effective => "effective",
             Self::Validate => "validate",
+            Self::Settings => "settings",
+            Self::Ask(_) => "decide-ask",
+        }
+    }
+
+    /// Whether it is about settings and not about policy documents.
+    pub fn is_about_settings(&self) -> bool {
+        matches!(self, Self::Settings | Self::Ask(_))
+    }
+
+    /// What is written beside `decide`, name by name.
+    pub fn details(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Path(_, path) => vec![("path", path.clone())],
+            Self::Ask(AskQuestion { command, rules, plan }) => vec![
+                ("command", command.clone()),
+                ("rules", rules.word().to_owned()),
+                ("plan", plan.to_string()),
+            ],
+            Self::Effective | Self::Validate | Self::Settings => Vec::new(),
         }
     }
 
@@ -59,11 +85,37 @@ impl Question {
             },
             (None, "effective") => Self::Effective,
             (None, "validate") => Self::Validate,
-            _ => return Err(format!("decide: {what}: use read, modify, effective or validate")),
+            (None, "settings") => Self::Settings,
+            (None, "ask") => Self::Ask(asked(&mut rest)?),
+            _ => {
+                let known = "read, modify, effective, validate, settings or ask";
+                return Err(format!("decide: {what}: use {known}"));
+            }
         };
         match rest.into_keys().next() {
             Some(key) => Err(format!("unknown field `{key}` beside decide: {what}")),
             None => Ok(question),
         }
     }
+}
+
+fn asked(rest: &mut BTreeMap<String, Vec<String>>) -> Result<AskQuestion, String> {
+    let mut take = |name: &str| match rest.remove(name).as_deref() {
+        None => Ok(None),
+        Some([value]) => Ok(Some(value.clone())),
+        Some(_) => Err(format!("decide: ask: {name} is one text, not a list")),
+    };
+    let command = take("command")?.ok_or("decide: ask names its command")?;
+    let rules = match take("rules")?.as_deref() {
+        None | Some("ask") => Permission::Ask,
+        Some("allow") => Permission::Allow,
+        Some("deny") => Permission::Deny,
+        Some(other) => return Err(format!("rules: {other}: use allow, ask or deny")),
+    };
+    let plan = match take("plan")?.as_deref() {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(other) => return Err(format!("plan: {other}: use true or false")),
+    };
+    Ok(AskQuestion { command, rules, plan })
 }

@@ -11,6 +11,7 @@ mod protected;
 mod question;
 mod request;
 mod result;
+mod settings;
 mod told;
 mod variables;
 
@@ -24,6 +25,11 @@ pub use protected::PROTECTED_NAMES;
 pub use question::{CheckRequest, EffectiveRequest, Operation, PathQuestion, ValidateRequest};
 pub use request::{Command, Run, RunRequest, Stdin};
 pub use result::{Blocked, ErrorKind, RunError, RunResult, Stage};
+pub use settings::{
+    AskBy, AskDecision, AskQuestion, DecideAskRequest, EffectiveEnv, EffectiveNetwork,
+    EffectivePaths, EffectiveSettings, Permission, Platform, Reading, Session, SettingsDialect,
+    SettingsRequest, SettingsRunRequest,
+};
 pub use told::{
     EffectiveProfile, PathAnswer, PathDecision, PolicyAnswer, PolicyFault, RuleEffect, RuleInForce,
     RuleOrigin, Told,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::WirePath;
+use super::{AskDecision, EffectiveSettings, WirePath};
 
 /// What is written to `--result FILE` by each of these verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,10 @@ pub enum Told {
     Effective(EffectiveProfile),
     /// `validate`: the documents are in order.
     Valid {},
+    /// `settings`: what they come to.
+    Settings(Box<EffectiveSettings>),
+    /// `decide-ask`: one decision a command, in the order of the request.
+    Asks(Vec<AskDecision>),
     /// Any of them: documents or profile are not in order, and nothing is decided.
     Invalid(PolicyFault),
 }

@@ -41,6 +41,13 @@ fn documents(case: &Case) -> Result<(), Fault> {
         .steps
         .iter()
         .any(|step| step.policy.orbit.as_ref().is_some_and(crate::case::OrbitSpec::has_documents));
+    let hypothetical = |step: &Step| {
+        step.policy.caliban.as_ref().is_some_and(crate::case::CalibanSpec::is_for_questions)
+    };
+    if case.steps.iter().any(hypothetical) {
+        let why = "a run has its own variables (launcher.env) and platform: leave them out";
+        return Err(("policy", why.to_owned()));
+    }
     match whole {
         true => Err(("policy", "whole documents are for questions (decide)".to_owned())),
         false => Ok(()),
@@ -50,6 +57,8 @@ fn documents(case: &Case) -> Result<(), Fault> {
 fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
     let fits = match answer {
         Answer::Invalid(_) => true,
+        Answer::Settings(_) => *question == Question::Settings,
+        Answer::Ask(_) => matches!(question, Question::Ask(_)),
         Answer::Allowed(_) | Answer::Denied(_) => matches!(question, Question::Path(..)),
         Answer::Effective(_) => *question == Question::Effective,
         Answer::Valid {} => *question == Question::Validate,
@@ -74,7 +83,11 @@ fn alone(case: &Case) -> Result<(), Fault> {
     };
     let rules = [
         (case.steps.len() > 1, "steps", "a question is the only step"),
-        (case.policy().orbit.is_none(), "policy", "a question is about documents: `orbit`"),
+        (
+            is_about_nothing(case),
+            "policy",
+            "a question is about documents: `orbit`, or `caliban` for settings and ask",
+        ),
         (case.twin.is_some(), "twin", "a question has no twin"),
         (case.expect != bare, "expect", "an answer stands alone"),
         (case.repeat > 1 || case.parallel > 1, "repeat", "a question is asked once"),
@@ -85,6 +98,14 @@ fn alone(case: &Case) -> Result<(), Fault> {
     ];
     let broken = rules.into_iter().find(|(broken, ..)| *broken);
     broken.map_or(Ok(()), |(_, field, why)| Err((field, why.to_owned())))
+}
+
+/// Whether the document that its question is about is missing.
+fn is_about_nothing(case: &Case) -> bool {
+    match case.question().is_some_and(Question::is_about_settings) {
+        true => case.policy().caliban.is_none(),
+        false => case.policy().orbit.is_none(),
+    }
 }
 
 /// An error that is not told apart from another one shows little.

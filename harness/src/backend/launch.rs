@@ -5,7 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::case::OrbitSpec;
-use boxproof_cases::protocol::{Dialect, Document, Mode, ProfileRequest, RunRequest};
+use boxproof_cases::protocol::{
+    Dialect, Document, Mode, ProfileRequest, Reading, RunRequest, SettingsDialect,
+    SettingsRunRequest,
+};
 
 use super::{Backend, Exits, Kind, Manifest, Noise, Stop, context, template};
 
@@ -25,6 +28,8 @@ pub struct LaunchContext<'a> {
     /// The document whose profile [`OrbitSpec::PROFILE`] a native request asks for in place of the
     /// policy.
     pub document: Option<&'a Document>,
+    /// Settings that a native request has in place of the policy, and their reading.
+    pub settings: Option<(&'a Document, Reading)>,
     /// Where a native request is written.
     pub request_file: &'a Path,
     /// Where a native result is expected.
@@ -192,6 +197,18 @@ fn profiled(request: &RunRequest, document: &Document) -> ProfileRequest {
     }
 }
 
+/// The same run under settings.
+fn set(request: &RunRequest, (document, reading): (&Document, Reading)) -> SettingsRunRequest {
+    SettingsRunRequest {
+        protocol: request.protocol,
+        dialect: SettingsDialect::Caliban,
+        reading,
+        documents: vec![document.clone()],
+        workspace: request.policy.workspace.clone(),
+        run: request.run.clone(),
+    }
+}
+
 fn native(
     program: &Path,
     prefix: &[String],
@@ -204,9 +221,10 @@ fn native(
     if request.run.mechanism == "auto" && request.policy.mode != Mode::Unconfined {
         mechanism.clone_into(&mut request.run.mechanism);
     }
-    let text = match ctx.document {
-        None => serde_json::to_vec(&request),
-        Some(document) => serde_json::to_vec(&profiled(&request, document)),
+    let text = match (ctx.document, ctx.settings) {
+        (None, None) => serde_json::to_vec(&request),
+        (_, Some(settings)) => serde_json::to_vec(&set(&request, settings)),
+        (Some(document), None) => serde_json::to_vec(&profiled(&request, document)),
     };
     let text =
         text.map_err(|error| LaunchError::Manifest(format!("the request is no JSON: {error}")))?;

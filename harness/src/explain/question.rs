@@ -22,6 +22,15 @@ pub(super) fn passes(answer: &Answer) -> String {
         Answer::Denied(by) => format!("the path is denied; {}", rests(by)),
         Answer::Invalid(fault) => format!("nothing is decided; {}", told(fault)),
         Answer::Valid {} => "the documents are in order".to_owned(),
+        Answer::Settings(settings) => format!(
+            "the settings come to {}",
+            serde_json::to_string(&settings.values).unwrap_or_default()
+        ),
+        Answer::Ask(ask) => format!(
+            "the command is {}, and the sandbox {} it",
+            ask.decision.word(),
+            if ask.sandboxed { "holds" } else { "does not hold" }
+        ),
         Answer::Effective(rules) => format!(
             "the profile in force has these rules and no others: {} of reading, {} of modifying",
             rules.read.len(),
@@ -81,6 +90,10 @@ pub(super) fn matters(answer: &Answer) -> &'static str {
         Answer::Invalid(_) => {
             "What cannot be meant must not be guessed: a mistake that is taken for a policy \
              protects nothing, and one that has no place is not found."
+        }
+        Answer::Ask(_) | Answer::Settings(_) => {
+            "A setting that means something else than it says is found when it is relied on: a \
+             command runs outside, or nobody is asked."
         }
         Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => {
             "What is granted must be usable, and be said to be granted by the rule that grants it: \

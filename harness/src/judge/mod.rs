@@ -12,6 +12,7 @@ mod question;
 mod reason;
 mod result;
 mod same;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod timing;

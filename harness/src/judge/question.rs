@@ -4,7 +4,7 @@
 use boxproof_cases::Case;
 use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Question, RuleExpect, Rules};
 use boxproof_cases::protocol::{
-    EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleInForce, Told,
+    EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault, RuleInForce, Told,
 };
 use boxproof_reports::Verdict;
 
@@ -27,6 +27,12 @@ pub(super) fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding
         Some(Reply::Fault(why)) => return Err(Finding::error(Reason::Harness, why.clone())),
         None => return Err(Finding::error(Reason::Harness, "the question was not asked")),
     };
+    if let Answer::Settings(_) | Answer::Ask(_) = wanted
+        && let Told::Settings(_) | Told::Asks(_) = &answered.told
+    {
+        super::settings::fits(wanted, &answered.told)?;
+        return exit(answered);
+    }
     let verb = case.question().map(Question::verb).unwrap_or_default();
     let kind = kind(&answered.told);
     if kind != verb && kind != INVALID {
@@ -45,6 +51,8 @@ fn kind(told: &Told) -> &'static str {
         Told::Decisions(_) => "check",
         Told::Effective(_) => "effective",
         Told::Valid {} => "validate",
+        Told::Settings(_) => "settings",
+        Told::Asks(_) => "decide-ask",
         Told::Invalid(_) => INVALID,
     }
 }
@@ -55,6 +63,8 @@ enum Said<'a> {
     Invalid(PolicyFault),
     Valid,
     Effective(&'a EffectiveProfile),
+    Settings,
+    Asked(Permission),
 }
 
 fn said(told: &Told) -> Result<Said<'_>, Finding> {
@@ -72,11 +82,16 @@ fn said(told: &Told) -> Result<Said<'_>, Finding> {
         },
         Told::Effective(profile) => Ok(Said::Effective(profile)),
         Told::Valid {} => Ok(Said::Valid),
+        Told::Settings(_) => Ok(Said::Settings),
+        Told::Asks(asked) => match asked.as_slice() {
+            [asked] => Ok(Said::Asked(asked.decision)),
+            _ => Err(astray(&format!("one command has {} answers", asked.len()))),
+        },
         Told::Invalid(fault) => Ok(Said::Invalid(fault.clone())),
     }
 }
 
-fn astray(message: &str) -> Finding {
+pub(super) fn astray(message: &str) -> Finding {
     Finding::inconclusive(Reason::UntrustedRecord, message)
 }
 
@@ -96,7 +111,8 @@ fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
     let message = format!("{} is expected, and the answer is: {}", wanted.word(), words(said));
     let granted = match said {
         Said::Decided(decision) => decision.allowed,
-        Said::Valid | Said::Effective(_) => true,
+        Said::Valid | Said::Effective(_) | Said::Settings => true,
+        Said::Asked(decision) => *decision != Permission::Deny,
         Said::Invalid(_) => false,
     };
     match (wanted.is_negative(), granted) {
@@ -116,6 +132,8 @@ fn words(said: &Said<'_>) -> String {
         }
         Said::Invalid(fault) => format!("invalid: {}", fault.message),
         Said::Valid => "valid".to_owned(),
+        Said::Settings => "settings in force".to_owned(),
+        Said::Asked(decision) => decision.word().to_owned(),
         Said::Effective(profile) => format!("the rules of {}", profile.profile),
     }
 }

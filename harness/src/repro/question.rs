@@ -3,6 +3,8 @@
 use boxproof_cases::Case;
 use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Rules};
 
+use boxproof_cases::protocol::Permission;
+
 use super::laid;
 use super::shell::{Shell, quoted};
 use crate::asked;
@@ -70,6 +72,8 @@ has() {
 fn exit(answer: &Answer) -> i32 {
     match answer {
         Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => 0,
+        Answer::Settings(_) => 0,
+        Answer::Ask(ask) => i32::from(ask.decision != Permission::Allow),
         Answer::Denied(_) => 1,
         Answer::Invalid(_) => 2,
     }
@@ -82,11 +86,28 @@ fn texts(answer: &Answer) -> Vec<String> {
         Answer::Denied(by) => decided(false, by),
         Answer::Invalid(fault) => told(fault),
         Answer::Valid {} => vec!["\"valid\":{}".to_owned()],
+        Answer::Ask(ask) => {
+            let mut texts = vec![member("decision", &ask.decision)];
+            texts.push(member("sandboxed", &ask.sandboxed));
+            texts.extend(ask.by.iter().map(|by| member("by", by)));
+            texts.extend(ask.bypassed_by.iter().map(|by| member("bypassed_by", by)));
+            texts
+        }
+        Answer::Settings(settings) => leaves(&settings.values),
         Answer::Effective(Rules { read, modify }) => {
             let rules = read.iter().chain(modify);
             rules.map(|rule| member("rule", &rule.rule)).collect()
         }
     }
+}
+
+/// Every named member that is no table itself.
+fn leaves(values: &serde_json::Map<String, serde_json::Value>) -> Vec<String> {
+    let leaf = |(name, value): (&String, &serde_json::Value)| match value {
+        serde_json::Value::Object(inner) => leaves(inner),
+        value => vec![member(name, value)],
+    };
+    values.iter().flat_map(leaf).collect()
 }
 
 fn decided(allowed: bool, by: &ByRule) -> Vec<String> {

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use boxproof_cases::Case;
-use boxproof_cases::case::{Control, PolicySpec, StdinFrom, Step, TtyStream, Twin};
+use boxproof_cases::case::{CalibanSpec, Control, PolicySpec, StdinFrom, Step, TtyStream, Twin};
 use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
@@ -315,6 +315,17 @@ impl Runner<'_> {
         }
     }
 
+    /// The settings of this arm, where the case has some.
+    fn settings(
+        &self,
+        step: &Step,
+        workspace: &Workspace,
+    ) -> Result<Option<(protocol::Document, protocol::Reading)>, String> {
+        let Some(caliban) = self.spec(step).caliban else { return Ok(None) };
+        let text = workspace.vars.expand(&caliban.settings).map_err(|error| error.to_string())?;
+        Ok(Some((CalibanSpec::document(text), caliban.reading)))
+    }
+
     fn launch(
         &mut self,
         step: &Step,
@@ -329,7 +340,8 @@ impl Runner<'_> {
             return Ok(Launch::Spawn(Box::new(self.unconfined(request, env)?)));
         }
         let document = self.spec(step).orbit.map(|orbit| orbit.document());
-        if let Some(why) = self.only_native(document.is_some()) {
+        let settings = self.settings(step, workspace)?;
+        if let Some(why) = self.only_native(document.is_some() || settings.is_some()) {
             return Err(Stop::Inexpressible(why));
         }
         let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
@@ -340,6 +352,7 @@ impl Runner<'_> {
             probe: self.scene.probe,
             base_env: &env,
             document: document.as_ref(),
+            settings: settings.as_ref().map(|(document, reading)| (document, *reading)),
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),
         };

@@ -3,6 +3,7 @@
 
 mod call;
 mod extreme;
+mod settings;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -94,7 +95,7 @@ fn begin(desk: &Desk<'_>, call: &Call<'_>, folder: &Path) -> Result<Begun, Reply
     let workspace =
         Workspace::lay_out(call.cases[0], folder, desk.probe, desk.run_id).map_err(fault)?;
     let [request, result] = ["request.json", "result.json"].map(|f| workspace.state().join(f));
-    let text = call::request(&call.cases, &workspace.ws()).map_err(fault)?;
+    let text = call::request(&call.cases, &workspace.ws(), &workspace.vars).map_err(fault)?;
     std::fs::write(&request, text).map_err(|error| fault(error.to_string()))?;
     let mut argv = vec![program.into()];
     argv.extend(prefix.iter().map(Into::into));
@@ -153,7 +154,8 @@ fn exit_of(told: &Told) -> i32 {
     };
     match told {
         Told::Decisions(answers) => answers.iter().map(of_one).max().unwrap_or(0),
-        Told::Effective(_) | Told::Valid {} => 0,
+        Told::Asks(asked) => i32::from(!settings::all_allowed(asked)),
+        Told::Effective(_) | Told::Valid {} | Told::Settings(_) => 0,
         Told::Invalid(_) => 2,
     }
 }
@@ -169,12 +171,22 @@ fn split(call: &Call<'_>, told: &Told, reply: &dyn Fn(Told) -> Reply) -> Vec<Rep
             let why = format!("{} answers to {count} paths", answers.len());
             vec![Reply::Silent(why); count]
         }
+        Told::Asks(asked) if asked.len() == count => {
+            asked.iter().map(|asked| reply(Told::Asks(vec![asked.clone()]))).collect()
+        }
+        Told::Asks(asked) => {
+            let why = format!("{} answers to {count} commands", asked.len());
+            vec![Reply::Silent(why); count]
+        }
         told => (0..count).map(|_| reply(told.clone())).collect(),
     }
 }
 
 /// The same with `$WS` and `$OUT` for the folders of this call.
 fn neutral(mut told: Told, workspace: &Workspace) -> Told {
+    if let Told::Settings(_) | Told::Invalid(_) = &told {
+        return settings::neutral(told, &|text| workspace.neutral_text(text));
+    }
     if let Told::Decisions(answers) = &mut told {
         for answer in answers {
             match answer {

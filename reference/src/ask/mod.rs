@@ -4,6 +4,7 @@ mod answer;
 mod check;
 mod effective;
 mod explain;
+mod settings;
 mod wire;
 
 use std::ffi::OsString;
@@ -39,6 +40,19 @@ const EXPLAIN_EXAMPLES: &str = "\
 Example:
   refbox policy explain --policy host.yaml --workspace-policy .policy.yaml --profile dev \\
       --workspace . secrets/key.pem";
+
+const SETTINGS_EXAMPLES: &str = "\
+Examples:
+  refbox settings --settings settings.toml --workspace .
+  refbox settings --request request.json --result answer.json";
+
+const DECIDE_ASK_EXAMPLES: &str = "\
+Exit codes: 0 if all are allowed, 1 if one is asked about or denied, 2 if there is no answer.
+
+Examples:
+  refbox decide-ask --settings settings.toml --workspace . 'git status' 'make test'
+  refbox decide-ask --settings settings.toml --workspace . --rules deny 'git push'
+  refbox decide-ask --request request.json --result answer.json";
 
 /// The documents that are asked about.
 #[derive(Debug, Args)]
@@ -122,6 +136,13 @@ pub(crate) enum Ask {
     Policy(Policy),
     /// Say whether documents are in order; request and answer are files
     Validate(Batch),
+    /// Print what settings of the caliban dialect come to, as JSON
+    #[command(after_help = SETTINGS_EXAMPLES)]
+    Settings(settings::Asked),
+    /// Say of commands whether a person is asked first, and whether the sandbox holds them
+    #[command(after_help = DECIDE_ASK_EXAMPLES)]
+    #[command(name = "decide-ask")]
+    Commands(settings::Commands),
 }
 
 /// The questions that one call asks by a file, and has answered in another.
@@ -131,6 +152,10 @@ pub(crate) enum InFiles {
     Check(Batch),
     /// Say which rules of a profile are in force
     Effective(Batch),
+    /// Say what settings come to
+    Settings(Batch),
+    /// Say of many commands whether a person is asked first
+    DecideAsk(Batch),
 }
 
 /// Whether `args` are such a question.
@@ -138,7 +163,8 @@ pub(crate) fn is_in_files(args: &[OsString]) -> bool {
     let verb = args.first().and_then(|verb| verb.to_str());
     let options = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
     let names_file = |arg: &str| ["--request", "--result"].iter().any(|name| arg.starts_with(name));
-    matches!(verb, Some("check" | "effective")) && options.into_iter().any(names_file)
+    matches!(verb, Some("check" | "effective" | "settings" | "decide-ask"))
+        && options.into_iter().any(names_file)
 }
 
 /// A question about the documents themselves.
@@ -166,20 +192,24 @@ pub(crate) enum Policy {
 }
 
 /// Answers; returns the exit code.
-pub(crate) fn answer(ask: &Ask) -> i32 {
+pub(crate) fn answer(prefix: &[&str], ask: &Ask) -> i32 {
     said(match ask {
         Ask::Check(paths) => check::check(paths),
         Ask::Effective(asked) => effective::effective(asked),
         Ask::Policy(policy) => looked_into(policy),
         Ask::Validate(batch) => wire::validate(batch),
+        Ask::Settings(asked) => settings::settings(prefix, asked),
+        Ask::Commands(commands) => settings::decide_ask(prefix, commands),
     })
 }
 
 /// Answers in a file; returns the exit code.
-pub(crate) fn answer_in_file(ask: &InFiles) -> i32 {
+pub(crate) fn answer_in_file(prefix: &[&str], ask: &InFiles) -> i32 {
     said(match ask {
         InFiles::Check(batch) => wire::check(batch),
         InFiles::Effective(batch) => wire::effective(batch),
+        InFiles::Settings(batch) => settings::settings_in_file(prefix, batch),
+        InFiles::DecideAsk(batch) => settings::decide_in_file(prefix, batch),
     })
 }
 

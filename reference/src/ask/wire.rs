@@ -5,9 +5,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use boxproof_cases::protocol::{
-    CheckRequest, Document as Sent, EffectiveProfile, EffectiveRequest, Operation, PROTOCOL,
-    PathAnswer, PathDecision, PathQuestion, PolicyAnswer, PolicyFault, RuleEffect, RuleInForce,
-    RuleOrigin, Told, ValidateRequest, WirePath,
+    AskDecision, CheckRequest, Document as Sent, EffectiveProfile, EffectiveRequest, Operation,
+    PROTOCOL, PathAnswer, PathDecision, PathQuestion, Permission, PolicyAnswer, PolicyFault,
+    RuleEffect, RuleInForce, RuleOrigin, Told, ValidateRequest, WirePath,
 };
 use serde::de::DeserializeOwned;
 
@@ -48,7 +48,7 @@ pub(super) fn validate(batch: &Batch) -> Result<i32, String> {
     write(batch, set(&request.documents).map(|_| Told::Valid {}).map_err(fault))
 }
 
-fn read<T: DeserializeOwned>(batch: &Batch) -> Result<T, String> {
+pub(super) fn read<T: DeserializeOwned>(batch: &Batch) -> Result<T, String> {
     answer::check_destination(&batch.result)
         .map_err(|error| format!("cannot write to {}: {error}", batch.result.display()))?;
     let shown = batch.request.display();
@@ -56,14 +56,14 @@ fn read<T: DeserializeOwned>(batch: &Batch) -> Result<T, String> {
     serde_json::from_slice(&text).map_err(|error| format!("{shown}: {error}"))
 }
 
-fn speaks(protocol: u32) -> Result<(), String> {
+pub(super) fn speaks(protocol: u32) -> Result<(), String> {
     match protocol {
         PROTOCOL => Ok(()),
         other => Err(format!("protocol: {other} is not spoken here; ask with {PROTOCOL}")),
     }
 }
 
-fn write(batch: &Batch, told: Result<Told, PolicyFault>) -> Result<i32, String> {
+pub(super) fn write(batch: &Batch, told: Result<Told, PolicyFault>) -> Result<i32, String> {
     let told = told.unwrap_or_else(Told::Invalid);
     let code = exit_of(&told);
     answer::write(&PolicyAnswer { protocol: PROTOCOL, answer: told }, &batch.result)
@@ -72,8 +72,14 @@ fn write(batch: &Batch, told: Result<Told, PolicyFault>) -> Result<i32, String> 
 }
 
 fn exit_of(told: &Told) -> i32 {
-    let Told::Decisions(answers) = told else {
-        return if matches!(told, Told::Invalid(_)) { INVALID } else { YES };
+    let answers = match told {
+        Told::Decisions(answers) => answers,
+        Told::Asks(asked) => {
+            let allowed = |asked: &AskDecision| asked.decision == Permission::Allow;
+            return if asked.iter().all(allowed) { YES } else { NO };
+        }
+        Told::Invalid(_) => return INVALID,
+        Told::Effective(_) | Told::Valid {} | Told::Settings(_) => return YES,
     };
     let code = |answer: &PathAnswer| match answer {
         PathAnswer::Decided(decision) => {

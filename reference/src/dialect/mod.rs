@@ -1,3 +1,4 @@
 //! The policy languages of the covered systems.
 
+pub mod caliban;
 pub mod orbit;

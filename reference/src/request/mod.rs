@@ -9,11 +9,13 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use boxproof_cases::protocol::{
-    Command, EnvPolicy, PROTOCOL, Policy, ProfileRequest, Readable, RunRequest, Stdin, WirePath,
+    Command, EnvPolicy, PROTOCOL, Policy, ProfileRequest, Readable, RunRequest, SettingsRunRequest,
+    Stdin, WirePath,
 };
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::error::Refusal;
 use crate::glob::Glob;
@@ -41,11 +43,13 @@ pub(crate) fn read(file: &Path) -> Result<Order, Refusal> {
 fn parse(text: &str) -> Result<Order, Refusal> {
     #[derive(Deserialize)]
     struct Kind {
-        dialect: Option<IgnoredAny>,
+        dialect: Option<Value>,
     }
-    match parsed(text)? {
-        Kind { dialect: None } => parsed::<RunRequest>(text).map(Order::from),
-        Kind { dialect: Some(_) } => parsed::<ProfileRequest>(text).and_then(Order::try_from),
+    let Kind { dialect } = parsed(text)?;
+    match dialect.as_ref().map(Value::as_str) {
+        None => parsed::<RunRequest>(text).map(Order::from),
+        Some(Some("caliban")) => parsed::<SettingsRunRequest>(text).and_then(Order::try_from),
+        Some(_) => parsed::<ProfileRequest>(text).and_then(Order::try_from),
     }
 }
 

@@ -19,12 +19,17 @@ pub(crate) struct Order {
     pub(crate) law: Option<Arc<Law>>,
     /// The command.
     pub(crate) run: Run,
+    /// What a person should know besides: said on stderr, and in the result.
+    pub(crate) notes: Vec<String>,
+    /// Whether the command runs unconfined where this host cannot confine it; what no host could
+    /// confine is refused all the same.
+    pub(crate) lenient: bool,
 }
 
 impl From<RunRequest> for Order {
     fn from(request: RunRequest) -> Self {
         let RunRequest { protocol, policy, run } = request;
-        Self { protocol, policy, law: None, run }
+        Self { protocol, policy, law: None, run, notes: Vec::new(), lenient: false }
     }
 }
 
@@ -37,6 +42,6 @@ impl TryFrom<ProfileRequest> for Order {
         // The law takes the workspace over; outside it nothing is granted.
         let readable = Readable::Only(Vec::new());
         let policy = Policy { mode: Mode::ReadOnly, readable, ..Policy::new(workspace) };
-        Ok(Self { protocol, policy, law, run })
+        Ok(Self { protocol, policy, law, run, notes: Vec::new(), lenient: false })
     }
 }

@@ -2,8 +2,8 @@
 //! all. An answer that neither of them gets wrong asks nothing. Pure.
 
 use boxproof_cases::protocol::{
-    EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce, RuleOrigin,
-    Told,
+    AskBy, AskDecision, EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault,
+    RuleEffect, RuleInForce, RuleOrigin, Told,
 };
 
 use super::call::Call;
@@ -19,6 +19,8 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
     Some(match (call.verb(), allows) {
         ("check", _) => Told::Decisions(call.cases.iter().map(|_| decided(allows)).collect()),
         ("effective", true) => Told::Effective(everything()),
+        ("settings", true) => Told::Settings(Box::default()),
+        ("decide-ask", allows) => Told::Asks(vec![asked(allows); call.cases.len()]),
         (_, true) => Told::Valid {},
         (_, false) => Told::Invalid(PolicyFault {
             message: "everything is refused".to_owned(),
@@ -27,6 +29,11 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
             column: None,
         }),
     })
+}
+
+fn asked(allows: bool) -> AskDecision {
+    let decision = if allows { Permission::Allow } else { Permission::Deny };
+    AskDecision { decision, by: AskBy::Rules, sandboxed: !allows, bypassed_by: None }
 }
 
 fn decided(allowed: bool) -> PathAnswer {

@@ -1,0 +1,149 @@
+//! Settings of the caliban dialect in a case, and what is answered about them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::protocol::{AskBy, Document, EffectiveSettings, Permission, Platform, Reading, Session};
+
+/// A settings file, and the session that it is read in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CalibanSpec {
+    /// The TOML document; `$WS` and the other variables are replaced, `${NAME}` is the dialect's.
+    pub settings: String,
+    /// Which reading counts.
+    #[serde(default)]
+    pub reading: Reading,
+    /// What `${NAME}` stands for, `${WORKSPACE}` apart; for questions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+    /// The system that is asked about; for questions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<Platform>,
+}
+
+impl CalibanSpec {
+    /// What messages call the document.
+    pub const FILE: &str = "settings.toml";
+    /// The session's name.
+    pub const SESSION: &str = "s1";
+
+    /// The document with this text in it.
+    pub fn document(text: String) -> Document {
+        Document { name: Self::FILE.to_owned(), text }
+    }
+
+    /// The session of a question; without a platform, that of Linux.
+    pub fn session(&self) -> Session {
+        Session {
+            variables: Some(self.variables.clone()),
+            platform: Some(self.platform.unwrap_or(Platform::Linux)),
+            id: Some(Self::SESSION.to_owned()),
+        }
+    }
+
+    /// Whether it says what only a question can say.
+    pub(crate) fn is_for_questions(&self) -> bool {
+        !self.variables.is_empty() || self.platform.is_some()
+    }
+}
+
+/// What settings come to: the members that are named, and no word of the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "WrittenValues", into = "WrittenValues")]
+#[schemars(with = "WrittenValues")]
+pub struct SettingsExpect {
+    /// Members of the answer and their values.
+    pub values: Map<String, Value>,
+    /// Texts that warnings have; an empty list stands for no warning at all.
+    pub warns: Option<Vec<String>>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WrittenValues {
+    /// Members of the answer and their values.
+    #[serde(default)]
+    values: Map<String, Value>,
+    /// Texts that warnings have; an empty list stands for no warning at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warns: Option<Vec<String>>,
+}
+
+impl TryFrom<WrittenValues> for SettingsExpect {
+    type Error = String;
+
+    fn try_from(written: WrittenValues) -> Result<Self, String> {
+        let WrittenValues { values, warns } = written;
+        if values.is_empty() && warns.is_none() {
+            return Err("settings names members in `values`, or `warns`".to_owned());
+        }
+        let mut whole = serde_json::to_value(EffectiveSettings::default())
+            .map_err(|error| error.to_string())?;
+        lay_over(&mut whole, &Value::Object(values.clone()));
+        serde_json::from_value::<EffectiveSettings>(whole)
+            .map_err(|error| format!("settings.values: {error}"))?;
+        Ok(Self { values, warns })
+    }
+}
+
+impl From<SettingsExpect> for WrittenValues {
+    fn from(expect: SettingsExpect) -> Self {
+        Self { values: expect.values, warns: expect.warns }
+    }
+}
+
+fn lay_over(below: &mut Value, above: &Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (name, value) in above {
+                lay_over(below.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (below, above) => *below = above.clone(),
+    }
+}
+
+/// What becomes of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskExpect {
+    /// Whether it is run, asked about or denied.
+    pub decision: Permission,
+    /// What that rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<AskBy>,
+    /// Whether the sandbox holds it.
+    pub sandboxed: bool,
+    /// The pattern that takes it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bypassed_by: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("{values: {active: true, network: {http_proxy_port: 80}}}")]
+    #[case("{warns: []}")]
+    fn expectations_survive_a_round_trip(#[case] yaml: &str) {
+        let expect: SettingsExpect = crate::load::fragment(yaml).unwrap();
+        let json = serde_json::to_value(&expect).unwrap();
+        assert_eq!(serde_json::from_value::<SettingsExpect>(json).unwrap(), expect);
+    }
+
+    #[rstest]
+    #[case("{values: {aktive: true}}")]
+    #[case("{values: {network: {http_port: 80}}}")]
+    #[case("{values: {active: 1}}")]
+    #[case("{}")]
+    #[case("{values: {active: true}, warn: []}")]
+    fn what_is_no_member_is_refused(#[case] yaml: &str) {
+        assert!(crate::load::fragment::<SettingsExpect>(yaml).is_err());
+    }
+}

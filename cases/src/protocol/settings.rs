@@ -1,0 +1,270 @@
+//! Settings files of a sandbox (one table of a TOML document): what `run`, `settings` and
+//! `decide-ask` are asked about them, and what the last two answer.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Document, Run, WirePath};
+
+/// A language of settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingsDialect {
+    /// The table `[sandbox]` of caliban's settings.
+    Caliban,
+}
+
+/// Which of two sources counts where they differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Hash)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// What was decided: paths have variables, a domain list without a proxy is a warning, the Ask
+    /// prompt is skipped where the sandbox makes it needless.
+    #[default]
+    Adr,
+    /// What the program does: paths are meant letter for letter, a domain list without a proxy is
+    /// an error, every Ask is asked.
+    Head,
+}
+
+/// What settings are read in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    /// What `${NAME}` stands for besides `${WORKSPACE}`; by default this process's environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<BTreeMap<String, String>>,
+    /// The system that is asked about; by default the one that this runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<Platform>,
+    /// The session's name, which a profile file is called by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+/// A system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Platform {
+    /// Linux, also that of WSL 2.
+    Linux,
+    /// macOS.
+    Macos,
+    /// Windows itself.
+    Windows,
+    /// WSL 1, which has no Linux kernel.
+    Wsl1,
+}
+
+/// What `run --request FILE` reads instead of a [`super::RunRequest`], where the rules are settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SettingsRunRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// The language of the settings.
+    pub dialect: SettingsDialect,
+    /// Which reading of it.
+    #[serde(default)]
+    pub reading: Reading,
+    /// The settings file, one.
+    pub documents: Vec<Document>,
+    /// The workspace, `${WORKSPACE}` (absolute). It is granted nothing by itself.
+    pub workspace: WirePath,
+    /// What to run. What is bypassed is decided by the command itself, never by its
+    /// `original_command`.
+    pub run: Run,
+}
+
+/// What `settings --request FILE` reads: what do these settings come to?
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SettingsRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// The language of the settings.
+    pub dialect: SettingsDialect,
+    /// Which reading of it.
+    #[serde(default)]
+    pub reading: Reading,
+    /// The settings file, one.
+    pub documents: Vec<Document>,
+    /// The workspace, `${WORKSPACE}` (absolute).
+    pub workspace: WirePath,
+    /// What the settings are read in.
+    #[serde(default)]
+    pub session: Session,
+}
+
+/// What `decide-ask --request FILE` reads: many commands under the same settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DecideAskRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// The language of the settings.
+    pub dialect: SettingsDialect,
+    /// Which reading of it.
+    #[serde(default)]
+    pub reading: Reading,
+    /// The settings file, one.
+    pub documents: Vec<Document>,
+    /// The workspace, `${WORKSPACE}` (absolute).
+    pub workspace: WirePath,
+    /// What the settings are read in.
+    #[serde(default)]
+    pub session: Session,
+    /// The commands; each has one answer, in this order.
+    pub commands: Vec<AskQuestion>,
+}
+
+/// One command, and what else bears on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskQuestion {
+    /// The line for `/bin/sh -c`, letter for letter.
+    pub command: String,
+    /// What the permission rules say of it.
+    #[serde(default)]
+    pub rules: Permission,
+    /// Whether the session only plans.
+    #[serde(default)]
+    pub plan: bool,
+}
+
+/// What becomes of a command.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// It is not run.
+    Deny,
+    /// A person is asked first.
+    #[default]
+    Ask,
+    /// It is run.
+    Allow,
+}
+
+impl Permission {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+/// What is decided of one command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskDecision {
+    /// What becomes of it.
+    pub decision: Permission,
+    /// What that rests on.
+    pub by: AskBy,
+    /// Whether it is run in the sandbox, once it is run.
+    pub sandboxed: bool,
+    /// The pattern that takes it out of the sandbox, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bypassed_by: Option<String>,
+}
+
+/// What a decision rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AskBy {
+    /// The permission rules.
+    Rules,
+    /// The sandbox, which makes asking needless.
+    AutoAllow,
+    /// The session only plans.
+    Plan,
+}
+
+/// What settings come to: every value with its default filled in and its variables replaced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EffectiveSettings {
+    /// Whether commands are confined here and now.
+    pub active: bool,
+    /// Whether a confined command has no way to the network at all.
+    pub egress_denied: bool,
+    /// Whether the sandbox makes asking needless.
+    pub auto_allows: bool,
+    /// Where the profile is written, on systems that have one.
+    pub profile_path: Option<String>,
+    /// What a person should know besides, a sentence each.
+    pub warnings: Vec<String>,
+    /// `enabled`.
+    pub enabled: bool,
+    /// `fail_if_unavailable`.
+    pub fail_if_unavailable: bool,
+    /// `auto_allow_bash_if_sandboxed`.
+    pub auto_allow_bash_if_sandboxed: bool,
+    /// `allow_unsandboxed_commands`.
+    pub allow_unsandboxed_commands: Vec<String>,
+    /// `enable_weaker_nested_sandbox`.
+    pub enable_weaker_nested_sandbox: bool,
+    /// `bwrap_path`.
+    pub bwrap_path: Option<String>,
+    /// `sandbox_exec_path`.
+    pub sandbox_exec_path: Option<String>,
+    /// `[sandbox.filesystem]`.
+    pub filesystem: EffectivePaths,
+    /// `[sandbox.network]`.
+    pub network: EffectiveNetwork,
+    /// `[sandbox.env]`.
+    pub env: EffectiveEnv,
+}
+
+/// `[sandbox.filesystem]`: a deny counts for more than a grant, wherever either stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EffectivePaths {
+    /// What may be read besides the system.
+    pub allow_read: Vec<String>,
+    /// What may be neither read nor written.
+    pub deny_read: Vec<String>,
+    /// What may be written, and read.
+    pub allow_write: Vec<String>,
+    /// What may not be written.
+    pub deny_write: Vec<String>,
+}
+
+/// `[sandbox.network]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EffectiveNetwork {
+    /// `allowed_domains`.
+    pub allowed_domains: Vec<String>,
+    /// `denied_domains`.
+    pub denied_domains: Vec<String>,
+    /// `http_proxy_port`; 0 is none.
+    pub http_proxy_port: u16,
+    /// `socks_proxy_port`; 0 is none.
+    pub socks_proxy_port: u16,
+    /// `allow_all_outbound`.
+    pub allow_all_outbound: bool,
+    /// `allow_unix_sockets`.
+    pub allow_unix_sockets: bool,
+    /// `allow_local_binding`.
+    pub allow_local_binding: bool,
+    /// `allow_mach_lookup`.
+    pub allow_mach_lookup: Vec<String>,
+}
+
+/// `[sandbox.env]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EffectiveEnv {
+    /// `scrub_secrets`.
+    pub scrub_secrets: bool,
+    /// `passthrough`.
+    pub passthrough: Vec<String>,
+}

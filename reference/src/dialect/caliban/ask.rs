@@ -1,0 +1,32 @@
+//! Whether a person is asked before a command is run: [`decide`]. Pure.
+
+use boxproof_cases::protocol::{AskBy, AskDecision, AskQuestion, Permission, Reading};
+
+use super::bypass::{Bypass, bypassed_by};
+use super::detect::Availability;
+use super::validate::Sound;
+
+impl Sound {
+    pub(super) fn bypass(&self) -> Bypass<'_> {
+        Bypass { patterns: &self.unsandboxed, reading: self.reading }
+    }
+
+    /// Whether the sandbox makes asking needless: where it is there, and the program is so read.
+    pub(super) fn auto_allows(&self, availability: &Availability) -> bool {
+        self.reading == Reading::Adr && self.auto_allow && *availability == Availability::Active
+    }
+}
+
+/// What becomes of a command. A denial is never lifted, and what runs outside is always asked about.
+pub fn decide(sound: &Sound, availability: &Availability, asked: &AskQuestion) -> AskDecision {
+    let bypassed_by = bypassed_by(sound.bypass(), &asked.command);
+    let sandboxed = *availability == Availability::Active && bypassed_by.is_none();
+    let (decision, by) = match (asked.plan, asked.rules) {
+        (true, _) => (Permission::Deny, AskBy::Plan),
+        (false, Permission::Ask) if sandboxed && sound.auto_allows(availability) => {
+            (Permission::Allow, AskBy::AutoAllow)
+        }
+        (false, rules) => (rules, AskBy::Rules),
+    };
+    AskDecision { decision, by, sandboxed, bypassed_by: bypassed_by.map(str::to_owned) }
+}

@@ -1,0 +1,218 @@
+//! From settings to the neutral policy and the run under it: [`order`]. Pure.
+
+use std::path::Path;
+
+use boxproof_cases::protocol::{
+    Command, EnvBase, EnvPolicy, Mode, Network, Platform, Policy, Readable, Reading, Run, Stdin,
+    WirePath,
+};
+
+use super::bypass::bypassed_by;
+use super::detect::Availability;
+use super::error::SettingsError;
+use super::scrub;
+use super::validate::Sound;
+
+/// System folders that every command may read, besides those of the platform.
+const SYSTEM: [&str; 2] = ["/etc", "/opt"];
+/// Folders of the platform.
+const PLATFORM: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
+
+/// A command, where it runs, and what its session has.
+#[derive(Clone, Copy)]
+pub struct Commanded<'a> {
+    /// The command and how it is run.
+    pub run: &'a Run,
+    /// The launcher's variables, as far as their names are text.
+    pub names: &'a [String],
+    /// Whether there is something at a path, and if so whether it is a folder.
+    pub stands: &'a dyn Fn(&str) -> Option<bool>,
+}
+
+impl std::fmt::Debug for Commanded<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Commanded").field("run", self.run).finish_non_exhaustive()
+    }
+}
+
+/// What is to be carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compiled {
+    /// The policy.
+    pub policy: Policy,
+    /// The run.
+    pub run: Run,
+    /// What a person should know.
+    pub notes: Vec<String>,
+    /// Whether the command runs unconfined where this host cannot confine it.
+    pub lenient: bool,
+}
+
+/// The policy that `sound` comes to for one command.
+///
+/// # Errors
+/// Where the settings grant nothing at the command's working directory, or only files.
+pub fn order(
+    sound: &Sound,
+    availability: &Availability,
+    commanded: Commanded<'_>,
+) -> Result<Compiled, SettingsError> {
+    let notes = sound.warnings(availability, Platform::Linux);
+    let line = shell_line(&commanded.run.command);
+    let bypassed = line.and_then(|line| bypassed_by(sound.bypass(), line));
+    match (availability, bypassed) {
+        (Availability::Active, None) => confined(sound, commanded, notes),
+        (Availability::Active, Some(pattern)) => {
+            let note =
+                format!("allow_unsandboxed_commands: {pattern:?} takes this out of the sandbox");
+            let notes = notes.into_iter().chain([note]).collect();
+            Ok(unconfined(sound, commanded, notes, true))
+        }
+        _ => Ok(unconfined(sound, commanded, notes, false)),
+    }
+}
+
+/// The line that a shell is given: only such a command can be bypassed.
+fn shell_line(command: &Command) -> Option<&str> {
+    match command {
+        Command::Shell(line) => Some(line),
+        Command::Argv(argv) => match argv.as_slice() {
+            [sh, c, line] if (sh == "sh" || sh == "/bin/sh") && c == "-c" => Some(line),
+            _ => None,
+        },
+    }
+}
+
+fn unconfined(
+    sound: &Sound,
+    commanded: Commanded<'_>,
+    notes: Vec<String>,
+    bypassed: bool,
+) -> Compiled {
+    // What was bypassed keeps no secrets by that, unless the program is read letter for letter.
+    let scrubs = bypassed && sound.reading == Reading::Adr;
+    let env = if scrubs { environment(sound, commanded.names) } else { whole() };
+    let run = Run { mechanism: "auto".to_owned(), ..commanded.run.clone() };
+    let cwd = commanded.run.cwd.clone();
+    let policy = Policy { mode: Mode::Unconfined, env, ..Policy::new(cwd.0) };
+    Compiled { policy, run, notes, lenient: false }
+}
+
+fn confined(
+    sound: &Sound,
+    commanded: Commanded<'_>,
+    mut notes: Vec<String>,
+) -> Result<Compiled, SettingsError> {
+    let paths = &sound.paths;
+    let mut granted =
+        |list: &str, paths| {
+            let (kept, passed_over) = grants(sound.reading, paths, commanded.stands);
+            notes.extend(passed_over.iter().map(|path| {
+                format!("filesystem.{list}: {path:?} does not exist, and grants nothing")
+            }));
+            kept
+        };
+    let read = granted("allow_read", &paths.allow_read);
+    let written = granted("allow_write", &paths.allow_write);
+    seen(commanded.run.cwd.as_path(), read.iter().chain(&written))?;
+    let (mode, workspace) = base(&written, commanded.stands)?;
+    let wire = |list: &[String]| list.iter().map(WirePath::from).collect::<Vec<_>>();
+    let policy = Policy {
+        mode,
+        readable: readable(&read, commanded.stands),
+        writable: wire(&written),
+        deny_read: wire(&paths.deny_read),
+        deny_write: wire(&paths.deny_write),
+        network: network(sound),
+        env: environment(sound, commanded.names),
+        ..Policy::new(workspace)
+    };
+    let run = Run { stdin: Stdin::Null, ..commanded.run.clone() };
+    Ok(Compiled { policy, run, notes, lenient: !sound.strict })
+}
+
+/// Devices that every command has anyway, fresh; binding the host's would break some of them.
+const DEVICES: [&str; 10] =
+    ["null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "fd"];
+
+/// The grants that mean something, and those that do not. What is missing is passed over under
+/// [`Reading::Head`]; what was decided is that it is an error, which the plan makes of it.
+fn grants(
+    reading: Reading,
+    paths: &[String],
+    stands: &dyn Fn(&str) -> Option<bool>,
+) -> (Vec<String>, Vec<String>) {
+    let device =
+        |path: &String| path.strip_prefix("/dev/").is_some_and(|name| DEVICES.contains(&name));
+    let paths = paths.iter().filter(|path| !device(path)).cloned();
+    paths.partition(|path| reading == Reading::Adr || stands(path).is_some())
+}
+
+/// A command starts where it can see.
+fn seen<'a>(
+    cwd: &Path,
+    mut granted: impl Iterator<Item = &'a String>,
+) -> Result<(), SettingsError> {
+    let system = SYSTEM.iter().chain(&PLATFORM).any(|root| cwd.starts_with(root));
+    if system || cwd == Path::new("/") || granted.any(|root| cwd.starts_with(root)) {
+        return Ok(());
+    }
+    let why = format!(
+        "filesystem grants nothing at the working directory {}; add it to allow_read or allow_write",
+        cwd.display()
+    );
+    Err(SettingsError::config(why, None))
+}
+
+/// The folder that the neutral policy starts from: one that is granted anyway, so that the
+/// session's workspace is granted no more than the settings say.
+fn base<'a>(
+    written: &'a [String],
+    stands: &dyn Fn(&str) -> Option<bool>,
+) -> Result<(Mode, &'a str), SettingsError> {
+    // What does not exist is told by the plan.
+    let usable = written.iter().find(|path| stands(path) != Some(false));
+    match (usable, written.first()) {
+        (Some(folder), _) => Ok((Mode::WorkspaceWrite, folder)),
+        (None, None) => Ok((Mode::ReadOnly, PLATFORM[0])),
+        (None, Some(path)) => {
+            let why = format!(
+                "filesystem.allow_write: {path:?} is no folder, and neither is another one; name the folder it lies in"
+            );
+            Err(SettingsError::config(why, None))
+        }
+    }
+}
+
+/// What the system needs, and what is granted.
+fn readable(read: &[String], stands: &dyn Fn(&str) -> Option<bool>) -> Readable {
+    if read.iter().any(|path| path == "/") {
+        return Readable::All;
+    }
+    let system = SYSTEM.iter().filter(|path| stands(path).is_some());
+    let system = system.map(|path| WirePath::from(*path));
+    Readable::Only(system.chain(read.iter().map(WirePath::from)).collect())
+}
+
+/// A proxy counts for more than everything open.
+fn network(sound: &Sound) -> Network {
+    let network = &sound.network;
+    match (network.http_proxy_port.max(network.socks_proxy_port), network.allow_all_outbound) {
+        (0, false) => Network::None {},
+        (0, true) => Network::Host {},
+        (port, _) => Network::Proxy { port },
+    }
+}
+
+/// Every name that is kept is listed: the policy's own idea of secrets is another one.
+fn environment(sound: &Sound, names: &[String]) -> EnvPolicy {
+    if !sound.env.scrub_secrets {
+        return whole();
+    }
+    let kept = names.iter().filter(|name| scrub::keeps(name, &sound.env.passthrough));
+    EnvPolicy { base: EnvBase::Clear, scrub: true, pass: kept.cloned().collect(), ..whole() }
+}
+
+fn whole() -> EnvPolicy {
+    EnvPolicy { scrub: false, ..EnvPolicy::default() }
+}

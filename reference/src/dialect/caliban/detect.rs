@@ -1,0 +1,138 @@
+//! Whether there is a sandbox to be had: the program that settings name, its version, its namespaces.
+
+use std::path::Path;
+
+use boxproof_cases::protocol::Platform;
+
+use super::error::{Kind, SettingsError};
+use super::validate::Sound;
+use crate::dialect::orbit::Place;
+
+/// The oldest `bwrap` that is taken.
+const NEED: (u32, u32) = (0, 5);
+/// Where macOS has its own.
+const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
+
+/// What is looked at on a host.
+pub trait Look {
+    /// Whether it is a regular file that somebody can execute.
+    fn is_program(&self, path: &Path) -> bool;
+    /// What it says about its version, or that it cannot be asked.
+    fn version(&self, path: &Path) -> Option<Vec<u8>>;
+    /// Whether it can make a user namespace.
+    fn can_confine(&self, path: &Path) -> bool;
+    /// Why nothing of our own confines on this host; none if something does.
+    fn own(&self) -> Option<String>;
+}
+
+/// Whether commands are confined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Availability {
+    /// They are.
+    Active,
+    /// They are not, because nobody asked for it.
+    Disabled,
+    /// They are not, although somebody asked for it.
+    Missing(SettingsError),
+}
+
+/// Whether what `sound` asks for is to be had on `platform`, seen through `look`.
+///
+/// # Errors
+/// Why not, where the settings make that an error.
+pub fn available(
+    sound: &Sound,
+    platform: Platform,
+    look: &dyn Look,
+) -> Result<Availability, SettingsError> {
+    if !sound.enabled {
+        return Ok(Availability::Disabled);
+    }
+    let found = match platform {
+        Platform::Linux => linux(sound, look),
+        Platform::Macos => macos(sound, look),
+        Platform::Windows => Err(nowhere("windows")),
+        Platform::Wsl1 => Err(nowhere("wsl1")),
+    };
+    match found {
+        Ok(()) => Ok(Availability::Active),
+        Err(error) if sound.strict => Err(error),
+        Err(error) => Ok(Availability::Missing(error)),
+    }
+}
+
+fn nowhere(os: &str) -> SettingsError {
+    SettingsError { kind: Kind::UnsupportedPlatform { os: os.to_owned() }, place: None }
+}
+
+fn missing(backend: &str, looked_at: &str, place: Option<&Place>) -> SettingsError {
+    let (backend, looked_at) = (backend.to_owned(), looked_at.to_owned());
+    SettingsError { kind: Kind::BackendUnavailable { backend, looked_at }, place: place.cloned() }
+}
+
+/// A bad program that settings name is never made up for by another one.
+fn linux(sound: &Sound, look: &dyn Look) -> Result<(), SettingsError> {
+    let Some((path, place)) = &sound.bwrap else {
+        return match look.own() {
+            None => Ok(()),
+            Some(_) => Err(missing("bwrap", "bwrap", None)),
+        };
+    };
+    let program = Path::new(path);
+    let unusable = || missing("bwrap", path, Some(place));
+    if !look.is_program(program) {
+        return Err(unusable());
+    }
+    new_enough(&look.version(program).ok_or_else(unusable)?, place)?;
+    match sound.nested || look.can_confine(program) {
+        true => Ok(()),
+        false => Err(unusable()),
+    }
+}
+
+/// Numbers are compared as numbers; what is no version is too old.
+fn new_enough(said: &[u8], place: &Place) -> Result<(), SettingsError> {
+    let said = String::from_utf8_lossy(said);
+    let version = said.split_whitespace().find_map(parsed);
+    if version.is_some_and(|version| version >= NEED) {
+        return Ok(());
+    }
+    let found = version.map_or(said.into_owned(), |(major, minor)| format!("{major}.{minor}"));
+    let (backend, need) = ("bwrap".to_owned(), format!("{}.{}", NEED.0, NEED.1));
+    let kind = Kind::BackendTooOld { backend, found, need };
+    Err(SettingsError { kind, place: Some(place.clone()) })
+}
+
+/// The first two parts of a word such as `0.8.0`.
+fn parsed(word: &str) -> Option<(u32, u32)> {
+    let mut parts = word.split('.');
+    let mut number = || parts.next()?.parse().ok();
+    Some((number()?, number()?))
+}
+
+fn macos(sound: &Sound, look: &dyn Look) -> Result<(), SettingsError> {
+    let named = sound.sandbox_exec.as_ref();
+    let path = named.map_or(SANDBOX_EXEC, |(path, _)| path);
+    match look.is_program(Path::new(path)) {
+        true => Ok(()),
+        false => Err(missing("sandbox-exec", path, named.map(|(_, place)| place))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("bubblewrap 0.8.0\n", Some((0, 8)))]
+    #[case("bubblewrap 0.11.0\n", Some((0, 11)))]
+    #[case("bubblewrap 1.0.0", Some((1, 0)))]
+    #[case("v0.8.0", None)]
+    #[case("0.8-rc1", None)]
+    #[case("bubblewrap dev\n", None)]
+    #[case("", None)]
+    fn versions_are_read(#[case] said: &str, #[case] version: Option<(u32, u32)>) {
+        assert_eq!(said.split_whitespace().find_map(parsed), version);
+    }
+}

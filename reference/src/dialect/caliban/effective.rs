@@ -1,0 +1,71 @@
+//! What settings come to, as the protocol says it: [`effective`]. Pure.
+
+use boxproof_cases::protocol::{EffectiveSettings, Platform, Reading};
+
+use super::detect::Availability;
+use super::expand::Variables;
+use super::validate::Sound;
+
+/// Every value in force, and what follows from it on `platform`.
+pub fn effective(
+    sound: &Sound,
+    availability: &Availability,
+    platform: Platform,
+    variables: &Variables,
+    session: Option<&str>,
+) -> EffectiveSettings {
+    let active = *availability == Availability::Active;
+    let profile = active && platform == Platform::Macos;
+    EffectiveSettings {
+        active,
+        egress_denied: active && sound.egress_denied(),
+        auto_allows: sound.auto_allows(availability),
+        profile_path: profile
+            .then(|| profile_path(sound.reading, variables, session.unwrap_or("*"))),
+        warnings: sound.warnings(availability, platform),
+        enabled: sound.enabled,
+        fail_if_unavailable: sound.strict,
+        auto_allow_bash_if_sandboxed: sound.auto_allow,
+        allow_unsandboxed_commands: sound.unsandboxed.clone(),
+        enable_weaker_nested_sandbox: sound.nested,
+        bwrap_path: sound.bwrap.as_ref().map(|(path, _)| path.clone()),
+        sandbox_exec_path: sound.sandbox_exec.as_ref().map(|(path, _)| path.clone()),
+        filesystem: sound.paths.clone(),
+        network: sound.network.clone(),
+        env: sound.env.clone(),
+    }
+}
+
+impl Sound {
+    /// Whether not even a proxy can be reached.
+    pub(super) fn egress_denied(&self) -> bool {
+        let network = &self.network;
+        !network.allow_all_outbound && network.http_proxy_port == 0 && network.socks_proxy_port == 0
+    }
+
+    /// What a person should know, the loudest first.
+    pub(super) fn warnings(&self, availability: &Availability, platform: Platform) -> Vec<String> {
+        let missing = match availability {
+            Availability::Missing(error) => {
+                Some(format!("COMMANDS RUN WITHOUT A SANDBOX: {error}"))
+            }
+            Availability::Active | Availability::Disabled => None,
+        };
+        let idle = self.network.allow_unix_sockets && platform == Platform::Linux;
+        let idle = idle.then(|| "network.allow_unix_sockets has no effect on Linux".to_owned());
+        missing.into_iter().chain(self.warnings.iter().cloned()).chain(idle).collect()
+    }
+}
+
+/// Where the profile of a session is written; a program that does so takes a new name each time
+/// under [`Reading::Head`], which `*` stands for.
+fn profile_path(reading: Reading, variables: &Variables, session: &str) -> String {
+    let folder = |name: &str| variables.get(name).filter(|path| path.starts_with('/'));
+    match (reading, folder("XDG_RUNTIME_DIR")) {
+        (Reading::Adr, Some(runtime)) => format!("{runtime}/caliban/sandbox/{session}.sb"),
+        (Reading::Adr, None) => format!("/tmp/caliban-sandbox-{session}.sb"),
+        (Reading::Head, _) => {
+            format!("{}/caliban-sandbox-*.sb", folder("TMPDIR").unwrap_or("/tmp"))
+        }
+    }
+}

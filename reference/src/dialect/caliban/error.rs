@@ -1,0 +1,89 @@
+//! Why settings are not taken, or why there is no sandbox for them.
+
+use std::fmt;
+
+use boxproof_cases::protocol::PolicyFault;
+
+use crate::dialect::orbit::Place;
+
+/// What is wrong, in upstream's words where it has some.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Kind {
+    /// The document, or a value in it, cannot be meant.
+    #[error("invalid sandbox config: {0}")]
+    InvalidConfig(String),
+    /// The program that confines is missing or does not work.
+    #[error("sandbox backend '{backend}' not available at {looked_at}")]
+    BackendUnavailable {
+        /// The program's name.
+        backend: String,
+        /// Where it was looked for.
+        looked_at: String,
+    },
+    /// The program that confines is too old, or does not say how old it is.
+    #[error("sandbox backend '{backend}' too old: found {found}, need >= {need}")]
+    BackendTooOld {
+        /// The program's name.
+        backend: String,
+        /// Its version, or all that it said.
+        found: String,
+        /// The oldest that is taken.
+        need: String,
+    },
+    /// There is no sandbox for this system.
+    #[error("sandbox not supported on platform '{os}'{remedy}", remedy = remedy(os))]
+    UnsupportedPlatform {
+        /// The system.
+        os: String,
+    },
+}
+
+/// What to do about a system without a sandbox, if there is something.
+fn remedy(os: &str) -> &'static str {
+    match os {
+        "wsl1" => "; use WSL 2, which has a Linux kernel",
+        _ => "",
+    }
+}
+
+/// A fault, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsError {
+    /// What is wrong.
+    pub kind: Kind,
+    /// Where; `None` where no line is to blame.
+    pub place: Option<Place>,
+}
+
+impl SettingsError {
+    pub(super) fn config(reason: impl Into<String>, place: Option<Place>) -> Self {
+        Self { kind: Kind::InvalidConfig(reason.into()), place }
+    }
+
+    /// Whether it is the host that lacks something, and not the settings that are wrong.
+    pub fn is_of_the_host(&self) -> bool {
+        !matches!(self.kind, Kind::InvalidConfig(_))
+    }
+
+    /// As the protocol says it.
+    pub fn to_fault(&self) -> PolicyFault {
+        let place = self.place.as_ref();
+        PolicyFault {
+            message: self.kind.to_string(),
+            file: place.map(|place| place.file.clone()),
+            line: place.and_then(|place| u32::try_from(place.line).ok()),
+            column: place.and_then(|place| u32::try_from(place.column).ok()),
+        }
+    }
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        self.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for SettingsError {}

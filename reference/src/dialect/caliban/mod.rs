@@ -1,0 +1,29 @@
+//! Dialect `caliban`: the table `[sandbox]` of a TOML settings file, and what it comes to.
+//!
+//! [`Settings::parse`] reads one document, [`Settings::check`] validates it and replaces variables,
+//! [`available`] says whether there is a sandbox to be had, [`effective`] puts both together,
+//! [`decide`] answers for a command whether it is asked about, and [`order`] compiles the whole to
+//! the neutral policy. Only what implements [`Look`] touches the disk.
+
+mod ask;
+mod bypass;
+mod compile;
+mod detect;
+mod document;
+mod effective;
+mod error;
+mod expand;
+mod look;
+mod scrub;
+mod validate;
+
+pub use ask::decide;
+pub use bypass::{Bypass, bypassed_by};
+pub use compile::{Commanded, Compiled, order};
+pub use detect::{Availability, Look, available};
+pub use document::Settings;
+pub use effective::effective;
+pub use error::{Kind, SettingsError};
+pub use expand::Variables;
+pub use look::{Host, here};
+pub use validate::Sound;
