@@ -85,6 +85,19 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
 /// What takes the step `mediate`.
 const MEDIATED: [&str; 4] = ["protect.absent", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
 
+/// What takes namespaces: Landlock grants only, and knows no rights for the rest.
+const NAMESPACED: [&str; 9] = [
+    "fs.deny_write",
+    "fs.read_deny",
+    "fs.read_deny_in_writable",
+    "fs.metadata",
+    "fs.mask_holds",
+    "tmp.private",
+    "protect.present",
+    "unix_socket.filter",
+    "proc.isolated",
+];
+
 /// Limits of every mechanism.
 const LIMITS: [&str; 9] = [
     "A hard link made before the run reaches the same file under its other name.",
@@ -111,6 +124,13 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
             "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
             "Protected names that do not exist are not held; a deny of one in a writable root is refused, and so is a deny pattern.",
         ],
+        Mechanism::Landlock => &[
+            "Landlock only grants: a deny, a protected name or a profile in what is granted is refused, by name.",
+            "Mode, times, owner and extended attributes can be changed wherever the user may; names and metadata outside the grants can be seen.",
+            "Host processes can be seen in /proc, not signalled or traced; host unix sockets bound to paths can be reached.",
+            "In place of a private /tmp the command has a folder of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed. A SIGKILL to refbox leaves that folder.",
+            "Without a network there is no loopback either: only unix sockets can be made.",
+        ],
         Mechanism::Unconfined => &[],
     }
 }
@@ -125,6 +145,9 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
             (*name, Partial)
         }
         "unix_socket.abstract" if !scopes_sockets() => (*name, Partial),
+        name if mechanism == Mechanism::Landlock && NAMESPACED.contains(&name) => {
+            (name, ClaimLevel::None)
+        }
         name if MEDIATED.contains(&name) && mechanism != Mechanism::Namespaces => {
             (name, ClaimLevel::None)
         }
@@ -183,7 +206,8 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
     let works = |wanted: &Mechanism| tried.iter().any(|(m, trial)| m == wanted && trial.is_ok());
     let working: Vec<Mechanism> = Mechanism::ALL.into_iter().filter(works).collect();
     let chosen = match asked {
-        None => working.first().copied(),
+        // As a run chooses, which takes none that holds less unasked.
+        None => working.iter().copied().find(|mechanism| *mechanism != Mechanism::Landlock),
         Some(asked) if works(&asked) => Some(asked),
         Some(asked) => return Err(why_not(asked, &tried)),
     };

@@ -48,10 +48,10 @@ impl From<[OwnedFd; 3]> for Streams {
     }
 }
 
-/// What the command is put under in a namespace, prepared before anything is forked.
+/// What a confined command is put under, prepared before anything is forked.
 struct Lockdown {
     filter: filter::Filter,
-    /// The Landlock ruleset, where the kernel has scopes.
+    /// The Landlock ruleset, if there is one.
     scope: Option<OwnedFd>,
 }
 
@@ -81,6 +81,12 @@ impl<'a> Inner<'a> {
             Hold::Subreaper => None,
         };
         Ok(Self { launch, lockdown, held: None, control, streams: streams.into() })
+    }
+
+    /// The same for a command that no namespace holds: `ruleset` and the filter do.
+    pub(crate) fn ruled(self, ruleset: OwnedFd, offline: bool) -> io::Result<Self> {
+        let filter = if offline { filter::prepare_offline() } else { filter::prepare() }?;
+        Ok(Self { lockdown: Some(Lockdown { filter, scope: Some(ruleset) }), ..self })
     }
 
     /// The same, holding the names of `held` too.
