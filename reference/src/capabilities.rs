@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 53] = [
+const CLAIMS: [(&str, By, ClaimLevel); 57] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -36,11 +36,13 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
     ("fs.metadata", Boxed, Enforced),
     ("fs.mask_holds", Boxed, Enforced),
     ("tmp.private", Boxed, Enforced),
+    ("shm.own", Boxed, Enforced),
     ("protect.present", Boxed, Enforced),
     ("protect.absent", Boxed, Enforced),
     ("fs.deny_absent", Boxed, Enforced),
     ("fs.deny_glob", Boxed, Enforced),
     ("net.none", Boxed, Enforced),
+    ("net.loopback", Boxed, Enforced),
     ("net.host", Any, Enforced),
     ("unix_socket.filter", Boxed, Partial),
     ("unix_socket.abstract", Boxed, Enforced),
@@ -56,6 +58,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
     ("kernel.caps_dropped", Boxed, Enforced),
     ("kernel.io_uring", Boxed, Enforced),
     ("tty.no_injection", Boxed, Enforced),
+    ("tty.own", Any, Enforced),
     ("exec.exit_code", Any, Enforced),
     ("exec.signal_code", Any, Enforced),
     ("exec.not_found", Any, Enforced),
@@ -76,6 +79,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
     ("supervise.stdin_error", Any, Enforced),
     ("supervise.debug", Any, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
+    ("fs.root_listed", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
@@ -86,7 +90,11 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
 const MEDIATED: [&str; 4] = ["protect.absent", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
 
 /// What takes namespaces: Landlock grants only, and knows no rights for the rest.
-const NAMESPACED: [&str; 9] = [
+const NAMESPACED: [&str; 13] = [
+    "net.loopback",
+    "tty.own",
+    "shm.own",
+    "fs.root_listed",
     "fs.deny_write",
     "fs.read_deny",
     "fs.read_deny_in_writable",
@@ -128,7 +136,7 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
             "Landlock only grants: a deny, a protected name or a profile in what is granted is refused, by name.",
             "Mode, times, owner and extended attributes can be changed wherever the user may; names and metadata outside the grants can be seen.",
             "Host processes can be seen in /proc, not signalled or traced; host unix sockets bound to paths can be reached.",
-            "In place of a private /tmp the command has a folder of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed. A SIGKILL to refbox leaves that folder.",
+            "In place of a private /tmp the command has a folder of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed.",
             "Without a network there is no loopback either: only unix sockets can be made.",
         ],
         Mechanism::Unconfined => &[],
@@ -184,12 +192,13 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.read_deny" | "fs.read_deny_in_writable" => !policy.deny_read.is_empty(),
         "protect.present" | "protect.absent" => policy.protect == Protect::Metadata,
         "tmp.private" => policy.tmp == TmpPolicy::Private,
-        "net.none" => policy.network == Network::None {},
+        "shm.own" => policy.tmp != TmpPolicy::None,
+        "net.none" | "net.loopback" => policy.network == Network::None {},
         "net.host" => policy.network == Network::Host {},
         "env.inherit" => policy.env.base == EnvBase::Inherit,
         "env.allowlist" => policy.env.base == EnvBase::Clear,
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
-        "fs.read_allowlist" => policy.readable != Readable::All,
+        "fs.read_allowlist" | "fs.root_listed" => policy.readable != Readable::All,
         // Answered, not enforced.
         "policy.check" | "policy.effective" | "policy.validate" => false,
         _ => true,

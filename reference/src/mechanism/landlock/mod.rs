@@ -17,7 +17,7 @@ use crate::plan::{Plan, View};
 use crate::sys;
 
 use rules::Rules;
-pub(crate) use temp::Temp;
+use temp::Temp;
 
 /// The first ABI that keeps files outside the grants from being emptied (Linux 6.2).
 const OLDEST: i64 = 3;
@@ -79,7 +79,8 @@ impl Prepared {
     pub(crate) fn start(&self, inner: Inner<'_>) -> Result<Running, Refusal> {
         let os = |error| Refusal::os("starting the command", error);
         let ruleset = ruleset::build(&self.rules, self.abi)?;
-        let inner = inner.ruled(ruleset, self.rules.offline).map_err(os)?;
+        let lifeline = self.temp.as_ref().and_then(Temp::lifeline);
+        let inner = inner.ruled(ruleset, self.rules.offline, lifeline).map_err(os)?;
         unconfined::start(&inner).map_err(os)
     }
 }
