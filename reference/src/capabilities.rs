@@ -36,6 +36,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("fs.metadata", Boxed, Enforced),
     ("fs.mask_holds", Boxed, Enforced),
     ("tmp.private", Boxed, Enforced),
+    ("shm.own", Boxed, Enforced),
     ("protect.present", Boxed, Enforced),
     ("protect.absent", Boxed, Enforced),
     ("protect.links", Boxed, Enforced),
@@ -43,6 +44,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("fs.deny_absent", Boxed, Enforced),
     ("fs.deny_glob", Boxed, Enforced),
     ("net.none", Boxed, Enforced),
+    ("net.loopback", Boxed, Enforced),
     ("net.host", Any, Enforced),
     ("unix_socket.filter", Boxed, Partial),
     ("unix_socket.abstract", Boxed, Enforced),
@@ -60,6 +62,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("kernel.caps_dropped", Boxed, Enforced),
     ("kernel.io_uring", Boxed, Enforced),
     ("tty.no_injection", Boxed, Enforced),
+    ("tty.own", Any, Enforced),
     ("exec.exit_code", Any, Enforced),
     ("exec.signal_code", Any, Enforced),
     ("exec.not_found", Any, Enforced),
@@ -80,6 +83,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("supervise.stdin_error", Any, Enforced),
     ("supervise.debug", Any, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
+    ("fs.root_listed", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
     ("dialect.caliban", Boxed, Enforced),
     ("policy.check", Any, Enforced),
@@ -90,6 +94,23 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
 /// What takes the step `mediate`.
 const MEDIATED: [&str; 5] =
     ["protect.absent", "protect.links", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
+
+/// What takes namespaces: Landlock grants only, and knows no rights for the rest.
+const NAMESPACED: [&str; 13] = [
+    "net.loopback",
+    "tty.own",
+    "shm.own",
+    "fs.root_listed",
+    "fs.deny_write",
+    "fs.read_deny",
+    "fs.read_deny_in_writable",
+    "fs.metadata",
+    "fs.mask_holds",
+    "tmp.private",
+    "protect.present",
+    "unix_socket.filter",
+    "proc.isolated",
+];
 
 /// Limits of every mechanism.
 const LIMITS: [&str; 9] = [
@@ -118,6 +139,13 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
             "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
             "Protected names that do not exist are not held, and one that is a symbolic link is refused; a deny of one in a writable root is refused, and so is a deny pattern.",
         ],
+        Mechanism::Landlock => &[
+            "Landlock only grants: a deny, a protected name or a profile in what is granted is refused, by name.",
+            "Mode, times, owner and extended attributes can be changed wherever the user may; names and metadata outside the grants can be seen.",
+            "Host processes can be seen in /proc, not signalled or traced; host unix sockets bound to paths can be reached.",
+            "In place of a private /tmp the command has a folder of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed.",
+            "Without a network there is no loopback either: only unix sockets can be made.",
+        ],
         Mechanism::Unconfined => &[],
     }
 }
@@ -132,6 +160,9 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
             (*name, Partial)
         }
         "unix_socket.abstract" if !scopes_sockets() => (*name, Partial),
+        name if mechanism == Mechanism::Landlock && NAMESPACED.contains(&name) => {
+            (name, ClaimLevel::None)
+        }
         name if MEDIATED.contains(&name) && mechanism != Mechanism::Namespaces => {
             (name, ClaimLevel::None)
         }
@@ -168,14 +199,15 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.read_deny" | "fs.read_deny_in_writable" => !policy.deny_read.is_empty(),
         name if name.starts_with("protect.") => policy.protect == Protect::Metadata,
         "tmp.private" => policy.tmp == TmpPolicy::Private,
-        "net.none" => policy.network == Network::None {},
+        "shm.own" => policy.tmp != TmpPolicy::None,
+        "net.none" | "net.loopback" => policy.network == Network::None {},
         "net.host" => policy.network == Network::Host {},
         "env.inherit" => policy.env.base == EnvBase::Inherit,
         "env.allowlist" => policy.env.base == EnvBase::Clear,
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
         "env.injection" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
         "env.scrub_values" => policy.env.base == EnvBase::Inherit && policy.env.scrub_values,
-        "fs.read_allowlist" => policy.readable != Readable::All,
+        "fs.read_allowlist" | "fs.root_listed" => policy.readable != Readable::All,
         // Answered, not enforced.
         "dialect.caliban" | "policy.check" | "policy.effective" | "policy.validate" => false,
         _ => true,
@@ -201,7 +233,8 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
     let works = |wanted: &Mechanism| tried.iter().any(|(m, trial)| m == wanted && trial.is_ok());
     let working: Vec<Mechanism> = Mechanism::ALL.into_iter().filter(works).collect();
     let chosen = match asked {
-        None => working.first().copied(),
+        // As a run chooses, which takes none that holds less unasked.
+        None => working.iter().copied().find(|mechanism| *mechanism != Mechanism::Landlock),
         Some(asked) if works(&asked) => Some(asked),
         Some(asked) => return Err(why_not(asked, &tried)),
     };

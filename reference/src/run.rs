@@ -19,7 +19,7 @@ use crate::error::Refusal;
 use crate::host::{Host, launcher_environment};
 use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
-use crate::mechanism::{Handles, bubblewrap, namespaces, unconfined};
+use crate::mechanism::{Handles, bubblewrap, landlock, namespaces, unconfined};
 use crate::plan::{self, Plan, View};
 use crate::report::Trouble;
 use crate::request::{Mechanism, Order};
@@ -157,7 +157,7 @@ fn candidates(order: &Order) -> Result<Vec<Mechanism>, Refusal> {
     let unconfined = order.policy.mode == Mode::Unconfined;
     match (Mechanism::named(&order.run.mechanism), unconfined) {
         (None, true) => Ok(vec![Mechanism::Unconfined]),
-        (None, false) => Ok(Mechanism::CONFINING.into()),
+        (None, false) => Ok(Mechanism::AUTO.into()),
         (Some(Mechanism::Unconfined), false) => Err(Refusal::unsupported(
             "run.mechanism: unconfined enforces no step of this policy; use auto or namespaces",
         )),
@@ -221,22 +221,28 @@ fn carry_out(
     mechanism: Mechanism,
 ) -> Result<Tried, Refusal> {
     let run = &order.run;
-    let hold = plan.view.as_ref().map_or(Hold::Subreaper, |_| Hold::namespace());
+    let by_landlock = plan.view.as_ref().filter(|_| mechanism == Mechanism::Landlock);
+    // Its temp folder goes when the command has ended.
+    let ruled = by_landlock.map(landlock::prepare).transpose()?;
+    let plan = &ruled.as_ref().map_or_else(|| plan.clone(), |r| r.plan(plan, &order.policy.env));
+    let boxed = plan.view.is_some() && ruled.is_none();
+    let hold = if boxed { Hold::namespace() } else { Hold::Subreaper };
     let launch = Launch::new(hold, &plan.cwd, &run.command.to_argv(), &plan.env)?;
     let os = |error| Refusal::os("preparing the command", error);
     let (ours, theirs) = control::pair().map_err(os)?;
     let (streams, kept) = plumb(order, plan).map_err(os)?;
-    let start = || match &plan.view {
-        Some(view) if mechanism == Mechanism::Namespaces => {
+    let start = || match (&plan.view, &ruled) {
+        (Some(_), Some(ruled)) => ruled.start(Inner::new(&launch, theirs, streams).map_err(os)?),
+        (Some(view), None) if mechanism == Mechanism::Namespaces => {
             namespaces::start(view, Inner::new(&launch, theirs, streams).map_err(os)?)
         }
-        Some(view) => {
+        (Some(view), None) => {
             let launch = sys::memory_file(&launch.encode()).map_err(os)?;
             let handles = Handles { launch, control: theirs, streams };
             let program = bubblewrap::helper(prefix, handles, view, &untrusted(order))?;
             program.start().map_err(|error| Refusal::os("starting the sandbox", error))
         }
-        None => {
+        (None, _) => {
             let inner = Inner::new(&launch, theirs, streams);
             inner.and_then(|inner| unconfined::start(&inner)).map_err(os)
         }

@@ -9,6 +9,7 @@ use nix::unistd::{self, AccessFlags};
 
 use super::{Inner, Lockdown, Streams, filter};
 use crate::control::{Failed, Report};
+use crate::launch::Hold;
 use crate::mediate::Mediation;
 use crate::sys;
 
@@ -35,12 +36,12 @@ fn become_command(
 ) -> Result<std::convert::Infallible, (Failed, Errno)> {
     let launch = inner.launch;
     take_over(&inner.streams).map_err(|errno| (Failed::Confine, errno))?;
-    match &inner.lockdown {
-        Some(lockdown) => confine(lockdown),
+    if launch.hold == Hold::Subreaper {
         // Without a namespace nothing else would end it with the inner stage.
-        None => sys::die_with_parent(),
+        sys::die_with_parent().map_err(|errno| (Failed::Confine, errno))?;
     }
-    .map_err(|errno| (Failed::Confine, errno))?;
+    let lockdown = inner.lockdown.as_ref();
+    lockdown.map_or(Ok(()), confine).map_err(|errno| (Failed::Confine, errno))?;
     if let Some(mediation) = mediation {
         mediation.hold().map_err(|errno| (Failed::Mediate, errno))?;
     }

@@ -22,12 +22,37 @@ const CLOSED_CALLS: [i64; 6] = [
 /// Terminal requests that put bytes into the terminal's input (TIOCSTI; TIOCLINUX pastes).
 const CLOSED_REQUESTS: [u64; 2] = [0x5412, 0x541C];
 
-/// A socket family that leads to the hypervisor past every network namespace.
-const CLOSED_FAMILY: u64 = libc::AF_VSOCK as u64;
-
 /// The filter, ready to be installed.
 pub(super) fn prepare() -> io::Result<Filter> {
-    program().map_err(io::Error::other)
+    program(Sockets::ButVsock).map_err(io::Error::other)
+}
+
+/// The same for a command on the host's network that is to have none: of all sockets it can make
+/// unix ones only.
+pub(super) fn prepare_offline() -> io::Result<Filter> {
+    program(Sockets::UnixAlone).map_err(io::Error::other)
+}
+
+/// Which families of sockets can be made.
+#[derive(Clone, Copy)]
+enum Sockets {
+    /// All but the one that leads to the hypervisor past every network namespace.
+    ButVsock,
+    /// Only the unix family.
+    UnixAlone,
+}
+
+impl Sockets {
+    /// The families that are refused, as a condition on the family.
+    fn refused(self) -> Result<SeccompRule, seccompiler::BackendError> {
+        let (operator, family) = match self {
+            Self::ButVsock => (SeccompCmpOp::Eq, libc::AF_VSOCK),
+            Self::UnixAlone => (SeccompCmpOp::Ne, libc::AF_UNIX),
+        };
+        // The kernel reads an int.
+        let width = SeccompCmpArgLen::Dword;
+        SeccompRule::new(vec![SeccompCondition::new(0, width, operator, family as u64)?])
+    }
 }
 
 /// Installs the filter for this process and its descendants; sets no_new_privs.
@@ -35,13 +60,13 @@ pub(super) fn install(filter: &Filter) -> io::Result<()> {
     seccompiler::apply_filter(filter).map_err(io::Error::other)
 }
 
-fn program() -> Result<BpfProgram, seccompiler::BackendError> {
+fn program(sockets: Sockets) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
         CLOSED_CALLS.into_iter().map(|call| (call, Vec::new())).collect();
     let requests: Result<Vec<SeccompRule>, _> =
         CLOSED_REQUESTS.into_iter().map(|number| equals(1, number)).collect();
     rules.insert(libc::SYS_ioctl, requests?);
-    rules.insert(libc::SYS_socket, vec![equals(0, CLOSED_FAMILY)?]);
+    rules.insert(libc::SYS_socket, vec![sockets.refused()?]);
     rules.insert(libc::SYS_unshare, vec![new_cgroup_namespace()?]);
     rules.insert(libc::SYS_clone, vec![new_cgroup_namespace()?]);
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
@@ -149,6 +174,24 @@ mod tests {
         assert_eq!(with_and_without(other), [Err(libc::EINVAL), Err(libc::EINVAL)]);
     }
 
+    #[rstest]
+    #[case::inet(2, Err(libc::EPERM))]
+    #[case::inet6(10, Err(libc::EPERM))]
+    #[case::netlink(16, Err(libc::EPERM))]
+    #[case::packet(17, Err(libc::EPERM))]
+    #[case::high_bits_hide_nothing(0x1_0000_0002, Err(libc::EPERM))]
+    #[case::unix(1, Err(libc::EINVAL))]
+    fn offline_there_are_unix_sockets_alone(
+        #[case] family: i64,
+        #[case] expected: Result<i64, i32>,
+    ) {
+        let filtered = std::thread::spawn(move || {
+            install(&prepare_offline().unwrap()).unwrap();
+            call(libc::SYS_socket, [family, 0xfff, 0])
+        });
+        assert_eq!(filtered.join().unwrap(), expected);
+    }
+
     #[test]
     fn clone3_is_absent() {
         let act = (libc::SYS_clone3, [0, 0, 0]);
@@ -159,7 +202,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn x32_numbers_are_turned_away_first() {
-        let program = program().unwrap();
+        let program = program(Sockets::ButVsock).unwrap();
         let first: Vec<_> = program[..3].iter().map(|step| (step.code, step.jf, step.k)).collect();
         let answer = 0x0005_0000 | libc::ENOSYS as u32;
         assert_eq!(first, [(0x20, 0, 0), (0x35, 1, 0x4000_0000), (0x06, 0, answer)]);

@@ -48,10 +48,10 @@ impl From<[OwnedFd; 3]> for Streams {
     }
 }
 
-/// What the command is put under in a namespace, prepared before anything is forked.
+/// What a confined command is put under, prepared before anything is forked.
 struct Lockdown {
     filter: filter::Filter,
-    /// The Landlock ruleset, where the kernel has scopes.
+    /// The Landlock ruleset, if there is one.
     scope: Option<OwnedFd>,
 }
 
@@ -64,6 +64,8 @@ pub(crate) struct Inner<'a> {
     /// Our end of the control socket.
     pub(crate) control: OwnedFd,
     streams: Streams,
+    /// A descriptor of the supervisor's that is to stay open as long as this stage runs.
+    lifeline: Option<RawFd>,
 }
 
 impl<'a> Inner<'a> {
@@ -80,7 +82,20 @@ impl<'a> Inner<'a> {
             }
             Hold::Subreaper => None,
         };
-        Ok(Self { launch, lockdown, held: None, control, streams: streams.into() })
+        Ok(Self { launch, lockdown, held: None, control, streams: streams.into(), lifeline: None })
+    }
+
+    /// The same for a command that no namespace holds: `ruleset` and the filter do. The stage keeps
+    /// `lifeline` open to its end.
+    pub(crate) fn ruled(
+        self,
+        ruleset: OwnedFd,
+        offline: bool,
+        lifeline: Option<RawFd>,
+    ) -> io::Result<Self> {
+        let filter = if offline { filter::prepare_offline() } else { filter::prepare() }?;
+        let lockdown = Some(Lockdown { filter, scope: Some(ruleset) });
+        Ok(Self { lockdown, lifeline, ..self })
     }
 
     /// The same, holding the names of `held` too.
@@ -97,7 +112,7 @@ impl<'a> Inner<'a> {
     pub(crate) fn descriptors(&self) -> Vec<RawFd> {
         let scope = self.lockdown.as_ref().and_then(|lockdown| lockdown.scope.as_ref());
         let all = std::iter::once(&self.control).chain(self.streams.all()).chain(scope);
-        all.map(AsRawFd::as_raw_fd).collect()
+        all.map(AsRawFd::as_raw_fd).chain(self.lifeline).collect()
     }
 }
 

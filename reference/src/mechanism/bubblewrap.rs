@@ -43,7 +43,7 @@ pub(crate) fn helper(
 ) -> Result<Program, Refusal> {
     can_hold(view)?;
     let program = find(std::env::var_os("PATH"), untrusted)?;
-    let masks = view.steps.iter().filter(|step| matches!(step, Step::MaskFile(_))).count();
+    let masks = view.steps.iter().filter(|step| step.masks_one_file()).count();
     let masks: Vec<OwnedFd> = (0..masks).map(|_| empty()).collect::<Result<_, _>>()?;
     let numbers: Vec<RawFd> = masks.iter().map(AsRawFd::as_raw_fd).collect();
     let list = arguments(view, &numbers);
@@ -102,7 +102,7 @@ fn arguments(view: &View, masks: &[RawFd]) -> Vec<OsString> {
     }
     let mut masks = masks.iter();
     for step in &view.steps {
-        let mask = matches!(step, Step::MaskFile(_)).then(|| masks.next()).flatten();
+        let mask = step.masks_one_file().then(|| masks.next()).flatten();
         list.extend(rendered(step, mask.copied().unwrap_or(-1)));
     }
     list
@@ -116,7 +116,7 @@ fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
     match step {
         Step::Bind(path) => words(&["--bind"], path, 2),
         Step::BindReadOnly(path) => words(&["--ro-bind"], path, 2),
-        Step::MaskFile(path) => {
+        Step::MaskFile(path) | Step::MaskSocket(path) => {
             words(&["--perms", "0000", "--ro-bind-data", &mask.to_string()], path, 1)
         }
         Step::MaskFolder(path) => {

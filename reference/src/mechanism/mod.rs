@@ -1,6 +1,7 @@
 //! The mechanisms: each turns a plan into a process that holds the command ([`Running`]).
 
 pub(crate) mod bubblewrap;
+pub(crate) mod landlock;
 pub(crate) mod namespaces;
 pub(crate) mod unconfined;
 mod userns;

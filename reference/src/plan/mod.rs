@@ -26,8 +26,10 @@ pub(crate) enum Step {
     Bind(PathBuf),
     /// The host's path, read-only with everything below it.
     BindReadOnly(PathBuf),
-    /// An object that can be neither opened nor changed, over a file or socket.
+    /// An object that can be neither opened nor changed, over a file.
     MaskFile(PathBuf),
+    /// The same over a socket of the host that the policy does not list.
+    MaskSocket(PathBuf),
     /// A folder that can be neither entered, listed nor changed.
     MaskFolder(PathBuf),
     /// A fresh, empty, writable folder with this mode.

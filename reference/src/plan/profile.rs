@@ -173,7 +173,7 @@ mod tests {
             let word = match step {
                 Step::Bind(_) => "rw",
                 Step::BindReadOnly(_) => "ro",
-                Step::MaskFile(_) => "mask-file",
+                Step::MaskFile(_) | Step::MaskSocket(_) => "mask-file",
                 Step::MaskFolder(_) => "mask-folder",
                 Step::Tmpfs(..) => "passage",
                 Step::Seal(_) => "seal",

@@ -61,7 +61,7 @@ fn shown(step: &Step) -> String {
     let word = match step {
         Step::Bind(_) => "rw",
         Step::BindReadOnly(_) => "ro",
-        Step::MaskFile(_) => "mask-file",
+        Step::MaskFile(_) | Step::MaskSocket(_) => "mask-file",
         Step::MaskFolder(_) => "mask-folder",
         Step::Tmpfs(_, 0o1777) => "tmp",
         Step::Tmpfs(..) => "empty",

@@ -43,11 +43,21 @@ pub(super) fn view(
 }
 
 impl Step {
+    /// Whether it puts one object of mode 000 over one that is no folder.
+    pub(crate) fn masks_one_file(&self) -> bool {
+        matches!(self, Self::MaskFile(_) | Self::MaskSocket(_))
+    }
+
+    /// Whether it makes a private temp folder.
+    pub(crate) fn is_temp(&self) -> bool {
+        matches!(self, Self::Tmpfs(_, TMP_MODE))
+    }
+
     /// Where the step takes place.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Bind(path) | Self::BindReadOnly(path) => path,
-            Self::MaskFile(path) | Self::MaskFolder(path) => path,
+            Self::MaskFile(path) | Self::MaskSocket(path) | Self::MaskFolder(path) => path,
             Self::Tmpfs(path, _) | Self::Seal(path) | Self::Link(path, _) => path,
             Self::Dev => Path::new("/dev"),
             Self::Proc => Path::new("/proc"),
@@ -300,7 +310,7 @@ impl<'a> Scene<'a> {
                 && !self.is_hidden(path)
                 && !self.denies.hide(path)
         });
-        Ok(loose.cloned().map(Step::MaskFile).collect())
+        Ok(loose.cloned().map(Step::MaskSocket).collect())
     }
 
     fn is_writable(&self, path: &Path) -> bool {

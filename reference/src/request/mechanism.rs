@@ -7,21 +7,25 @@ pub(crate) enum Mechanism {
     Namespaces,
     /// By the program `bwrap`.
     Bubblewrap,
+    /// By Landlock alone, where namespaces are refused; it holds less.
+    Landlock,
     /// Not at all.
     Unconfined,
 }
 
 impl Mechanism {
     /// Every mechanism, the preferred first.
-    pub(crate) const ALL: [Self; 3] = [Self::Namespaces, Self::Bubblewrap, Self::Unconfined];
-    /// Those that confine, the preferred first.
-    pub(crate) const CONFINING: [Self; 2] = [Self::Namespaces, Self::Bubblewrap];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Namespaces, Self::Bubblewrap, Self::Landlock, Self::Unconfined];
+    /// Those that `auto` tries, the preferred first: what holds less has to be asked for by name.
+    pub(crate) const AUTO: [Self; 2] = [Self::Namespaces, Self::Bubblewrap];
 
     /// The name in requests and results.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
             Self::Bubblewrap => "bubblewrap",
+            Self::Landlock => "landlock",
             Self::Unconfined => "unconfined",
         }
     }

@@ -142,7 +142,7 @@ fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
             let source = if own { Source::Same } else { Source::Host(text(path)) };
             attach(source, RDONLY | NOSUID | NODEV)
         }
-        Step::MaskFile(_) => attach(Source::MaskFile, 0),
+        Step::MaskFile(_) | Step::MaskSocket(_) => attach(Source::MaskFile, 0),
         Step::MaskFolder(_) => attach(Source::MaskFolder, 0),
         Step::Tmpfs(path, mode) => {
             fresh.mark(path, true);

@@ -1,0 +1,89 @@
+//! The plan carried out by Landlock and a seccomp filter, for hosts that refuse namespaces. Both
+//! only take rights away from one process and its descendants: nothing is hidden, replaced or
+//! moved. What that cannot express is refused, naming it.
+
+mod rules;
+mod ruleset;
+mod temp;
+
+use std::ffi::OsString;
+
+use boxproof_cases::protocol::{EnvBase, EnvPolicy, ErrorKind};
+
+use super::{Running, unconfined};
+use crate::error::Refusal;
+use crate::inner::Inner;
+use crate::plan::{Plan, View};
+use crate::sys;
+
+use rules::Rules;
+use temp::Temp;
+
+/// The first ABI that keeps files outside the grants from being emptied (Linux 6.2).
+const OLDEST: i64 = 3;
+
+/// What one run takes: its rules, and a temp folder of its own where the policy gives one.
+pub(crate) struct Prepared {
+    rules: Rules,
+    temp: Option<Temp>,
+    abi: i64,
+}
+
+/// What `view` takes, before anything is started; refuses what cannot be expressed.
+pub(crate) fn prepare(view: &View) -> Result<Prepared, Refusal> {
+    let abi = available(sys::landlock_abi())?;
+    let mut rules = Rules::of(view)?;
+    let temp = rules.temp.then(Temp::make).transpose();
+    let temp = temp.map_err(|error| Refusal::os("a temp folder for the command", error))?;
+    rules.write.extend(temp.as_ref().map(|temp| temp.path().to_owned()));
+    Ok(Prepared { rules, temp, abi })
+}
+
+/// `abi`, if it is enough.
+fn available(abi: i64) -> Result<i64, Refusal> {
+    let refuse = |message: String| Err(Refusal::new(ErrorKind::Unavailable, message));
+    match abi {
+        OLDEST.. => Ok(abi),
+        1.. => refuse(format!(
+            "Landlock has ABI {abi} here, under which files outside the grants could be emptied; ABI {OLDEST} is needed: use Linux 6.2 or later"
+        )),
+        _ => refuse(
+            "Landlock is not there: use Linux 6.2 or later, built with it, with `landlock` in the boot option `lsm=`, and outside of filters that hide its calls"
+                .to_owned(),
+        ),
+    }
+}
+
+impl Prepared {
+    /// The plan with the temp folder that the command is to use.
+    pub(crate) fn plan(&self, plan: &Plan, policy: &EnvPolicy) -> Plan {
+        let mut plan = plan.clone();
+        let Some(temp) = &self.temp else { return plan };
+        let name = OsString::from("TMPDIR");
+        let is_set = policy.set.contains_key("TMPDIR");
+        let place = plan.env.iter_mut().find(|(known, _)| *known == name);
+        match place {
+            _ if is_set => {}
+            Some((_, value)) => *value = temp.path().into(),
+            // /tmp, the usual place, is not writable.
+            None if policy.base == EnvBase::Inherit => {
+                plan.env.push((name, temp.path().into()));
+                plan.env.sort();
+            }
+            None => {}
+        }
+        plan
+    }
+
+    /// Starts the inner stage beside this process; the command puts itself under the rules.
+    pub(crate) fn start(&self, inner: Inner<'_>) -> Result<Running, Refusal> {
+        let os = |error| Refusal::os("starting the command", error);
+        let ruleset = ruleset::build(&self.rules, self.abi)?;
+        let lifeline = self.temp.as_ref().and_then(Temp::lifeline);
+        let inner = inner.ruled(ruleset, self.rules.offline, lifeline).map_err(os)?;
+        unconfined::start(&inner).map_err(os)
+    }
+}
+
+#[cfg(test)]
+mod tests;

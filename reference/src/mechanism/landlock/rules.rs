@@ -1,0 +1,106 @@
+//! The plan's steps as grants: [`Rules`], pure. Landlock grants and never takes back, so a step
+//! that takes away is either met by what is not granted at all, or refused.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Refusal;
+use crate::plan::{By, Step, View};
+
+/// Where private temporary files of other kinds would lie; it is granted to nobody.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// What a command may do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Rules {
+    /// Whether everything can be read but what is in `hidden`.
+    pub(super) all: bool,
+    /// Folders that a view would replace: what is in them is not granted.
+    pub(super) hidden: Vec<PathBuf>,
+    /// What can be read and executed.
+    pub(super) read: Vec<PathBuf>,
+    /// What can be changed, too.
+    pub(super) write: Vec<PathBuf>,
+    /// Whether harmless devices can be used.
+    pub(super) devices: bool,
+    /// Whether the command has a temp folder of its own.
+    pub(super) temp: bool,
+    /// Whether it has no network.
+    pub(super) offline: bool,
+}
+
+impl Rules {
+    /// What `view` grants; refuses what takes part of a grant away.
+    pub(super) fn of(view: &View) -> Result<Self, Refusal> {
+        let mut rules = Self { offline: !view.host_network, ..Self::default() };
+        // A step lies on top of what contains it, so that comes first.
+        view.steps.iter().try_for_each(|step| rules.add(step))?;
+        rules.holds_later(view)?;
+        Ok(rules)
+    }
+
+    fn add(&mut self, step: &Step) -> Result<(), Refusal> {
+        let root = Path::new("/");
+        match step {
+            Step::Bind(path) => self.write.push(path.clone()),
+            Step::BindReadOnly(path) if path == root => self.all = true,
+            Step::BindReadOnly(path) if self.is_writable(path) => {
+                return Err(refused(&format!("keeps {} from being written", path.display())));
+            }
+            // Knobs of /proc, which nothing makes writable.
+            Step::BindReadOnly(path) if path.starts_with("/proc") => {}
+            Step::BindReadOnly(path) => self.read.push(path.clone()),
+            Step::MaskFile(path) | Step::MaskFolder(path) if self.is_readable(path) => {
+                return Err(refused(&format!("denies {}", path.display())));
+            }
+            Step::Tmpfs(path, _) if path == root => {}
+            Step::Tmpfs(path, _) => {
+                // What holds other people's temporary files gives way to a folder of one's own.
+                self.temp |= path != Path::new(SHARED_MEMORY) && step.is_temp();
+                self.hidden.push(path.clone());
+            }
+            Step::Dev => {
+                self.devices = true;
+                self.hidden.push("/dev".into());
+            }
+            Step::Proc if !self.all => self.read.push("/proc".into()),
+            // Sockets bound to paths are out of its reach (see the limits); the rest adds nothing.
+            Step::MaskFile(_) | Step::MaskFolder(_) | Step::MaskSocket(_) => {}
+            Step::Link(..) | Step::Seal(_) | Step::Proc => {}
+        }
+        Ok(())
+    }
+
+    /// Names that do not exist yet: in what can be written they could be made.
+    fn holds_later(&self, view: &View) -> Result<(), Refusal> {
+        if let Some(name) = view.mediate.names.first() {
+            let path = name.path.display();
+            return Err(match name.by {
+                By::Deny => refused(&format!("denies {path}, which does not exist yet")),
+                By::Protect => refused(&format!("protects {path}")),
+            });
+        }
+        if view.mediate.profile.is_some() {
+            return Err(refused("grants part of a folder by a profile"));
+        }
+        match view.mediate.globs.first() {
+            None => Ok(()),
+            Some(later) => Err(refused(&format!("denies names that match {}", later.glob))),
+        }
+    }
+
+    fn is_writable(&self, path: &Path) -> bool {
+        self.write.iter().any(|root| path.starts_with(root))
+    }
+
+    fn is_readable(&self, path: &Path) -> bool {
+        let hidden = self.hidden.iter().any(|folder| path.starts_with(folder));
+        let listed = self.read.iter().any(|root| path.starts_with(root));
+        self.is_writable(path) || listed || self.all && !hidden
+    }
+}
+
+fn refused(what: &str) -> Refusal {
+    Refusal::unsupported(format!(
+        "the policy {what}, in a folder that it grants: Landlock only grants, it cannot take a part back; grant less, or use the mechanism namespaces"
+    ))
+}

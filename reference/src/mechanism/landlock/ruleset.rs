@@ -1,0 +1,111 @@
+//! Rules as a ruleset of this kernel, with every right that its ABI has.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+};
+
+use super::rules::Rules;
+use crate::error::Refusal;
+
+/// Devices of the host that harm nobody.
+const DEVICES: [&str; 6] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// The ruleset, to be entered by the command.
+pub(super) fn build(rules: &Rules, abi: i64) -> Result<OwnedFd, Refusal> {
+    let os = |error: RulesetError| Refusal::os("the Landlock ruleset", error);
+    let rights = Rights::of(abi);
+    let mut ruleset = empty(&rights, rules.offline).map_err(os)?;
+    for (path, access) in grants(rules, &rights) {
+        // What went meanwhile needs no grant.
+        let Ok(place) = PathFd::new(&path) else { continue };
+        let fits = if path.is_dir() { access } else { access & rights.file };
+        ruleset = ruleset.add_rule(PathBeneath::new(place, fits)).map_err(os)?;
+    }
+    Option::<OwnedFd>::from(ruleset)
+        .ok_or_else(|| Refusal::setup("the Landlock ruleset: the kernel made none"))
+}
+
+/// The rights of one ABI.
+struct Rights {
+    abi: ABI,
+    /// To read and execute.
+    read: BitFlags<AccessFs>,
+    /// To change as well; device files are made by nobody.
+    write: BitFlags<AccessFs>,
+    /// Those that a file can have.
+    file: BitFlags<AccessFs>,
+}
+
+impl Rights {
+    fn of(abi: i64) -> Self {
+        // What later kernels add is not used before it was seen to work.
+        let abi = ABI::from(abi.min(9) as i32);
+        let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
+        Self {
+            abi,
+            read: AccessFs::from_read(abi),
+            write: AccessFs::from_all(abi) & !devices,
+            file: AccessFs::from_file(abi),
+        }
+    }
+}
+
+/// A ruleset that grants nothing. Where the kernel lacks one of the rights it fails, instead of
+/// leaving it open.
+fn empty(rights: &Rights, offline: bool) -> Result<RulesetCreated, RulesetError> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(rights.abi))?;
+    let ports = AccessNet::from_all(rights.abi);
+    if offline && !ports.is_empty() {
+        ruleset = ruleset.handle_access(ports)?;
+    }
+    let scopes = Scope::from_all(rights.abi);
+    if !scopes.is_empty() {
+        ruleset = ruleset.scope(scopes)?;
+    }
+    ruleset.create()
+}
+
+fn grants(rules: &Rules, rights: &Rights) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
+    let mut grants = Vec::new();
+    if rules.all {
+        open_parts(Path::new("/"), &rules.hidden, rights, &mut grants);
+    }
+    grants.extend(rules.read.iter().map(|path| (path.clone(), rights.read)));
+    grants.extend(rules.write.iter().map(|path| (path.clone(), rights.write)));
+    if rules.devices {
+        let use_it = rights.file & !(AccessFs::Execute);
+        grants.extend(DEVICES.iter().map(|path| (PathBuf::from(path), use_it)));
+    }
+    grants
+}
+
+/// Grants reading of all below `folder` but `hidden`. A folder that holds something hidden can be
+/// listed, with all below it: names are not hidden.
+fn open_parts(
+    folder: &Path,
+    hidden: &[PathBuf],
+    rights: &Rights,
+    grants: &mut Vec<(PathBuf, BitFlags<AccessFs>)>,
+) {
+    if hidden.iter().any(|path| path == folder) {
+        return;
+    }
+    if !hidden.iter().any(|path| path.starts_with(folder)) {
+        grants.push((folder.to_owned(), rights.read));
+        return;
+    }
+    grants.push((folder.to_owned(), AccessFs::ReadDir.into()));
+    // What cannot be listed is not granted.
+    let children = fs::read_dir(folder).into_iter().flatten().flatten();
+    for child in children.filter(|child| child.file_type().is_ok_and(|kind| !kind.is_symlink())) {
+        open_parts(&child.path(), hidden, rights, grants);
+    }
+}

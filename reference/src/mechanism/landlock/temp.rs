@@ -1,0 +1,102 @@
+//! A temp folder for one run, gone with it: [`Temp`].
+//!
+//! Who removes it is a process of its own, which waits for the end of all that hold the lifeline:
+//! so it also goes when this process is killed.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::sched::CloneFlags;
+use nix::sys::wait::waitpid;
+use nix::unistd::{Pid, pipe2, setsid};
+
+use crate::sys;
+
+/// The folder.
+pub(crate) struct Temp {
+    path: PathBuf,
+    /// The end of this, everywhere, is the folder's.
+    lifeline: Option<OwnedFd>,
+    remover: Pid,
+}
+
+impl Temp {
+    /// A new one below the temp folder of this process, which must have one thread only.
+    pub(super) fn make() -> io::Result<Self> {
+        let base = fs::canonicalize(std::env::temp_dir())?;
+        let template = base.join("refbox-XXXXXX");
+        let path = nix::unistd::mkdtemp(OsStr::from_bytes(template.as_os_str().as_bytes()))?;
+        let (waits, lifeline) = pipe2(OFlag::O_CLOEXEC)?;
+        let folder = path.clone();
+        match sys::fork_into(CloneFlags::empty(), || remover(&folder, waits)) {
+            Ok((remover, _)) => Ok(Self { path, lifeline: Some(lifeline), remover }),
+            Err(errno) => {
+                remove(&path)?;
+                Err(errno.into())
+            }
+        }
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The descriptor that keeps the folder.
+    pub(super) fn lifeline(&self) -> Option<RawFd> {
+        self.lifeline.as_ref().map(AsRawFd::as_raw_fd)
+    }
+}
+
+impl Drop for Temp {
+    fn drop(&mut self) {
+        drop(self.lifeline.take());
+        while waitpid(self.remover, None) == Err(Errno::EINTR) {}
+        if self.path.exists() {
+            eprintln!("refbox: the temp folder {} could not be removed", self.path.display());
+        }
+    }
+}
+
+/// Waits for the end of the run, with no stream or signal of its own; then removes the folder.
+fn remover(folder: &Path, waits: OwnedFd) -> i32 {
+    let mut kept = [waits.as_raw_fd()];
+    let alone = setsid().and_then(|_| sys::close_all_but(&mut kept));
+    let alone = alone.map_err(io::Error::from).and_then(|()| leave_streams());
+    let mut lifeline = File::from(waits);
+    let ended = alone.and_then(|()| lifeline.read_to_end(&mut Vec::new()));
+    i32::from(ended.and_then(|_| remove(folder)).is_err())
+}
+
+/// A reader of the command's streams waits for the last who holds them.
+fn leave_streams() -> io::Result<()> {
+    let nothing = File::options().read(true).write(true).open("/dev/null")?;
+    nix::unistd::dup2_stdin(&nothing)?;
+    nix::unistd::dup2_stdout(&nothing)?;
+    Ok(nix::unistd::dup2_stderr(&nothing)?)
+}
+
+/// Removes all of `folder`, also what the command closed in it.
+pub(super) fn remove(folder: &Path) -> io::Result<()> {
+    if fs::remove_dir_all(folder).is_ok() {
+        return Ok(());
+    }
+    reopen(folder);
+    fs::remove_dir_all(folder)
+}
+
+/// Makes every folder below `folder` one that can be emptied; links are not followed.
+fn reopen(folder: &Path) {
+    let _stays_closed = fs::set_permissions(folder, Permissions::from_mode(0o700));
+    let children = fs::read_dir(folder).into_iter().flatten().flatten();
+    for child in children.filter(|child| child.file_type().is_ok_and(|kind| kind.is_dir())) {
+        reopen(&child.path());
+    }
+}
