@@ -2,6 +2,7 @@
 
 mod act;
 mod answer;
+mod attempt;
 mod during;
 mod expect;
 mod file;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use act::Act;
 pub use answer::{Answer, ByRule, Fault, RuleExpect, Rules};
+pub use attempt::{Attempt, Deed};
 pub use during::{During, OutStream, Stimulus, StopTarget, Target};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
 pub use file::{CaseFile, Control, Step, Twin};
