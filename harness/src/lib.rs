@@ -11,6 +11,7 @@ pub mod explain;
 pub mod host;
 pub mod judge;
 pub mod known;
+pub mod models;
 pub mod plan;
 pub mod pool;
 pub mod repro;

@@ -2,6 +2,7 @@
 
 mod act;
 mod answer;
+mod attempt;
 mod caliban;
 mod during;
 mod expect;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 pub use act::Act;
 pub use answer::{Answer, ByRule, Fault, RuleExpect, Rules};
+pub use attempt::{Attempt, Deed};
 pub use caliban::{AskExpect, CalibanSpec, SettingsExpect};
 pub use during::{During, OutStream, Stimulus, StopTarget, Target};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};

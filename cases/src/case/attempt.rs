@@ -1,0 +1,73 @@
+//! What is tried of a compiled profile: one deed and the host's object that it is done to.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One thing a command could try.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Deed {
+    /// Read the content of a file, or list a folder.
+    Read,
+    /// Change the content of a file that is there.
+    Write,
+    /// Make a file where nothing is.
+    Create,
+    /// Remove a file.
+    Remove,
+    /// Give a file or folder another name in its folder: its own and `.moved`.
+    Move,
+    /// Execute a file.
+    Run,
+    /// Connect to `host:port`, or to a unix socket by its path.
+    Connect,
+    /// Ask for a Mach service by its name.
+    Lookup,
+}
+
+impl Deed {
+    /// Every deed.
+    pub const ALL: [Self; 8] = [
+        Self::Read,
+        Self::Write,
+        Self::Create,
+        Self::Remove,
+        Self::Move,
+        Self::Run,
+        Self::Connect,
+        Self::Lookup,
+    ];
+
+    /// The word a case uses for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Create => "create",
+            Self::Remove => "remove",
+            Self::Move => "move",
+            Self::Run => "run",
+            Self::Connect => "connect",
+            Self::Lookup => "lookup",
+        }
+    }
+}
+
+/// A deed, and what it is done to: the host's object, not a private one that bears its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// What is done.
+    pub deed: Deed,
+    /// A path (below the workspace unless absolute), an address or a name.
+    pub object: String,
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.deed.word(), self.object)
+    }
+}

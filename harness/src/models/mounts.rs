@@ -1,0 +1,163 @@
+//! The arguments of `bwrap` as the mount table that they yield: [`Mounts`]. A command is taken to
+//! hold no capabilities, so that mounts stay as they are. Pure.
+
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::case::Deed;
+
+use super::Flaw;
+use words::{Word, words};
+
+/// What lies on a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    /// This object of the host.
+    Host { source: PathBuf, writable: bool },
+    /// Something made for the run.
+    Fresh,
+}
+
+/// One mount; those that come later lie on top.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mount {
+    place: PathBuf,
+    kind: Kind,
+}
+
+/// A mount table, and whether the host's network is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mounts {
+    table: Vec<Mount>,
+    network: bool,
+}
+
+impl Mounts {
+    /// The table that `argv` yields, the program's name first; what follows `--` is the command.
+    ///
+    /// # Errors
+    /// When `bwrap` would refuse it, or the model does not know a word.
+    pub fn read(argv: &[String]) -> Result<Self, Flaw> {
+        let mut mounts = Self { table: Vec::new(), network: true };
+        for word in words(argv)? {
+            mounts.take(word)?;
+        }
+        Ok(mounts)
+    }
+
+    fn take(&mut self, word: Word<'_>) -> Result<(), Flaw> {
+        match word {
+            Word::Bind { source, place, writable } => {
+                let source = PathBuf::from(source);
+                self.mount(place, Kind::Host { source, writable });
+            }
+            Word::Fresh(place) => self.mount(place, Kind::Fresh),
+            Word::RemountReadOnly(place) => {
+                let place = Path::new(place);
+                let top = self.table.iter_mut().rev().find(|mount| mount.place == place);
+                let top = top.ok_or_else(|| {
+                    Flaw::Void(format!("{} is to be remounted and is no mount", place.display()))
+                })?;
+                if let Kind::Host { writable, .. } = &mut top.kind {
+                    *writable = false;
+                }
+            }
+            Word::NoNetwork => self.network = false,
+            Word::HostNetwork => self.network = true,
+            Word::Nothing => {}
+        }
+        Ok(())
+    }
+
+    fn mount(&mut self, place: &str, kind: Kind) {
+        self.table.push(Mount { place: place.into(), kind });
+    }
+
+    /// Whether `deed` can be done to the host's `object` by any name that it has inside.
+    ///
+    /// # Errors
+    /// When the deed is one that mounts say nothing about.
+    pub fn permits(&self, deed: Deed, object: &str) -> Result<bool, Flaw> {
+        match deed {
+            Deed::Lookup => return Err(Flaw::Unknown("services: they are macOS's".to_owned())),
+            Deed::Connect if !object.starts_with('/') => return Ok(self.network),
+            _ => {}
+        }
+        let path = Path::new(object);
+        Ok(self.names(path).iter().any(|name| self.can(deed, name, path)))
+    }
+
+    /// The places at which the host's `path` would be, were it not covered there.
+    pub fn names(&self, path: &Path) -> Vec<PathBuf> {
+        let name = |mount: &Mount| match &mount.kind {
+            Kind::Host { source, .. } => {
+                path.strip_prefix(source).ok().map(|rest| join(&mount.place, rest))
+            }
+            Kind::Fresh => None,
+        };
+        let mut names: Vec<PathBuf> = self.table.iter().filter_map(name).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn can(&self, deed: Deed, name: &Path, object: &Path) -> bool {
+        let seen = self.at(name).is_some_and(|(host, _)| host == object);
+        match deed {
+            Deed::Read | Deed::Run | Deed::Connect => seen,
+            Deed::Write => seen && self.at(name).is_some_and(|(_, writable)| writable),
+            Deed::Create | Deed::Remove => self.changes_name(name, object),
+            Deed::Move => {
+                let [to, onto] = [name, object].map(moved);
+                self.changes_name(name, object) && self.changes_name(&to, &onto)
+            }
+            Deed::Lookup => false,
+        }
+    }
+
+    /// Whether the name can come or go: its folder is the host's and writable, and no mount holds it.
+    fn changes_name(&self, name: &Path, object: &Path) -> bool {
+        let (Some(folder), Some(host)) = (name.parent(), object.parent()) else { return false };
+        !self.is_held(name) && self.at(folder) == Some((host.to_owned(), true))
+    }
+
+    /// Whether a mount that can be seen lies exactly there. A name that holds one can neither go nor
+    /// be put over.
+    fn is_held(&self, name: &Path) -> bool {
+        self.top(name).is_some_and(|mount| mount.place == name)
+    }
+
+    /// What of the host is at `name`, and whether it is writable.
+    fn at(&self, name: &Path) -> Option<(PathBuf, bool)> {
+        let mount = self.top(name)?;
+        match &mount.kind {
+            Kind::Host { source, writable } => {
+                let rest = name.strip_prefix(&mount.place).ok()?;
+                Some((join(source, rest), *writable))
+            }
+            Kind::Fresh => None,
+        }
+    }
+
+    /// The mount on top of all others at `name`.
+    fn top(&self, name: &Path) -> Option<&Mount> {
+        self.table.iter().rev().find(|mount| name.starts_with(&mount.place))
+    }
+}
+
+/// An empty rest would leave a slash at the end.
+fn join(folder: &Path, rest: &Path) -> PathBuf {
+    match rest.as_os_str().is_empty() {
+        true => folder.to_owned(),
+        false => folder.join(rest),
+    }
+}
+
+fn moved(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".moved");
+    name.into()
+}

@@ -1,0 +1,112 @@
+//! The words of `bwrap`'s command line: how many arguments each takes, and what it says of mounts.
+
+use crate::models::Flaw;
+
+/// What one word says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word<'a> {
+    /// The host's object at a place.
+    Bind {
+        source: &'a str,
+        place: &'a str,
+        writable: bool,
+    },
+    /// Something fresh at a place.
+    Fresh(&'a str),
+    /// A mount becomes read-only.
+    RemountReadOnly(&'a str),
+    NoNetwork,
+    HostNetwork,
+    /// Nothing about mounts or the network.
+    Nothing,
+}
+
+/// Without an argument, and without a meaning here.
+const PLAIN: [&str; 14] = [
+    "--as-pid-1",
+    "--clearenv",
+    "--die-with-parent",
+    "--disable-userns",
+    "--assert-userns-disabled",
+    "--new-session",
+    "--unshare-cgroup",
+    "--unshare-cgroup-try",
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-user",
+    "--unshare-user-try",
+    "--unshare-uts",
+    "--level-prefix",
+];
+
+/// With one argument, and without a meaning here.
+const ONE: [&str; 14] = [
+    "--add-seccomp-fd",
+    "--argv0",
+    "--block-fd",
+    "--cap-add",
+    "--cap-drop",
+    "--chdir",
+    "--gid",
+    "--hostname",
+    "--info-fd",
+    "--perms",
+    "--seccomp",
+    "--size",
+    "--uid",
+    "--unsetenv",
+];
+
+/// Every word up to the command.
+pub(super) fn words(argv: &[String]) -> Result<Vec<Word<'_>>, Flaw> {
+    let mut rest = argv.get(1..).ok_or_else(|| Flaw::Void("there is no program".to_owned()))?;
+    let mut words = Vec::new();
+    while let Some((first, after)) = rest.split_first() {
+        if first == "--" || !first.starts_with("--") {
+            return Ok(words);
+        }
+        let argument = |at: usize| {
+            after
+                .get(at)
+                .map(String::as_str)
+                .ok_or_else(|| Flaw::Void(format!("{first} lacks an argument")))
+        };
+        let path = |at: usize| sound(first, argument(at)?);
+        let bind = |writable: bool| -> Result<(Word<'_>, usize), Flaw> {
+            Ok((Word::Bind { source: path(0)?, place: path(1)?, writable }, 2))
+        };
+        let (word, taken) = match first.as_str() {
+            "--bind" | "--dev-bind" => bind(true)?,
+            "--ro-bind" => bind(false)?,
+            "--tmpfs" | "--dev" | "--proc" | "--mqueue" => (Word::Fresh(path(0)?), 1),
+            "--bind-data" | "--ro-bind-data" => (Word::Fresh(path(1)?), 2),
+            "--remount-ro" => (Word::RemountReadOnly(path(0)?), 1),
+            "--unshare-net" | "--unshare-all" => (Word::NoNetwork, 0),
+            "--share-net" => (Word::HostNetwork, 0),
+            "--setenv" => (Word::Nothing, 2),
+            // A link in a fresh folder gives nothing of the host another real path.
+            "--symlink" => (Word::Nothing, 2),
+            plain if PLAIN.contains(&plain) => (Word::Nothing, 0),
+            one if ONE.contains(&one) => (Word::Nothing, 1),
+            other => return Err(Flaw::Unknown(format!("the word {other} of bwrap"))),
+        };
+        if after.len() < taken {
+            return Err(Flaw::Void(format!("{first} lacks an argument")));
+        }
+        words.push(word);
+        rest = &after[taken..];
+    }
+    Ok(words)
+}
+
+/// A path that means what it says: absolute and without dots.
+fn sound<'a>(word: &str, path: &'a str) -> Result<&'a str, Flaw> {
+    let plain = path == "/"
+        || path.strip_prefix('/').is_some_and(|rest| {
+            rest.split('/').all(|name| !name.is_empty() && name != "." && name != "..")
+        });
+    match plain {
+        true => Ok(path),
+        false => Err(Flaw::Unknown(format!("what {path:?} after {word} stands for"))),
+    }
+}

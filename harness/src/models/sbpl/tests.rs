@@ -1,0 +1,162 @@
+//! Profiles and what they permit.
+
+use super::*;
+use rstest::rstest;
+
+fn permits(rules: &str, deed: Deed, object: &str) -> Result<bool, Flaw> {
+    let text = format!("(version 1)\n(deny default) ; nothing else\n{rules}\n");
+    Profile::read(&text, [("TMP", "/t")])?.permits(deed, object)
+}
+
+#[rstest]
+#[case::nothing("", Deed::Read, "/a", false)]
+#[case::all("(allow file-read*)", Deed::Read, "/a", true)]
+#[case::another_family("(allow file-read*)", Deed::Write, "/a", false)]
+#[case::whole_family("(allow file*)", Deed::Write, "/a", true)]
+#[case::one_member("(allow file-write-data)", Deed::Create, "/a", false)]
+#[case::both_members("(allow file-write-data file-write-create)", Deed::Create, "/a", true)]
+#[case::literal("(allow file-read* (literal \"/a\"))", Deed::Read, "/a/b", false)]
+#[case::subpath("(allow file-read* (subpath \"/a\"))", Deed::Read, "/a/b", true)]
+#[case::subpath_itself("(allow file-read* (subpath \"/a\"))", Deed::Read, "/a", true)]
+#[case::sibling("(allow file-read* (subpath \"/a\"))", Deed::Read, "/ab", false)]
+#[case::root("(allow file-read* (subpath \"/\"))", Deed::Read, "/ab", true)]
+#[case::prefix("(allow file-read* (prefix \"/a\"))", Deed::Read, "/ab", true)]
+#[case::pattern("(allow file-read* (regex #\"^/a/[^/]*\\.c$\"))", Deed::Read, "/a/x.c", true)]
+#[case::pattern_deeper(
+    "(allow file-read* (regex \"^/a/[^/]*\\\\.c$\"))",
+    Deed::Read,
+    "/a/b/x.c",
+    false
+)]
+#[case::pattern_anywhere("(allow file-read* (regex #\"x\\.c\"))", Deed::Read, "/a/x.cc", true)]
+#[case::line_feed("(allow file-read* (regex #\"^/a/.*$\"))", Deed::Read, "/a/b\nc", true)]
+#[case::one_of_two("(allow file-read* (literal \"/a\") (literal \"/b\"))", Deed::Read, "/b", true)]
+#[case::two_in_one("(allow file-read* (literal \"/a\" \"/b\"))", Deed::Read, "/b", true)]
+#[case::all_of(
+    "(allow file-read* (require-all (subpath \"/a\") (require-not (literal \"/a/b\"))))",
+    Deed::Read,
+    "/a/b",
+    false
+)]
+#[case::all_of_met(
+    "(allow file-read* (require-all (subpath \"/a\") (require-not (literal \"/a/b\"))))",
+    Deed::Read,
+    "/a/c",
+    true
+)]
+#[case::any_of(
+    "(allow file-read* (require-any (literal \"/a\") (literal \"/b\")))",
+    Deed::Read,
+    "/b",
+    true
+)]
+#[case::last_denies(
+    "(allow file*) (deny file-write* (subpath \"/a\"))",
+    Deed::Write,
+    "/a/b",
+    false
+)]
+#[case::last_allows("(deny file-write* (subpath \"/a\")) (allow file*)", Deed::Write, "/a/b", true)]
+#[case::parameter("(allow file-write* (subpath (param \"TMP\")))", Deed::Write, "/t/x", true)]
+#[case::put_together(
+    "(allow file-write* (subpath (string-append (param \"TMP\") \"/x\")))",
+    Deed::Write,
+    "/t/y",
+    false
+)]
+#[case::quoted("(allow file-read* (literal \"/a\\\"b\\\\c\"))", Deed::Read, "/a\"b\\c", true)]
+#[case::moved_away("(allow file-write-unlink (subpath \"/a\"))", Deed::Move, "/a/b", false)]
+#[case::moved("(allow file-write* (subpath \"/a\"))", Deed::Move, "/a/b", true)]
+#[case::moved_beside("(allow file-write* (subpath \"/a\"))", Deed::Move, "/a", false)]
+#[case::executed("(allow process-exec) (allow file-read*)", Deed::Run, "/a", true)]
+#[case::executed_unread("(allow process-exec)", Deed::Run, "/a", false)]
+#[case::service("(allow mach-lookup (global-name \"s\"))", Deed::Lookup, "s", true)]
+#[case::other_service("(allow mach-lookup (global-name \"s\"))", Deed::Lookup, "t", false)]
+#[case::network("(allow network*)", Deed::Connect, "1.2.3.4:80", true)]
+#[case::port(
+    "(allow network-outbound (remote ip \"localhost:80\"))",
+    Deed::Connect,
+    "127.0.0.1:80",
+    true
+)]
+#[case::other_port(
+    "(allow network-outbound (remote ip \"localhost:80\"))",
+    Deed::Connect,
+    "127.0.0.1:81",
+    false
+)]
+#[case::other_host(
+    "(allow network-outbound (remote ip \"localhost:80\"))",
+    Deed::Connect,
+    "1.2.3.4:80",
+    false
+)]
+#[case::socket(
+    "(allow network-outbound (remote unix-socket (path-literal \"/s\")))",
+    Deed::Connect,
+    "/s",
+    true
+)]
+#[case::other_socket(
+    "(allow network-outbound (remote unix-socket (path-literal \"/s\")))",
+    Deed::Connect,
+    "/t",
+    false
+)]
+#[case::told_otherwise(
+    "(allow file*) (deny file-read* (with no-report) (literal \"/a\"))",
+    Deed::Read,
+    "/a",
+    false
+)]
+fn the_last_rule_that_matches_decides(
+    #[case] rules: &str,
+    #[case] deed: Deed,
+    #[case] object: &str,
+    #[case] due: bool,
+) {
+    assert_eq!(permits(rules, deed, object), Ok(due));
+}
+
+#[test]
+fn a_default_is_the_last_resort_wherever_it_stands() {
+    let read = |text: &str| Profile::read(text, []).unwrap().permits(Deed::Read, "/a").unwrap();
+    assert!(read("(version 1)(allow file-read*)(deny default)"));
+    assert!(read("(version 1)(allow default)"));
+    assert!(!read("(version 1)"));
+}
+
+#[rstest]
+#[case::end("(allow file-read*", "ends inside")]
+#[case::no_list("allow", "outside of every rule")]
+#[case::closed(")", "outside of every rule")]
+#[case::string("(allow file-read* (literal \"/a))", "no end")]
+#[case::no_operation("(allow (literal \"/a\"))", "no operation")]
+#[case::flag("(deny file-read* (regex #\"(?i)^/a$\"))", "flag")]
+#[case::host("(allow network-outbound (remote ip \"127.0.0.1:80\"))", "neither * nor localhost")]
+#[case::port("(allow network-outbound (remote ip \"localhost:0\"))", "neither * nor a number")]
+#[case::nothing_at_all("(deny file-write* (require-all))", "without any part")]
+#[case::no_value("(allow file-write* (subpath (param \"OTHER\")))", "OTHER has no value")]
+fn what_the_system_refuses_is_void(#[case] rules: &str, #[case] why: &str) {
+    match permits(rules, Deed::Read, "/a") {
+        Err(Flaw::Void(message)) => assert!(message.contains(why), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[rstest]
+#[case::operation("(allow file-wirte*)", "file-wirte*")]
+#[case::member("(allow file-write-unlnik)", "file-write-unlnik")]
+#[case::filter("(allow file-read* (subpth \"/a\"))", "subpth")]
+#[case::import("(import \"system.sb\")", "import")]
+#[case::relative("(allow file-read* (subpath \"a\"))", "\"a\"")]
+#[case::trailing_slash("(allow file-read* (subpath \"/a/\"))", "\"/a/\"")]
+#[case::dots("(allow file-read* (subpath \"/a/../b\"))", "\"/a/../b\"")]
+#[case::class("(allow file-read* (regex #\"[\\.]\"))", "a class")]
+#[case::escape("(allow file-read* (literal \"/\\q\"))", "\\q")]
+fn what_the_model_does_not_know_is_no_decision(#[case] rules: &str, #[case] what: &str) {
+    match permits(rules, Deed::Read, "/a") {
+        Err(Flaw::Unknown(message)) => assert!(message.contains(what), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
