@@ -127,7 +127,7 @@ fn place(source: &Document, at: usize) -> Place {
     let before = source.text.get(..at).unwrap_or(&source.text);
     let line = before.rsplit('\n').next().unwrap_or_default();
     Place {
-        file: source.name.clone(),
+        file: source.name.as_str().into(),
         line: before.matches('\n').count() + 1,
         column: line.chars().count() + 1,
     }
@@ -184,7 +184,7 @@ mod tests {
         assert!(error.kind.to_string().contains(message), "{error}");
         let place = error.place.unwrap();
         assert_eq!((place.line, place.column), (line, column), "{}", error.kind);
-        assert_eq!(place.file, "settings.toml");
+        assert_eq!(&*place.file, "settings.toml");
     }
 
     #[test]

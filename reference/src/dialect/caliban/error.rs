@@ -70,7 +70,7 @@ impl SettingsError {
         let place = self.place.as_ref();
         PolicyFault {
             message: self.kind.to_string(),
-            file: place.map(|place| place.file.clone()),
+            file: place.map(|place| place.file.to_string()),
             line: place.and_then(|place| u32::try_from(place.line).ok()),
             column: place.and_then(|place| u32::try_from(place.column).ok()),
         }

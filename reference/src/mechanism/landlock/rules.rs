@@ -76,7 +76,7 @@ impl Rules {
             let path = name.path.display();
             return Err(match name.by {
                 By::Deny => refused(&format!("denies {path}, which does not exist yet")),
-                By::Protect => refused(&format!("protects {path}")),
+                By::Link | By::Protect => refused(&format!("protects {path}")),
             });
         }
         if view.mediate.profile.is_some() {
