@@ -47,7 +47,6 @@ fn passes() -> Vec<Row> {
         pass("nothing there for a tool", TOLD, |e| { first(e).stderr = text("sh: 1: cannot create f: Directory nonexistent"); first(e).besides = vec!["ENOENT".to_owned()] }),
         pass("nothing there where containment is enough", CONTAINED, |e| { saw(e, refusal("ENOENT")); first(e).besides = vec!["ENOENT".to_owned()] }),
         pass("another thing stands there for a tool that looks", TOOL_CONTAINED, |e| { first(e).exit = Exit::Code(1); first(e).stderr = text("cp: cannot overwrite non-directory 'f' with directory 'g'"); first(e).besides = vec!["EEXIST".to_owned(), "ENOTDIR".to_owned()] }),
-        pass("a tool that a signal ended, with a code of the backend's own", ENDED, |e| ended(first(e), 1)),
         pass("an effect that stays inside", CONTAINED, |_| {}),
         pass("a refusal where containment is enough", CONTAINED, |e| { saw(e, refusal("EACCES")); first(e).exit = Exit::Code(1) }),
         pass("a tool that ends like its control", TOOL_CONTAINED, |_| {}),
@@ -107,8 +106,6 @@ fn failures() -> Vec<Row> {
         row("the policy is not declined", REFUSED, |e| *first(e) = succeeded(&case(REFUSED)), Contract, Reason::NotRefused),
         row("declined, and done all the same", REFUSED, |e| first(e).observation = seen(&case(REFUSED), refusal("EROFS")), Contract, Reason::NotRefused),
         row("declined, and under way all the same", REFUSED, |e| first(e).ready = true, Contract, Reason::NotRefused),
-        row("a signal that ends the act without a sandbox does not end the run", ENDED, |e| lived(first(e), 10_101.0), Contract, Reason::LivedOn),
-        row("a signal after which all is called well", ENDED, |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(15); ended(first(e), 0) }, Contract, Reason::NotRefused),
         row("an allowed act is cut short", ALLOWED, |e| { first(e).ready = true; first(e).observation = Observation::Missing }, Contract, Reason::CutShort),
         row("the right errno, another exit", &expecting(DENIED, "exit: 1"), |e| first(e).exit = Exit::Code(2), Contract, Reason::Exit),
         row("the right errno, exit 0", DENIED, |e| first(e).exit = Exit::Code(0), Contract, Reason::Exit),
@@ -165,11 +162,6 @@ fn unlearnt() -> Vec<Row> {
         row("a record of another probe", DENIED, |e| { let Observation::Seen(record) = &mut first(e).observation else { panic!() }; record.probe = "stat".into() }, Inconclusive, Reason::UntrustedRecord),
         row("a tool that was not executed", TOLD, |e| first(e).exit = Exit::Code(127), Inconclusive, Reason::NotExecuted),
         row("a contained tool that was not executed", TOOL_CONTAINED, |e| { for arm in [&mut e.control, &mut e.confined] { super::arm(arm).runs[0].exit = Exit::Code(127) } }, Inconclusive, Reason::NotExecuted),
-        row("a signal came too late to tell", ENDED, |e| lived(first(e), 10_100.0), Inconclusive, Reason::TimedOut),
-        row("a signal never came", ENDED, |e| { lived(first(e), 20_000.0); first(e).moments.clear() }, Inconclusive, Reason::TimedOut),
-        row("a signal ended neither", ENDED, |e| { lived(first(e), 20_000.0); arm(&mut e.control).runs[0].exit = Exit::TimedOut }, Inconclusive, Reason::ControlFailed),
-        row("a tool that is ended before it was under way", ENDED, |e| { ended(first(e), 1); first(e).ready = false }, Inconclusive, Reason::NoReason),
-        row("a tool that ends before anything is done to it", ENDED, |e| { ended(first(e), 1); first(e).moments.clear() }, Inconclusive, Reason::NoReason),
         row("a tool that looked, where nothing else stands there", TOOL_CONTAINED, |e| { first(e).exit = Exit::Code(1); first(e).stderr = text("cp: cannot overwrite non-directory 'f' with directory 'g'") }, Inconclusive, Reason::NoReason),
         row("a tool that gives no reason", TOLD, |e| first(e).stderr = text("sh: f: No such file or directory"), Inconclusive, Reason::NoReason),
         row("nothing ran", DENIED, |e| confined(e).runs.clear(), Inconclusive, Reason::NothingRan),
@@ -212,6 +204,21 @@ fn blocked(rule: &str) -> Blocked {
     }
 }
 
+#[rustfmt::skip] // One line a row.
+fn ended_by_a_signal() -> Vec<Row> {
+    use Verdict::{Contract, Inconclusive};
+    vec![
+        pass("a tool that a signal ended, with a code of the backend's own", ENDED, |e| ended(first(e), 1)),
+        row("a signal that ends the act without a sandbox does not end the run", ENDED, |e| lived(first(e), 10_101.0), Contract, Reason::LivedOn),
+        row("a signal after which all is called well", ENDED, |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(15); ended(first(e), 0) }, Contract, Reason::NotRefused),
+        row("a signal came too late to tell", ENDED, |e| lived(first(e), 10_100.0), Inconclusive, Reason::TimedOut),
+        row("a signal never came", ENDED, |e| { lived(first(e), 20_000.0); first(e).moments.clear() }, Inconclusive, Reason::TimedOut),
+        row("a signal ended neither", ENDED, |e| { lived(first(e), 20_000.0); arm(&mut e.control).runs[0].exit = Exit::TimedOut }, Inconclusive, Reason::ControlFailed),
+        row("a tool that is ended before it was under way", ENDED, |e| { ended(first(e), 1); first(e).ready = false }, Inconclusive, Reason::NoReason),
+        row("a tool that ends before anything is done to it", ENDED, |e| { ended(first(e), 1); first(e).moments.clear() }, Inconclusive, Reason::NoReason),
+    ]
+}
+
 /// The signal went out, and `run` was given up `watched_ms` after its start.
 fn lived(run: &mut RunReport, watched_ms: f64) {
     ended(run, 0);
@@ -225,7 +232,7 @@ fn ended(run: &mut RunReport, code: i32) {
 }
 
 fn rows() -> impl Iterator<Item = Row> {
-    [passes(), failures(), unlearnt()].into_iter().flatten()
+    [passes(), failures(), ended_by_a_signal(), unlearnt()].into_iter().flatten()
 }
 
 #[test]
