@@ -6,6 +6,7 @@ use boxproof_cases::case::Moment;
 use boxproof_cases::protocol::{RunResult, Told};
 use boxproof_probes::Record;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::backend::Special;
 
@@ -166,8 +167,8 @@ pub enum Exit {
     Refused,
 }
 
-/// A captured stream.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// A captured stream; by default an empty one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     /// The first part of it, lossy text.
     pub text: String,
@@ -177,6 +178,13 @@ pub struct Stream {
     pub sha256: String,
     /// Which of the texts that the case asks about are in it.
     pub found: Vec<String>,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        let sha256 = format!("{:x}", Sha256::digest(b""));
+        Self { text: String::new(), bytes: 0, sha256, found: Vec::new() }
+    }
 }
 
 /// What the probe reported, or why there is nothing to go by.

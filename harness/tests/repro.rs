@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -84,6 +85,64 @@ fn a_script_shows_what_a_fake_gets_wrong(
     // And again: a script cleans up what it needs to start anew.
     sh(&script, &[]).exits(code);
 }
+
+/// An act that a signal ends, in `seconds` at most.
+fn ended(seconds: u32) -> String {
+    format!(
+        "purpose: After SIGTERM nobody is left.
+requirement: R-test
+act: {{sh: '\"$PROBE\" --nonce $NONCE background --how=plain --stdio=close --heartbeat=beat --tag=$NONCE; exec \"$PROBE\" --nonce $NONCE hold --ready'}}
+during: [{{when: ready, signal: TERM}}]
+timeout_ms: {seconds}000
+expect: {{contained: {{}}, oracle: [{{no_survivors: {{}}}}]}}
+twin: {{none: every policy ends it}}
+"
+    )
+}
+
+#[rstest]
+#[case::as_without("exec \"$@\"", 2, 0, "FAILS   no survivors: still runs")]
+#[case::with_a_code_of_its_own(ENDS_WITH_ONE, 2, 1, "everything is as it must be")]
+#[case::as_a_success(ENDS_WELL, 2, 0, "FAILS   the act exits with 0")]
+#[case::never(DEAF, 11, 0, "FAILS   it lived on for 11 s after TERM")]
+#[case::not_soon(DEAF, 2, 2, "it lived on for 2 s after TERM")]
+fn a_script_tells_how_a_signal_ended_it(
+    #[case] line: &str,
+    #[case] seconds: u32,
+    #[case] code: i32,
+    #[case] says: &str,
+) {
+    let place = Place::with(&[("fs/one", &ended(seconds))]);
+    place.write("box.yaml", &manifest(line));
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
+    has(&sh(&script, &[]).exits(code).stdout, says);
+}
+
+/// Ends the command and all that it started, and has a code of its own for that.
+const ENDS_WITH_ONE: &str = "trap 'kill -s KILL -- -$!; exit 1' TERM; setsid \"$@\" & wait";
+/// The same, and calls it a success.
+const ENDS_WELL: &str = "trap 'kill -s KILL -- -$!; exit 0' TERM; setsid \"$@\" & wait";
+/// Hands nothing on, and waits for the command.
+const DEAF: &str = "trap : TERM; setsid \"$@\" & while kill -0 $!; do wait; done";
+
+/// The script of what a sandbox of somebody else fails. Needs bubblewrap.
+#[test]
+fn a_script_shows_what_bubblewrap_fails() {
+    let place = Place::new();
+    let script = export(&place, &["exec/not-found/by-name", "--backend", "bubblewrap"]);
+    let ran = sh(&script, &[]);
+    has(&ran.exits(0).stdout, "FAILS   it ended with 1 instead of 127: bwrap: execvp");
+    has(&ran.stdout, "the failure shows");
+    // Whoever mends that fails no more.
+    let mended = place.write("bin/mended", MENDED);
+    std::fs::set_permissions(&mended, PermissionsExt::from_mode(0o755)).unwrap();
+    let ran = sh(&script, &[("BACKEND", mended.to_str().unwrap())]);
+    has(&ran.exits(1).stdout, "the failure does not show");
+}
+
+/// bubblewrap, with the code that a shell has.
+const MENDED: &str = "#!/bin/sh\nbwrap \"$@\"; code=$?\n[ $code != 1 ] || exit 127\nexit $code\n";
 
 #[test]
 fn endings_noise_and_residue_are_those_of_the_manifest() {

@@ -1,7 +1,9 @@
 //! The decision itself: did the confined arm do what the case expects of it.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Compare, Control, Decision, Denial, ExitExpect, Oracle, Survivors};
+use boxproof_cases::case::{
+    Compare, Control, Decision, Denial, ExitExpect, Moment, Oracle, Survivors,
+};
 use boxproof_probes::Outcome;
 use boxproof_reports::Verdict;
 
@@ -77,6 +79,7 @@ fn complete(case: &Case, confined: &Report) -> Result<(), Finding> {
 
 fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
     timing::overdue(case, run)?;
+    timing::lived_on(case, control, run)?;
     started(run, &case.expect.decision)?;
     match &case.expect.decision {
         Decision::Allowed => allowed(case, control, run)?,
@@ -190,6 +193,14 @@ fn as_told(case: &Case, run: &RunReport) -> bool {
     leaves_trace && told.is_some_and(|exit| ending::exit_fits(exit, run).is_ok())
 }
 
+/// Whether it was under way when everything was done to it that the case does: its end is no
+/// refusal then, whatever code the backend has for that, and no success.
+fn was_ended(case: &Case, run: &RunReport) -> bool {
+    let done = |number| run.moments.iter().any(|stamp| stamp.moment == Moment::During(number));
+    let under_way = run.ready && run.exit != Exit::Code(0);
+    under_way && !case.during.is_empty() && (1..=case.during.len()).all(done)
+}
+
 fn contained(
     case: &Case,
     denial: &Denial,
@@ -201,7 +212,11 @@ fn contained(
             ending::executed(case, run)?;
             let as_control = |control| ending::same_exit(case, control, run);
             // Text that the case looks for shows that it ran; the rest is the oracles' word.
-            if control.is_some_and(as_control) || promise::spoken(case, run) || as_told(case, run) {
+            if control.is_some_and(as_control)
+                || promise::spoken(case, run)
+                || as_told(case, run)
+                || was_ended(case, run)
+            {
                 return Ok(());
             }
             let listed = denial.errno.iter().map(String::as_str).chain(REFUSALS);

@@ -174,12 +174,7 @@ pub(super) fn told(case: &Case, errnos: &[&str], run: &RunReport) -> Result<(), 
         ));
     }
     executed(case, run)?;
-    let by_library = errnos.iter().filter_map(|name| message(name));
-    // dash has words of its own for this one.
-    let nothing = errnos.contains(&"ENOENT");
-    let by_shell = ["No such file", "Directory nonexistent"].map(str::to_owned);
-    let mut messages = by_library.chain(by_shell.into_iter().filter(|_| nothing));
-    if messages.any(|text| run.stderr.text.contains(&text)) {
+    if words(errnos).iter().any(|text| run.stderr.text.contains(text)) {
         return Ok(());
     }
     let message = format!(
@@ -191,8 +186,24 @@ pub(super) fn told(case: &Case, errnos: &[&str], run: &RunReport) -> Result<(), 
     Err(Finding::inconclusive(Reason::NoReason, message))
 }
 
+/// How tools say in words that something failed for one of `errnos`.
+pub(crate) fn words(errnos: &[&str]) -> Vec<String> {
+    let mut words: Vec<String> = errnos.iter().filter_map(|name| message(name)).collect();
+    let listed = |name| errnos.contains(&name);
+    // dash has words of its own for this one.
+    if listed("ENOENT") {
+        words.extend(["No such file", "Directory nonexistent"].map(str::to_owned));
+    }
+    // So have coreutils and git, which look what stands there before they write.
+    if listed("EEXIST") && listed("ENOTDIR") {
+        let looked = ["cannot overwrite non-directory", "unable to handle file type"];
+        words.extend(looked.map(str::to_owned));
+    }
+    words
+}
+
 /// What the C library says for the errno called `name`, in the locale that every act has.
-pub(crate) fn message(name: &str) -> Option<String> {
+fn message(name: &str) -> Option<String> {
     // The kernel's numbers are dense; asking each for its name needs no table of our own.
     let number = (1..=133).find(|number| format!("{:?}", Errno::from_raw(*number)) == name)?;
     let text = std::io::Error::from_raw_os_error(number).to_string();

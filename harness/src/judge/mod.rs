@@ -25,7 +25,7 @@ use crate::execution::{Arm, Execution, Report};
 use effect::Shortfall;
 use reason::{Finding, gravest};
 
-pub(crate) use ending::message as errno_text;
+pub(crate) use ending::words as reason_words;
 pub use reason::Reason;
 
 /// What the judge concludes.

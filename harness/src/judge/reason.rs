@@ -56,6 +56,8 @@ reasons! {
     NoTrace = "no-trace",
     /// The act was under way, and then nothing more was heard of it.
     CutShort = "cut-short",
+    /// It lived through what ends it without a sandbox.
+    LivedOn = "lived-on",
     /// What the probe is said to have said is not trusted.
     UntrustedRecord = "untrusted-record",
     /// The shell's codes for a program that was never executed.

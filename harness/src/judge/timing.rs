@@ -32,6 +32,30 @@ pub(super) fn overdue(case: &Case, run: &RunReport) -> Result<(), Finding> {
     late.map_or(Ok(()), finding)
 }
 
+/// How long a run must be seen to live on after the last thing that was done to it, in
+/// milliseconds: no host is that busy.
+const LIVED_ON_MS: f64 = 10_000.0;
+
+/// A run that the harness gave up long after it was done to it what ended the control.
+pub(super) fn lived_on(
+    case: &Case,
+    control: Option<&RunReport>,
+    run: &RunReport,
+) -> Result<(), Finding> {
+    let ends = control.is_some_and(|control| control.exit != Exit::TimedOut);
+    if run.exit != Exit::TimedOut || !ends {
+        return Ok(());
+    }
+    let done = (1..=case.during.len()).map(|number| at(&Moment::During(number), run));
+    let last = done.reduce(|one, other| Some(one?.max(other?))).flatten();
+    if last.is_none_or(|last| run.watched_ms - last <= LIVED_ON_MS) {
+        return Ok(());
+    }
+    // No figure of this one run, so that the next one says the same.
+    let message = "the run lived on for more than 10 s after what ended the act without a sandbox";
+    Err(Finding::contract(Reason::LivedOn, message))
+}
+
 fn finding(message: String) -> Result<(), Finding> {
     Err(Finding::contract(Reason::Timing, message))
 }

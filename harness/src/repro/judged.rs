@@ -5,15 +5,10 @@ use boxproof_cases::case::{Compare, Decision, Denial, ExitExpect, Oracle, Stimul
 use nix::sys::signal::Signal;
 
 use super::shell::{Shell, quoted};
-use crate::judge::errno_text;
+use crate::judge::reason_words;
 
 /// Errnos that count as a refusal wherever something is to be contained.
 const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
-
-/// Nothing is found.
-const NOTHING_FOUND: &str = "ENOENT";
-/// How that reads in words of a shell.
-const NOTHING_FOUND_WORDS: [&str; 2] = ["No such file", "Directory nonexistent"];
 
 /// The settings that the library reads; `besides`: what is a refusal, too.
 pub(super) fn settings(case: &Case, besides: &[&str]) -> String {
@@ -158,9 +153,6 @@ fn told(case: &Case, besides: &[&str]) -> String {
         Decision::Allowed | Decision::Refused | Decision::Answer(_) => Vec::new(),
     };
     listed.extend(besides);
-    let nothing = listed.contains(&NOTHING_FOUND);
-    let words = NOTHING_FOUND_WORDS.iter().filter(|_| nothing).map(|text| (*text).to_owned());
-    let texts = listed.into_iter().filter_map(errno_text).chain(words);
-    let texts: Vec<String> = texts.map(|text| quoted(&text)).collect();
+    let texts: Vec<String> = reason_words(&listed).iter().map(|text| quoted(text)).collect();
     format!("told {}", texts.join(" "))
 }

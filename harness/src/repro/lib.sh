@@ -118,14 +118,18 @@ in_folder() {
 
 # step ARM NUMBER: one step; streams and code are kept under $work/ARM.NUMBER.
 step() {
-    run=$1.$2 pid=''
+    run=$1.$2 pid='' lived='' ended=''
     if [ -n "${signal:-}" ] && [ "$2" = "$last" ]; then
+        # Looked at before the shell below has opened them, perhaps.
+        : >"$work/$run.out" 2>"$work/$run.err"
         ( "$1_$2" "" ) <"$stdin" >"$work/$run.out" 2>"$work/$run.err" &
         pid=$!
         within "$limit" is_ready || give_up "the act never said that it was ready"
+        if says_ready; then ended=1; fi
         kill -s "$signal" "$pid"
-        within "$limit" is_over || kill -KILL "$pid"
-        wait "$pid"
+        within "$limit" is_over || { lived=1 ended=''; kill -KILL "$pid" $(survivors) 2>/dev/null; }
+        [ "$1$lived" != control1 ] || give_up "without a sandbox the act lives through $signal, too"
+        wait "$pid" 2>/dev/null
     else
         ( "$1_$2" "timeout -k 5 $limit" ) <"$stdin" >"$work/$run.out" 2>"$work/$run.err"
     fi
@@ -138,8 +142,9 @@ step() {
     [ "$1" = control ] || own_noise "$run"
 }
 
-is_ready() { grep -aqF "${mark}boxproof $nonce {\"event\":\"ready\"}" "$work/$run.out" "$work/$run.err" || ! kill -0 "$pid" 2>/dev/null; }
-is_over() { ! kill -0 "$pid" 2>/dev/null || grep -q '^State:.Z' "/proc/$pid/status"; }
+says_ready() { grep -aqF "${mark}boxproof $nonce {\"event\":\"ready\"}" "$work/$run.out" "$work/$run.err"; }
+is_ready() { says_ready || ! kill -0 "$pid" 2>/dev/null; }
+is_over() { ! kill -0 "$pid" 2>/dev/null || grep -qs '^State:.Z' "/proc/$pid/status"; }
 
 # Everything but what the probe reports under our nonce.
 without_records() {
@@ -415,6 +420,11 @@ left_behind() {
 # Whether the confined arm did what the case asks.
 judge() {
     [ "$negative" = 0 ] || [ -z "$happened" ] || bad "$happened"
+    if [ -n "$lived" ]; then
+        after="it lived on for $limit s after $signal, which ended the act without a sandbox"
+        if [ "$limit" -gt 10 ]; then bad "$after"; else open_question "$after"; fi
+        return
+    fi
     left_behind
     if ! begun; then
         [ "$decision" = refused ] || bad "the policy was declined: $(head -c 200 "$work/$run.own.err")"
@@ -445,6 +455,8 @@ judge_denied() {
 judge_contained() {
     if [ "$kind" != probe ]; then
         if [ -f "$work/control.$last.code" ] && [ "$code" = "$(cat "$work/control.$last.code")" ]; then return; fi
+        # Whom a signal ended has not been refused.
+        if [ -n "$ended" ] && [ "$code" != 0 ]; then return; fi
         spoken || told_reasons
         return
     fi

@@ -79,6 +79,13 @@ expect: {contained: {}, oracle: [{no_survivors: {}}, {exists: beat}]}
 twin: {none: every policy ends the tree with the command}
 ";
 
+/// A tool's act that a signal ends, and that must leave nobody behind.
+const ENDED: &str = "act: {sh: 'sleep 60 & echo >beat; wait'}
+during: [{when: ready, signal: TERM}]
+expect: {contained: {}, oracle: [{no_survivors: {}}, {exists: beat}]}
+twin: {none: every policy ends the tree with the run}
+";
+
 /// The execution in which everything is as `case` wants it.
 fn good(case: &Case) -> Execution {
     let arm = |kind| Some(Arm::Done(Box::new(report(case, kind))));

@@ -195,6 +195,12 @@ fn a_stream_can_be_told_whole(#[case] more: &str, #[case] wanted: &str) {
     assert_eq!(seen, wanted);
 }
 
+/// What was never started has written nothing.
+#[test]
+fn nothing_is_a_whole_text_too() {
+    assert_eq!(judged("stdout: {equals: \"\"}", "", |run| run.stdout = Stream::default()), PASS);
+}
+
 #[rstest]
 #[case::quiet("", "", "", PASS)]
 #[case::passed_on("", "said", "", STREAM)]

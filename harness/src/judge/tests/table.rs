@@ -46,6 +46,7 @@ fn passes() -> Vec<Row> {
         pass("another thing stands there", DENIED, |e| { saw(e, refusal("EISDIR")); first(e).besides = vec!["EEXIST".to_owned(), "EISDIR".to_owned()] }),
         pass("nothing there for a tool", TOLD, |e| { first(e).stderr = text("sh: 1: cannot create f: Directory nonexistent"); first(e).besides = vec!["ENOENT".to_owned()] }),
         pass("nothing there where containment is enough", CONTAINED, |e| { saw(e, refusal("ENOENT")); first(e).besides = vec!["ENOENT".to_owned()] }),
+        pass("another thing stands there for a tool that looks", TOOL_CONTAINED, |e| { first(e).exit = Exit::Code(1); first(e).stderr = text("cp: cannot overwrite non-directory 'f' with directory 'g'"); first(e).besides = vec!["EEXIST".to_owned(), "ENOTDIR".to_owned()] }),
         pass("an effect that stays inside", CONTAINED, |_| {}),
         pass("a refusal where containment is enough", CONTAINED, |e| { saw(e, refusal("EACCES")); first(e).exit = Exit::Code(1) }),
         pass("a tool that ends like its control", TOOL_CONTAINED, |_| {}),
@@ -161,6 +162,7 @@ fn unlearnt() -> Vec<Row> {
         row("a record of another probe", DENIED, |e| { let Observation::Seen(record) = &mut first(e).observation else { panic!() }; record.probe = "stat".into() }, Inconclusive, Reason::UntrustedRecord),
         row("a tool that was not executed", TOLD, |e| first(e).exit = Exit::Code(127), Inconclusive, Reason::NotExecuted),
         row("a contained tool that was not executed", TOOL_CONTAINED, |e| { for arm in [&mut e.control, &mut e.confined] { super::arm(arm).runs[0].exit = Exit::Code(127) } }, Inconclusive, Reason::NotExecuted),
+        row("a tool that looked, where nothing else stands there", TOOL_CONTAINED, |e| { first(e).exit = Exit::Code(1); first(e).stderr = text("cp: cannot overwrite non-directory 'f' with directory 'g'") }, Inconclusive, Reason::NoReason),
         row("a tool that gives no reason", TOLD, |e| first(e).stderr = text("sh: f: No such file or directory"), Inconclusive, Reason::NoReason),
         row("nothing ran", DENIED, |e| confined(e).runs.clear(), Inconclusive, Reason::NothingRan),
         row("one of two ran", &with(DENIED, "parallel: 2"), |e| drop(confined(e).runs.pop()), Inconclusive, Reason::NothingRan),
@@ -202,8 +204,35 @@ fn blocked(rule: &str) -> Blocked {
     }
 }
 
+#[rustfmt::skip] // One line a row.
+fn ended_by_a_signal() -> Vec<Row> {
+    use Verdict::{Contract, Inconclusive};
+    vec![
+        pass("a tool that a signal ended, with a code of the backend's own", ENDED, |e| ended(first(e), 1)),
+        row("a signal that ends the act without a sandbox does not end the run", ENDED, |e| lived(first(e), 10_101.0), Contract, Reason::LivedOn),
+        row("a signal after which all is called well", ENDED, |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(15); ended(first(e), 0) }, Contract, Reason::NotRefused),
+        row("a signal came too late to tell", ENDED, |e| lived(first(e), 10_100.0), Inconclusive, Reason::TimedOut),
+        row("a signal never came", ENDED, |e| { lived(first(e), 20_000.0); first(e).moments.clear() }, Inconclusive, Reason::TimedOut),
+        row("a signal ended neither", ENDED, |e| { lived(first(e), 20_000.0); arm(&mut e.control).runs[0].exit = Exit::TimedOut }, Inconclusive, Reason::ControlFailed),
+        row("a tool that is ended before it was under way", ENDED, |e| { ended(first(e), 1); first(e).ready = false }, Inconclusive, Reason::NoReason),
+        row("a tool that ends before anything is done to it", ENDED, |e| { ended(first(e), 1); first(e).moments.clear() }, Inconclusive, Reason::NoReason),
+    ]
+}
+
+/// The signal went out, and `run` was given up `watched_ms` after its start.
+fn lived(run: &mut RunReport, watched_ms: f64) {
+    ended(run, 0);
+    (run.exit, run.watched_ms) = (Exit::TimedOut, watched_ms);
+}
+
+/// The signal went out after 100 ms, and `run` ended with `code`.
+fn ended(run: &mut RunReport, code: i32) {
+    (run.exit, run.ready) = (Exit::Code(code), true);
+    run.moments = vec![Stamp { moment: Moment::During(1), at_ms: 100.0 }];
+}
+
 fn rows() -> impl Iterator<Item = Row> {
-    [passes(), failures(), unlearnt()].into_iter().flatten()
+    [passes(), failures(), ended_by_a_signal(), unlearnt()].into_iter().flatten()
 }
 
 #[test]
