@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 53] = [
+const CLAIMS: [(&str, By, ClaimLevel); 54] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -77,6 +77,7 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
     ("supervise.debug", Any, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
+    ("explain.rule", Any, Enforced),
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
     ("policy.validate", Any, Enforced),
@@ -168,6 +169,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
         "fs.read_allowlist" => policy.readable != Readable::All,
         // Answered, not enforced.
+        "explain.rule" => true,
         "policy.check" | "policy.effective" | "policy.validate" => false,
         _ => true,
     }

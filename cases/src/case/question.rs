@@ -1,7 +1,8 @@
-//! Questions about policy documents: nothing is run, a backend says what it would decide.
+//! Questions about policy documents and finished runs: nothing is run, a backend says what it would decide.
 
 use std::collections::BTreeMap;
 
+use super::Ended;
 use crate::protocol::Operation;
 
 /// A question about the documents of the case's policy.
@@ -13,6 +14,8 @@ pub enum Question {
     Effective,
     /// Whether the documents are in order.
     Validate,
+    /// Whether the sandbox is why this run failed.
+    Explain(Box<Ended>),
 }
 
 impl Question {
@@ -22,6 +25,7 @@ impl Question {
             Self::Path(op, _) => op.word(),
             Self::Effective => "effective",
             Self::Validate => "validate",
+            Self::Explain(_) => "explain",
         }
     }
 
@@ -31,7 +35,13 @@ impl Question {
             Self::Path(..) => "check",
             Self::Effective => "effective",
             Self::Validate => "validate",
+            Self::Explain(_) => "explain",
         }
+    }
+
+    /// Whether it is about policy documents.
+    pub fn is_of_documents(&self) -> bool {
+        !matches!(self, Self::Explain(_))
     }
 
     /// The path that it is about.
@@ -59,7 +69,12 @@ impl Question {
             },
             (None, "effective") => Self::Effective,
             (None, "validate") => Self::Validate,
-            _ => return Err(format!("decide: {what}: use read, modify, effective or validate")),
+            (None, "explain") => Self::Explain(Box::new(Ended::written(&mut rest)?)),
+            _ => {
+                return Err(format!(
+                    "decide: {what}: use read, modify, effective, validate or explain"
+                ));
+            }
         };
         match rest.into_keys().next() {
             Some(key) => Err(format!("unknown field `{key}` beside decide: {what}")),

@@ -4,6 +4,7 @@
 //! that a misspelt rule can never be a rule that silently does nothing.
 
 mod capabilities;
+mod explained;
 mod path;
 mod policy;
 mod profile;
@@ -14,6 +15,7 @@ mod result;
 mod told;
 
 pub use capabilities::{Capabilities, ClaimLevel};
+pub use explained::{ExplainRequest, Explanation, FinishedRun};
 pub use path::WirePath;
 pub use policy::{
     EnvBase, EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy,

@@ -49,10 +49,11 @@ fn documents(case: &Case) -> Result<(), Fault> {
 
 fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
     let fits = match answer {
-        Answer::Invalid(_) => true,
+        Answer::Invalid(_) => question.is_of_documents(),
         Answer::Allowed(_) | Answer::Denied(_) => matches!(question, Question::Path(..)),
         Answer::Effective(_) => *question == Question::Effective,
         Answer::Valid {} => *question == Question::Validate,
+        Answer::Blocked(_) => matches!(question, Question::Explain(_)),
     };
     let (asked, word) = (question.word(), answer.word());
     if fits { Ok(()) } else { Err(("expect", format!("{word} is no answer to {asked}"))) }
@@ -72,9 +73,19 @@ fn alone(case: &Case) -> Result<(), Fault> {
         oracle: Vec::new(),
         compare: Compare::ALL.to_vec(),
     };
+    let of_documents = case.question().is_some_and(Question::is_of_documents);
     let rules = [
         (case.steps.len() > 1, "steps", "a question is the only step"),
-        (case.policy().orbit.is_none(), "policy", "a question is about documents: `orbit`"),
+        (
+            of_documents && case.policy().orbit.is_none(),
+            "policy",
+            "a question is about documents: `orbit`",
+        ),
+        (
+            !of_documents && case.policy().orbit.is_some(),
+            "policy",
+            "a finished run is asked about under the neutral policy",
+        ),
         (case.twin.is_some(), "twin", "a question has no twin"),
         (case.expect != bare, "expect", "an answer stands alone"),
         (case.repeat > 1 || case.parallel > 1, "repeat", "a question is asked once"),

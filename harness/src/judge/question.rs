@@ -2,9 +2,11 @@
 //! answered is never a denial.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Question, RuleExpect, Rules};
+use boxproof_cases::case::{
+    Answer, ByDenial, ByRule, Decision, Fault, Question, RuleExpect, Rules, Why,
+};
 use boxproof_cases::protocol::{
-    EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleInForce, Told,
+    Blocked, EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleInForce, Told,
 };
 use boxproof_reports::Verdict;
 
@@ -45,6 +47,7 @@ fn kind(told: &Told) -> &'static str {
         Told::Decisions(_) => "check",
         Told::Effective(_) => "effective",
         Told::Valid {} => "validate",
+        Told::Explained(_) => "explain",
         Told::Invalid(_) => INVALID,
     }
 }
@@ -55,6 +58,7 @@ enum Said<'a> {
     Invalid(PolicyFault),
     Valid,
     Effective(&'a EffectiveProfile),
+    Explained(Option<&'a Blocked>),
 }
 
 fn said(told: &Told) -> Result<Said<'_>, Finding> {
@@ -72,6 +76,7 @@ fn said(told: &Told) -> Result<Said<'_>, Finding> {
         },
         Told::Effective(profile) => Ok(Said::Effective(profile)),
         Told::Valid {} => Ok(Said::Valid),
+        Told::Explained(why) => Ok(Said::Explained(why.blocked.as_ref())),
         Told::Invalid(fault) => Ok(Said::Invalid(fault.clone())),
     }
 }
@@ -87,6 +92,8 @@ fn fits(wanted: &Answer, told: &Told) -> Result<(), Finding> {
         (Answer::Invalid(fault), Said::Invalid(found)) => same_fault(fault, &found),
         (Answer::Valid {}, Said::Valid) => Ok(()),
         (Answer::Effective(rules), Said::Effective(profile)) => in_force(rules, profile),
+        (Answer::Blocked(Why::Not(_)), Said::Explained(None)) => Ok(()),
+        (Answer::Blocked(Why::By(by)), Said::Explained(Some(blocked))) => denied(by, blocked),
         (wanted, said) => Err(otherwise(wanted, &said)),
     }
 }
@@ -97,6 +104,7 @@ fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
     let granted = match said {
         Said::Decided(decision) => decision.allowed,
         Said::Valid | Said::Effective(_) => true,
+        Said::Explained(blocked) => blocked.is_none(),
         Said::Invalid(_) => false,
     };
     match (wanted.is_negative(), granted) {
@@ -117,6 +125,8 @@ fn words(said: &Said<'_>) -> String {
         Said::Invalid(fault) => format!("invalid: {}", fault.message),
         Said::Valid => "valid".to_owned(),
         Said::Effective(profile) => format!("the rules of {}", profile.profile),
+        Said::Explained(None) => "the sandbox is not why it failed".to_owned(),
+        Said::Explained(Some(blocked)) => format!("{}: {}", blocked.rule, blocked.reason),
     }
 }
 
@@ -138,6 +148,20 @@ fn rests(by: &ByRule, decision: &PathDecision) -> Result<(), Finding> {
             Err(rule_finding(format!("the warning is {warning:?}, without {text:?}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// A denial is named; whether it is the right one.
+fn denied(by: &ByDenial, blocked: &Blocked) -> Result<(), Finding> {
+    let path = blocked.path.as_ref().map(|path| path.as_path().display().to_string());
+    differs("rule", Some(&by.rule), Some(&blocked.rule))?;
+    differs("operation", by.operation.as_ref(), blocked.operation.as_ref())?;
+    differs("path", by.path.as_ref(), path.as_ref())?;
+    let texts = [Some(&blocked.reason), blocked.suggested_action.as_ref(), path.as_ref()];
+    let shown = |text: &String| texts.into_iter().flatten().any(|shown| shown.contains(text));
+    match by.lacks.iter().find(|text| shown(text)) {
+        Some(text) => Err(rule_finding(format!("the explanation has {text:?}"))),
+        None => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod call;
 mod extreme;
+mod finished;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boxproof_cases::Case;
-use boxproof_cases::protocol::{PROTOCOL, PathAnswer, PolicyAnswer, Told};
+use boxproof_cases::protocol::{Explanation, PROTOCOL, PathAnswer, PolicyAnswer, Told};
 
 use crate::backend::{Backend, Kind};
 use crate::execution::{Answered, Execution, Reply};
@@ -94,7 +95,7 @@ fn begin(desk: &Desk<'_>, call: &Call<'_>, folder: &Path) -> Result<Begun, Reply
     let workspace =
         Workspace::lay_out(call.cases[0], folder, desk.probe, desk.run_id).map_err(fault)?;
     let [request, result] = ["request.json", "result.json"].map(|f| workspace.state().join(f));
-    let text = call::request(&call.cases, &workspace.ws()).map_err(fault)?;
+    let text = call::request(&call.cases, &workspace.ws(), &workspace.vars).map_err(fault)?;
     std::fs::write(&request, text).map_err(|error| fault(error.to_string()))?;
     let mut argv = vec![program.into()];
     argv.extend(prefix.iter().map(Into::into));
@@ -153,6 +154,7 @@ fn exit_of(told: &Told) -> i32 {
     };
     match told {
         Told::Decisions(answers) => answers.iter().map(of_one).max().unwrap_or(0),
+        Told::Explained(why) => i32::from(why.blocked.is_some()),
         Told::Effective(_) | Told::Valid {} => 0,
         Told::Invalid(_) => 2,
     }
@@ -184,6 +186,12 @@ fn neutral(mut told: Told, workspace: &Workspace) -> Told {
                 }
                 PathAnswer::Invalid(why) => *why = workspace.neutral_text(why),
             }
+        }
+    }
+    if let Told::Explained(Explanation { blocked: Some(blocked) }) = &mut told {
+        blocked.reason = workspace.neutral_text(&blocked.reason);
+        if let Some(path) = &mut blocked.path {
+            *path = workspace.neutral_text(&path.as_path().to_string_lossy()).into();
         }
     }
     told

@@ -1,9 +1,10 @@
-//! Verbs that answer questions about policy documents and run nothing.
+//! Verbs that answer questions about policy documents and finished runs, and run nothing.
 
 mod answer;
 mod check;
 mod effective;
 mod explain;
+mod finished;
 mod wire;
 
 use std::ffi::OsString;
@@ -120,6 +121,9 @@ pub(crate) enum Ask {
     /// Look into policy documents
     #[command(subcommand)]
     Policy(Policy),
+    /// Say whether the sandbox is why a finished run failed, and by which rule
+    #[command(after_help = finished::EXAMPLES)]
+    Explain(Box<finished::Over>),
     /// Say whether documents are in order; request and answer are files
     Validate(Batch),
 }
@@ -171,6 +175,7 @@ pub(crate) fn answer(ask: &Ask) -> i32 {
         Ask::Check(paths) => check::check(paths),
         Ask::Effective(asked) => effective::effective(asked),
         Ask::Policy(policy) => looked_into(policy),
+        Ask::Explain(over) => finished::explain(over),
         Ask::Validate(batch) => wire::validate(batch),
     })
 }

@@ -9,6 +9,9 @@ use boxproof_cases::protocol::{
     CheckRequest, Dialect, EffectiveRequest, PROTOCOL, PathQuestion, ValidateRequest,
 };
 
+use boxproof_cases::vars::Vars;
+
+use super::finished;
 use crate::backend::Backend;
 
 /// Questions that one call asks.
@@ -55,6 +58,7 @@ pub(super) fn calls<'a>(
 /// The same verb about the same documents in the same workspace.
 fn share_a_call(one: &Case, other: &Case) -> bool {
     one.question().map(Question::verb) == other.question().map(Question::verb)
+        && one.question().is_some_and(Question::is_of_documents)
         && one.policy().orbit == other.policy().orbit
         && one.fixture == other.fixture
         && one.prepare == other.prepare
@@ -64,8 +68,12 @@ fn share_a_call(one: &Case, other: &Case) -> bool {
 ///
 /// # Errors
 /// When they are no questions.
-pub fn request(cases: &[&Case], workspace: &Path) -> Result<String, String> {
+pub fn request(cases: &[&Case], workspace: &Path, vars: &Vars) -> Result<String, String> {
     let first = cases.first().ok_or("no question")?;
+    if let Some(Question::Explain(ended)) = first.question() {
+        let request = finished::request(first, ended, workspace, vars)?;
+        return serde_json::to_string_pretty(&request).map_err(|error| error.to_string());
+    }
     let orbit: OrbitSpec = first.policy().orbit.clone().ok_or("a question without documents")?;
     let question = first.question().ok_or("no question")?;
     let (protocol, dialect, documents) = (PROTOCOL, Dialect::Orbit, orbit.documents());
@@ -86,6 +94,7 @@ pub fn request(cases: &[&Case], workspace: &Path) -> Result<String, String> {
         Question::Validate => {
             serde_json::to_string_pretty(&ValidateRequest { protocol, dialect, documents })
         }
+        Question::Explain(_) => return Err("a run is no document".to_owned()),
     };
     text.map_err(|error| error.to_string())
 }
@@ -136,7 +145,7 @@ rows:
     fn a_request_has_every_path_in_order() {
         let suite = suite(TABLE);
         let cases: Vec<&Case> = suite.cases.iter().take(2).collect();
-        let request = request(&cases, Path::new("/w")).unwrap();
+        let request = request(&cases, Path::new("/w"), &Vars::default()).unwrap();
         let request: CheckRequest = serde_json::from_str(&request).unwrap();
         let paths: Vec<_> = request.paths.iter().map(|asked| asked.op.word()).collect();
         assert_eq!(paths, ["read", "modify"]);

@@ -2,8 +2,8 @@
 //! all. An answer that neither of them gets wrong asks nothing. Pure.
 
 use boxproof_cases::protocol::{
-    EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce, RuleOrigin,
-    Told,
+    Blocked, EffectiveProfile, Explanation, PathAnswer, PathDecision, PolicyFault, RuleEffect,
+    RuleInForce, RuleOrigin, Stage, Told,
 };
 
 use super::call::Call;
@@ -18,6 +18,7 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
     };
     Some(match (call.verb(), allows) {
         ("check", _) => Told::Decisions(call.cases.iter().map(|_| decided(allows)).collect()),
+        ("explain", _) => Told::Explained(Explanation { blocked: (!allows).then(denied) }),
         ("effective", true) => Told::Effective(everything()),
         (_, true) => Told::Valid {},
         (_, false) => Told::Invalid(PolicyFault {
@@ -27,6 +28,18 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
             column: None,
         }),
     })
+}
+
+/// Whoever refuses everything is why everything fails.
+fn denied() -> Blocked {
+    Blocked {
+        stage: Stage::Runtime,
+        rule: "everything".to_owned(),
+        operation: None,
+        path: None,
+        reason: "everything is refused".to_owned(),
+        suggested_action: None,
+    }
 }
 
 fn decided(allowed: bool) -> PathAnswer {
