@@ -2,8 +2,8 @@
 
 use crate::case::CaseFile;
 use crate::protocol::{
-    Capabilities, CheckRequest, DecideAskRequest, EffectiveRequest, PolicyAnswer, ProfileRequest,
-    RunRequest, RunResult, SettingsRequest, SettingsRunRequest, ValidateRequest,
+    Capabilities, CheckRequest, DecideAskRequest, EffectiveRequest, ExplainRequest, PolicyAnswer,
+    ProfileRequest, RunRequest, RunResult, SettingsRequest, SettingsRunRequest, ValidateRequest,
 };
 
 /// Every schema this crate publishes: file name and content.
@@ -18,6 +18,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("settings-run-request.schema.json", pretty(&schemars::schema_for!(SettingsRunRequest))),
         ("settings-request.schema.json", pretty(&schemars::schema_for!(SettingsRequest))),
         ("decide-ask-request.schema.json", pretty(&schemars::schema_for!(DecideAskRequest))),
+        ("explain-request.schema.json", pretty(&schemars::schema_for!(ExplainRequest))),
         ("policy-answer.schema.json", pretty(&schemars::schema_for!(PolicyAnswer))),
         ("run-result.schema.json", pretty(&schemars::schema_for!(RunResult))),
         ("capabilities.schema.json", pretty(&schemars::schema_for!(Capabilities))),

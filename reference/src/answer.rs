@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use boxproof_cases::protocol::{PROTOCOL, RunResult, exit};
+use boxproof_cases::protocol::{Blocked, ErrorKind, PROTOCOL, RunResult, exit};
 use serde::Serialize;
 
 use crate::error::Refusal;
+use crate::explain::rule;
 use crate::request::{self, Order};
 
 /// Reads `request_file`, has `answer` give result and exit code, writes the result; returns the
@@ -37,7 +38,13 @@ pub(crate) fn answer(
 pub(crate) fn declined(refusal: &Refusal, request_file: &Path) -> (RunResult, i32) {
     eprintln!("refbox: {refusal}");
     let error = Some(refusal.to_wire(request_file));
-    (RunResult { error, ..blank("", Duration::ZERO) }, exit::REFUSED)
+    let blocked = why_blocked(refusal);
+    (RunResult { error, blocked, ..blank("", Duration::ZERO) }, exit::REFUSED)
+}
+
+/// A refusal because no sandbox is to be had is the sandbox's doing.
+pub(crate) fn why_blocked(refusal: &Refusal) -> Option<Blocked> {
+    (refusal.kind == ErrorKind::Unavailable).then(|| rule::unavailable(&refusal.message))
 }
 
 /// A result with nothing in it yet but that nothing was started.

@@ -86,6 +86,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("fs.root_listed", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
     ("dialect.caliban", Boxed, Enforced),
+    ("explain.rule", Any, Enforced),
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
     ("policy.validate", Any, Enforced),

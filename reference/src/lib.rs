@@ -23,6 +23,7 @@ use {elsewhere as capabilities, elsewhere as run};
 mod capabilities;
 #[cfg(target_os = "linux")]
 mod control;
+mod explain;
 mod fold;
 mod glob;
 #[cfg(target_os = "linux")]

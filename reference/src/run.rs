@@ -10,12 +10,13 @@ use base64::engine::general_purpose::STANDARD;
 use nix::sys::signal::Signal;
 
 use boxproof_cases::protocol::{
-    ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunResult, Stdin,
+    Blocked, ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunResult, Stdin,
 };
 
 use crate::answer::{self, declined};
 use crate::capabilities::{self, claims};
 use crate::error::Refusal;
+use crate::explain::{self, Finished};
 use crate::host::{Host, launcher_environment};
 use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
@@ -113,14 +114,50 @@ fn conclude(
     if let Some(refusal) = &refusal {
         eprintln!("refbox: {refusal}");
     }
+    let blocked = blocked(&outcome, mechanism, order, refusal.as_ref());
     let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
+    result.blocked = blocked;
     complete(&mut result);
     if !result.started {
         // Nothing ran, so nothing was enforced.
         result.enforced.clear();
     }
     (result, code)
+}
+
+/// Why the run failed, if the sandbox is why.
+fn blocked(
+    outcome: &Outcome,
+    mechanism: Mechanism,
+    order: &Order,
+    refusal: Option<&Refusal>,
+) -> Option<Blocked> {
+    if let Some(refusal) = refusal {
+        return answer::why_blocked(refusal);
+    }
+    let ending = report::Ending::of(outcome);
+    if mechanism == Mechanism::Unconfined || !outcome.started || ending.is_forced() {
+        return None;
+    }
+    let launcher = launcher_environment();
+    let inherited = launcher.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    let set = order.policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
+    let secrets = explain::secrets(inherited.chain(set));
+    let captured = outcome.captured.as_ref();
+    let finished = Finished {
+        policy: &order.policy,
+        law: order.law.as_deref(),
+        command: &order.run.command,
+        original: order.run.original_command.as_deref(),
+        cwd: order.run.cwd.as_path(),
+        exit_code: ending.exit_code,
+        signal: ending.signal,
+        stdout: captured.map_or(&[], |captured| &captured.stdout),
+        stderr: captured.map(|captured| captured.stderr.as_slice()),
+        secrets: &secrets,
+    };
+    explain::explain(&finished, &explain::link)
 }
 
 /// Plans and carries out, by the first mechanism that this host does not refuse.
@@ -250,7 +287,7 @@ fn carry_out(
     let timeout = run.timeout_ms.map(Duration::from_millis);
     let outcome = supervise::supervise(start, ours, kept, timeout)?;
     let program = shown_program(&run.command);
-    let explain = |trouble: Trouble<'_>| explain(trouble, plan.view.as_ref());
+    let explain = |trouble: Trouble<'_>| in_words(trouble, plan.view.as_ref());
     let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
     Ok(Tried { outcome, mechanism, refusal })
 }
@@ -275,7 +312,7 @@ fn plumb(order: &Order, plan: &Plan) -> io::Result<([OwnedFd; 3], Ours)> {
     supervise::plumb(input, output)
 }
 
-fn explain(trouble: Trouble<'_>, view: Option<&View>) -> Refusal {
+fn in_words(trouble: Trouble<'_>, view: Option<&View>) -> Refusal {
     match (trouble, view) {
         (Trouble::At(place, errno), Some(view)) => namespaces::explain(place, errno, view),
         (Trouble::At(..), None) => Refusal::setup("the command could not be set up"),

@@ -35,6 +35,7 @@ impl Act {
             Self::Probe { args, .. } => args.values().flatten().map(String::as_str).collect(),
             Self::Sh(line) => vec![line],
             Self::Argv(argv) => argv.iter().map(String::as_str).collect(),
+            Self::Decide(Question::Explain(ended)) => ended.strings(),
             Self::Decide(_) => Vec::new(),
         }
     }
@@ -160,6 +161,9 @@ impl Serialize for Act {
                 for (name, value) in question.details() {
                     map.serialize_entry(name, &value)?;
                 }
+                if let Question::Explain(ended) = question {
+                    ended.members().iter().try_for_each(|(key, v)| map.serialize_entry(key, v))?;
+                }
             }
         }
         map.end()
@@ -190,6 +194,14 @@ impl JsonSchema for Act {
                   "properties": { "decide": { "enum": ["read", "modify"] }, "path": scalar } },
                 { "required": ["decide"], "additionalProperties": false,
                   "properties": { "decide": { "enum": ["effective", "validate"] } } },
+                { "required": ["decide"], "additionalProperties": false,
+                  "properties": { "decide": { "const": "explain" }, "sh": { "type": "string" },
+                      "argv": { "type": "array", "items": scalar, "minItems": 1 },
+                      "exit": { "type": "integer" }, "signal": { "type": "integer" },
+                      "original": { "type": "string" }, "stdout": { "type": "string" },
+                      "stderr": { "type": "string" } },
+                  "oneOf": [{ "required": ["sh"] }, { "required": ["argv"] }],
+                  "anyOf": [{ "required": ["exit"] }, { "required": ["signal"] }] },
             ],
         })
     }
@@ -209,6 +221,10 @@ mod tests {
     #[case("{sh: 'exit 7'}", r#"{"sh":"exit 7"}"#)]
     #[case("{argv: [echo, 1, true]}", r#"{"argv":["echo","1","true"]}"#)]
     #[case("{decide: read, path: $HOME/x}", r#"{"decide":"read","path":"$HOME/x"}"#)]
+    #[case(
+        "{decide: explain, sh: touch a, exit: 1, stderr: x}",
+        r#"{"decide":"explain","sh":"touch a","exit":1,"stderr":"x"}"#
+    )]
     #[case("{decide: validate}", r#"{"decide":"validate"}"#)]
     fn reads_and_writes(#[case] yaml: &str, #[case] json: &str) {
         let act: Act = crate::load::fragment(yaml).unwrap();
@@ -222,10 +238,14 @@ mod tests {
     #[case("{argv: []}", "exactly one")]
     #[case("{sh: x, path: y}", "unknown field `path`")]
     #[case("{sh: [x, y]}", "one text")]
+    #[case("{decide: explain, exit: 1}", "one of sh and argv")]
+    #[case("{decide: explain, sh: a}", "one of exit and signal")]
+    #[case("{decide: explain, sh: a, exit: one}", "is a number")]
+    #[case("{decide: explain, sh: a, exit: 1, path: x}", "unknown field")]
     #[case("{decide: read}", "names its path")]
     #[case("{decide: validate, path: x}", "unknown field `path`")]
     #[case("{decide: read, path: x, sh: y}", "unknown field `sh`")]
-    #[case("{decide: write, path: x}", "read, modify, effective or validate")]
+    #[case("{decide: write, path: x}", "read, modify, effective, validate or explain")]
     #[case("{probe: w, probe: w}", "twice")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {
         let error = crate::load::fragment::<Act>(yaml).unwrap_err().to_string();

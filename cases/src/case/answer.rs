@@ -24,6 +24,8 @@ pub enum Answer {
     Settings(SettingsExpect),
     /// This becomes of the command.
     Ask(AskExpect),
+    /// The sandbox is why the run failed, by this rule; `none` if it is not.
+    Blocked(Why),
 }
 
 impl Answer {
@@ -37,17 +39,53 @@ impl Answer {
             Self::Effective(_) => "effective",
             Self::Settings(_) => "settings",
             Self::Ask(_) => "ask",
+            Self::Blocked(_) => "blocked",
         }
     }
 
     /// Whether it keeps something from being granted.
     pub fn is_negative(&self) -> bool {
         match self {
-            Self::Denied(_) | Self::Invalid(_) => true,
+            Self::Denied(_) | Self::Invalid(_) | Self::Blocked(Why::By(_)) => true,
             Self::Ask(ask) => ask.decision != Permission::Allow,
-            Self::Allowed(_) | Self::Valid {} | Self::Effective(_) | Self::Settings(_) => false,
+            _ => false,
         }
     }
+}
+
+/// Whether the sandbox is why a run failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Why {
+    /// It is not.
+    Not(NoDenial),
+    /// It is.
+    By(ByDenial),
+}
+
+/// The word for no denial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoDenial {
+    /// Nothing was denied.
+    None,
+}
+
+/// A denial; what is not named is not looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ByDenial {
+    /// The rule.
+    pub rule: String,
+    /// What was attempted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
+    /// On what; `$WS` and the other folders can be named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Texts that are nowhere in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
 }
 
 /// What a decision rests on: the matched rule alone, or more of it.
@@ -179,6 +217,8 @@ mod tests {
     #[case("{denied: {rule: '[]', means: a, line: 3}}", "denied", true)]
     #[case("{invalid: {message: m, line: 2, column: 1}}", "invalid", true)]
     #[case("{valid: {}}", "valid", false)]
+    #[case("{blocked: none}", "blocked", false)]
+    #[case("{blocked: {rule: read_denied, path: a}}", "blocked", true)]
     #[case(
         "{effective: {read: [{rule: a, effect: denies, origin: global_deny}], modify: []}}",
         "effective",
@@ -197,6 +237,8 @@ mod tests {
     #[case("{valid: {}, denied: a}")]
     #[case("{invalid: {mesage: m}}")]
     #[case("{effective: {read: []}}")]
+    #[case("{blocked: {path: a}}")]
+    #[case("{blocked: nothing}")]
     #[case("{perhaps: {}}")]
     fn refuses(#[case] yaml: &str) {
         assert!(crate::load::fragment::<Answer>(yaml).is_err());

@@ -1,7 +1,8 @@
-//! Questions about policy documents: nothing is run, a backend says what it would decide.
+//! Questions about policy documents and finished runs: nothing is run, a backend says what it would decide.
 
 use std::collections::BTreeMap;
 
+use super::Ended;
 use crate::protocol::{AskQuestion, Operation, Permission};
 
 /// A question about the documents of the case's policy.
@@ -17,6 +18,8 @@ pub enum Question {
     Settings,
     /// Whether a person is asked before this command is run.
     Ask(AskQuestion),
+    /// Whether the sandbox is why this run failed.
+    Explain(Box<Ended>),
 }
 
 impl Question {
@@ -28,6 +31,7 @@ impl Question {
             Self::Validate => "validate",
             Self::Settings => "settings",
             Self::Ask(_) => "ask",
+            Self::Explain(_) => "explain",
         }
     }
 
@@ -37,6 +41,7 @@ impl Question {
             Self::Path(..) => "check",
             Self::Effective => "effective",
             Self::Validate => "validate",
+            Self::Explain(_) => "explain",
             Self::Settings => "settings",
             Self::Ask(_) => "decide-ask",
         }
@@ -56,8 +61,13 @@ impl Question {
                 ("rules", rules.word().to_owned()),
                 ("plan", plan.to_string()),
             ],
-            Self::Effective | Self::Validate | Self::Settings => Vec::new(),
+            Self::Effective | Self::Validate | Self::Settings | Self::Explain(_) => Vec::new(),
         }
+    }
+
+    /// Whether it is about policy documents.
+    pub fn is_of_documents(&self) -> bool {
+        !matches!(self, Self::Explain(_))
     }
 
     /// The path that it is about.
@@ -87,8 +97,9 @@ impl Question {
             (None, "validate") => Self::Validate,
             (None, "settings") => Self::Settings,
             (None, "ask") => Self::Ask(asked(&mut rest)?),
+            (None, "explain") => Self::Explain(Box::new(Ended::written(&mut rest)?)),
             _ => {
-                let known = "read, modify, effective, validate, settings or ask";
+                let known = "read, modify, effective, validate, settings, ask or explain";
                 return Err(format!("decide: {what}: use {known}"));
             }
         };

@@ -4,6 +4,7 @@
 //! that a misspelt rule can never be a rule that silently does nothing.
 
 mod capabilities;
+mod explained;
 mod path;
 mod policy;
 mod profile;
@@ -16,6 +17,7 @@ mod told;
 mod variables;
 
 pub use capabilities::{Capabilities, ClaimLevel};
+pub use explained::{ExplainRequest, Explanation, FinishedRun};
 pub use path::WirePath;
 pub use policy::{
     EnvBase, EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy,

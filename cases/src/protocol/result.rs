@@ -88,10 +88,12 @@ pub struct Blocked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Before anything was started.
-    Plan,
+    /// Before a sandbox was looked for.
+    Preflight,
+    /// While the sandbox was set up: nothing was started.
+    BackendSetup,
     /// While the command ran.
-    Run,
+    Runtime,
 }
 
 /// Why a run could not be done as asked.

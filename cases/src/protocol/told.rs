@@ -1,9 +1,9 @@
-//! What `check`, `effective` and `validate` answer. No answer at all is no answer: never a denial.
+//! What `check`, `effective`, `validate` and `explain` answer. No answer at all is no answer: never a denial.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AskDecision, EffectiveSettings, WirePath};
+use super::{AskDecision, EffectiveSettings, Explanation, WirePath};
 
 /// What is written to `--result FILE` by each of these verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,8 @@ pub enum Told {
     Settings(Box<EffectiveSettings>),
     /// `decide-ask`: one decision a command, in the order of the request.
     Asks(Vec<AskDecision>),
+    /// `explain`: why the run failed, if the sandbox is why.
+    Explained(Explanation),
     /// Any of them: documents or profile are not in order, and nothing is decided.
     Invalid(PolicyFault),
 }

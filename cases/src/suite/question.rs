@@ -56,12 +56,13 @@ fn documents(case: &Case) -> Result<(), Fault> {
 
 fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
     let fits = match answer {
-        Answer::Invalid(_) => true,
+        Answer::Invalid(_) => question.is_of_documents(),
         Answer::Settings(_) => *question == Question::Settings,
         Answer::Ask(_) => matches!(question, Question::Ask(_)),
         Answer::Allowed(_) | Answer::Denied(_) => matches!(question, Question::Path(..)),
         Answer::Effective(_) => *question == Question::Effective,
         Answer::Valid {} => *question == Question::Validate,
+        Answer::Blocked(_) => matches!(question, Question::Explain(_)),
     };
     let (asked, word) = (question.word(), answer.word());
     if fits { Ok(()) } else { Err(("expect", format!("{word} is no answer to {asked}"))) }
@@ -86,7 +87,8 @@ fn alone(case: &Case) -> Result<(), Fault> {
         (
             is_about_nothing(case),
             "policy",
-            "a question is about documents: `orbit`, or `caliban` for settings and ask",
+            "a question is about documents: `orbit`, or `caliban` for settings and ask; a finished \
+             run is asked about under the neutral policy",
         ),
         (case.twin.is_some(), "twin", "a question has no twin"),
         (case.expect != bare, "expect", "an answer stands alone"),
@@ -100,11 +102,13 @@ fn alone(case: &Case) -> Result<(), Fault> {
     broken.map_or(Ok(()), |(_, field, why)| Err((field, why.to_owned())))
 }
 
-/// Whether the document that its question is about is missing.
+/// Whether its policy is not what its question is about.
 fn is_about_nothing(case: &Case) -> bool {
-    match case.question().is_some_and(Question::is_about_settings) {
-        true => case.policy().caliban.is_none(),
-        false => case.policy().orbit.is_none(),
+    let (orbit, caliban) = (&case.policy().orbit, &case.policy().caliban);
+    match case.question() {
+        Some(Question::Explain(_)) => orbit.is_some() || caliban.is_some(),
+        Some(Question::Settings | Question::Ask(_)) => caliban.is_none(),
+        _ => orbit.is_none(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A question explained: how it is asked, what passes, what fails and why that matters.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Fault, Question};
+use boxproof_cases::case::{Answer, ByRule, Fault, Question, Why};
 
 use super::entry;
 
@@ -21,6 +21,11 @@ pub(super) fn passes(answer: &Answer) -> String {
         Answer::Allowed(by) => format!("the path is allowed; {}", rests(by)),
         Answer::Denied(by) => format!("the path is denied; {}", rests(by)),
         Answer::Invalid(fault) => format!("nothing is decided; {}", told(fault)),
+        Answer::Blocked(Why::Not(_)) => "the sandbox is not why the run failed".to_owned(),
+        Answer::Blocked(Why::By(by)) => {
+            let path = by.path.as_ref().map(|path| format!(" on {path}")).unwrap_or_default();
+            format!("the run failed by the rule {}{path}", by.rule)
+        }
         Answer::Valid {} => "the documents are in order".to_owned(),
         Answer::Settings(settings) => format!(
             "the settings come to {}",
@@ -83,6 +88,10 @@ pub(super) fn fails(answer: &Answer) -> Vec<String> {
 /// Why it matters.
 pub(super) fn matters(answer: &Answer) -> &'static str {
     match answer {
+        Answer::Blocked(_) => {
+            "Whoever reads the explanation acts on it: one that is missing hides the sandbox, one \
+             that is wrong blames it for what would have failed anyway."
+        }
         Answer::Denied(_) => {
             "Whoever wrote the rule relies on it. A path that is allowed all the same is open to \
              every tool that asks first."

@@ -2,9 +2,11 @@
 //! answered is never a denial.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Question, RuleExpect, Rules};
+use boxproof_cases::case::{
+    Answer, ByDenial, ByRule, Decision, Fault, Question, RuleExpect, Rules, Why,
+};
 use boxproof_cases::protocol::{
-    EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault, RuleInForce, Told,
+    Blocked, EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault, RuleInForce, Told,
 };
 use boxproof_reports::Verdict;
 
@@ -53,6 +55,7 @@ fn kind(told: &Told) -> &'static str {
         Told::Valid {} => "validate",
         Told::Settings(_) => "settings",
         Told::Asks(_) => "decide-ask",
+        Told::Explained(_) => "explain",
         Told::Invalid(_) => INVALID,
     }
 }
@@ -65,6 +68,7 @@ enum Said<'a> {
     Effective(&'a EffectiveProfile),
     Settings,
     Asked(Permission),
+    Explained(Option<&'a Blocked>),
 }
 
 fn said(told: &Told) -> Result<Said<'_>, Finding> {
@@ -87,6 +91,7 @@ fn said(told: &Told) -> Result<Said<'_>, Finding> {
             [asked] => Ok(Said::Asked(asked.decision)),
             _ => Err(astray(&format!("one command has {} answers", asked.len()))),
         },
+        Told::Explained(why) => Ok(Said::Explained(why.blocked.as_ref())),
         Told::Invalid(fault) => Ok(Said::Invalid(fault.clone())),
     }
 }
@@ -102,6 +107,8 @@ fn fits(wanted: &Answer, told: &Told) -> Result<(), Finding> {
         (Answer::Invalid(fault), Said::Invalid(found)) => same_fault(fault, &found),
         (Answer::Valid {}, Said::Valid) => Ok(()),
         (Answer::Effective(rules), Said::Effective(profile)) => in_force(rules, profile),
+        (Answer::Blocked(Why::Not(_)), Said::Explained(None)) => Ok(()),
+        (Answer::Blocked(Why::By(by)), Said::Explained(Some(blocked))) => denied(by, blocked),
         (wanted, said) => Err(otherwise(wanted, &said)),
     }
 }
@@ -113,6 +120,7 @@ fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
         Said::Decided(decision) => decision.allowed,
         Said::Valid | Said::Effective(_) | Said::Settings => true,
         Said::Asked(decision) => *decision != Permission::Deny,
+        Said::Explained(blocked) => blocked.is_none(),
         Said::Invalid(_) => false,
     };
     match (wanted.is_negative(), granted) {
@@ -135,6 +143,8 @@ fn words(said: &Said<'_>) -> String {
         Said::Settings => "settings in force".to_owned(),
         Said::Asked(decision) => decision.word().to_owned(),
         Said::Effective(profile) => format!("the rules of {}", profile.profile),
+        Said::Explained(None) => "the sandbox is not why it failed".to_owned(),
+        Said::Explained(Some(blocked)) => format!("{}: {}", blocked.rule, blocked.reason),
     }
 }
 
@@ -156,6 +166,20 @@ fn rests(by: &ByRule, decision: &PathDecision) -> Result<(), Finding> {
             Err(rule_finding(format!("the warning is {warning:?}, without {text:?}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// A denial is named; whether it is the right one.
+fn denied(by: &ByDenial, blocked: &Blocked) -> Result<(), Finding> {
+    let path = blocked.path.as_ref().map(|path| path.as_path().display().to_string());
+    differs("rule", Some(&by.rule), Some(&blocked.rule))?;
+    differs("operation", by.operation.as_ref(), blocked.operation.as_ref())?;
+    differs("path", by.path.as_ref(), path.as_ref())?;
+    let texts = [Some(&blocked.reason), blocked.suggested_action.as_ref(), path.as_ref()];
+    let shown = |text: &String| texts.into_iter().flatten().any(|shown| shown.contains(text));
+    match by.lacks.iter().find(|text| shown(text)) {
+        Some(text) => Err(rule_finding(format!("the explanation has {text:?}"))),
+        None => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A question as a script: the fixture, the request, the call, and what the answer must have.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Rules};
+use boxproof_cases::case::{Answer, ByDenial, ByRule, Decision, Fault, Rules, Why};
 
 use boxproof_cases::protocol::Permission;
 
@@ -75,6 +75,7 @@ fn exit(answer: &Answer) -> i32 {
         Answer::Settings(_) => 0,
         Answer::Ask(ask) => i32::from(ask.decision != Permission::Allow),
         Answer::Denied(_) => 1,
+        Answer::Blocked(why) => i32::from(matches!(why, Why::By(_))),
         Answer::Invalid(_) => 2,
     }
 }
@@ -85,6 +86,8 @@ fn texts(answer: &Answer) -> Vec<String> {
         Answer::Allowed(by) => decided(true, by),
         Answer::Denied(by) => decided(false, by),
         Answer::Invalid(fault) => told(fault),
+        Answer::Blocked(Why::Not(_)) => vec!["\"blocked\":null".to_owned()],
+        Answer::Blocked(Why::By(by)) => denied(by),
         Answer::Valid {} => vec!["\"valid\":{}".to_owned()],
         Answer::Ask(ask) => {
             let mut texts = vec![member("decision", &ask.decision)];
@@ -116,6 +119,13 @@ fn decided(allowed: bool, by: &ByRule) -> Vec<String> {
     texts.extend(by.origin.iter().map(|origin| member("origin", origin)));
     texts.extend(by.file.iter().map(|file| member("file", file)));
     texts.extend(by.line.iter().map(|line| member("line", line)));
+    texts
+}
+
+fn denied(by: &ByDenial) -> Vec<String> {
+    let mut texts = vec![member("rule", &by.rule)];
+    texts.extend(by.operation.iter().map(|operation| member("operation", operation)));
+    texts.extend(by.path.iter().map(|path| member("path", path)));
     texts
 }
 

@@ -3,6 +3,7 @@
 
 mod call;
 mod extreme;
+mod finished;
 mod settings;
 
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boxproof_cases::Case;
-use boxproof_cases::protocol::{PROTOCOL, PathAnswer, PolicyAnswer, Told};
+use boxproof_cases::protocol::{Explanation, PROTOCOL, PathAnswer, PolicyAnswer, Told};
 
 use crate::backend::{Backend, Kind};
 use crate::execution::{Answered, Execution, Reply};
@@ -154,6 +155,7 @@ fn exit_of(told: &Told) -> i32 {
     };
     match told {
         Told::Decisions(answers) => answers.iter().map(of_one).max().unwrap_or(0),
+        Told::Explained(why) => i32::from(why.blocked.is_some()),
         Told::Asks(asked) => i32::from(!settings::all_allowed(asked)),
         Told::Effective(_) | Told::Valid {} | Told::Settings(_) => 0,
         Told::Invalid(_) => 2,
@@ -196,6 +198,12 @@ fn neutral(mut told: Told, workspace: &Workspace) -> Told {
                 }
                 PathAnswer::Invalid(why) => *why = workspace.neutral_text(why),
             }
+        }
+    }
+    if let Told::Explained(Explanation { blocked: Some(blocked) }) = &mut told {
+        blocked.reason = workspace.neutral_text(&blocked.reason);
+        if let Some(path) = &mut blocked.path {
+            *path = workspace.neutral_text(&path.as_path().to_string_lossy()).into();
         }
     }
     told

@@ -1,9 +1,10 @@
-//! Verbs that answer questions about policy documents and run nothing.
+//! Verbs that answer questions about policy documents and finished runs, and run nothing.
 
 mod answer;
 mod check;
 mod effective;
 mod explain;
+mod finished;
 mod settings;
 mod wire;
 
@@ -134,6 +135,9 @@ pub(crate) enum Ask {
     /// Look into policy documents
     #[command(subcommand)]
     Policy(Policy),
+    /// Say whether the sandbox is why a finished run failed, and by which rule
+    #[command(after_help = finished::EXAMPLES)]
+    Explain(Box<finished::Over>),
     /// Say whether documents are in order; request and answer are files
     Validate(Batch),
     /// Print what settings of the caliban dialect come to, as JSON
@@ -197,6 +201,7 @@ pub(crate) fn answer(prefix: &[&str], ask: &Ask) -> i32 {
         Ask::Check(paths) => check::check(paths),
         Ask::Effective(asked) => effective::effective(asked),
         Ask::Policy(policy) => looked_into(policy),
+        Ask::Explain(over) => finished::explain(over),
         Ask::Validate(batch) => wire::validate(batch),
         Ask::Settings(asked) => settings::settings(prefix, asked),
         Ask::Commands(commands) => settings::decide_ask(prefix, commands),

@@ -78,6 +78,7 @@ fn exit_of(told: &Told) -> i32 {
             let allowed = |asked: &AskDecision| asked.decision == Permission::Allow;
             return if asked.iter().all(allowed) { YES } else { NO };
         }
+        Told::Explained(why) => return if why.blocked.is_none() { YES } else { NO },
         Told::Invalid(_) => return INVALID,
         Told::Effective(_) | Told::Valid {} | Told::Settings(_) => return YES,
     };

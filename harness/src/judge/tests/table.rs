@@ -195,7 +195,7 @@ fn decline(run: &mut RunReport) {
 
 fn blocked(rule: &str) -> Blocked {
     Blocked {
-        stage: Stage::Run,
+        stage: Stage::Runtime,
         rule: rule.to_owned(),
         operation: None,
         path: None,

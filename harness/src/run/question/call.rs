@@ -11,6 +11,7 @@ use boxproof_cases::protocol::{
 
 use boxproof_cases::vars::Vars;
 
+use super::finished;
 use crate::backend::Backend;
 
 /// Questions that one call asks.
@@ -57,6 +58,7 @@ pub(super) fn calls<'a>(
 /// The same verb about the same documents in the same workspace.
 fn share_a_call(one: &Case, other: &Case) -> bool {
     one.question().map(Question::verb) == other.question().map(Question::verb)
+        && one.question().is_some_and(Question::is_of_documents)
         && one.policy().orbit == other.policy().orbit
         && one.policy().caliban == other.policy().caliban
         && one.fixture == other.fixture
@@ -71,6 +73,10 @@ pub fn request(cases: &[&Case], workspace: &Path, vars: &Vars) -> Result<String,
     let first = cases.first().ok_or("no question")?;
     if first.question().is_some_and(Question::is_about_settings) {
         return super::settings::request(cases, workspace, vars);
+    }
+    if let Some(Question::Explain(ended)) = first.question() {
+        let request = finished::request(first, ended, workspace, vars)?;
+        return serde_json::to_string_pretty(&request).map_err(|error| error.to_string());
     }
     let orbit: OrbitSpec = first.policy().orbit.clone().ok_or("a question without documents")?;
     let question = first.question().ok_or("no question")?;
@@ -93,6 +99,7 @@ pub fn request(cases: &[&Case], workspace: &Path, vars: &Vars) -> Result<String,
             serde_json::to_string_pretty(&ValidateRequest { protocol, dialect, documents })
         }
         Question::Settings | Question::Ask(_) => return Err("no question of documents".to_owned()),
+        Question::Explain(_) => return Err("a run is no document".to_owned()),
     };
     text.map_err(|error| error.to_string())
 }

@@ -2,8 +2,8 @@
 //! all. An answer that neither of them gets wrong asks nothing. Pure.
 
 use boxproof_cases::protocol::{
-    AskBy, AskDecision, EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault,
-    RuleEffect, RuleInForce, RuleOrigin, Told,
+    AskBy, AskDecision, Blocked, EffectiveProfile, Explanation, PathAnswer, PathDecision,
+    Permission, PolicyFault, RuleEffect, RuleInForce, RuleOrigin, Stage, Told,
 };
 
 use super::call::Call;
@@ -18,6 +18,7 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
     };
     Some(match (call.verb(), allows) {
         ("check", _) => Told::Decisions(call.cases.iter().map(|_| decided(allows)).collect()),
+        ("explain", _) => Told::Explained(Explanation { blocked: (!allows).then(denied) }),
         ("effective", true) => Told::Effective(everything()),
         ("settings", true) => Told::Settings(Box::default()),
         ("decide-ask", allows) => Told::Asks(vec![asked(allows); call.cases.len()]),
@@ -34,6 +35,18 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
 fn asked(allows: bool) -> AskDecision {
     let decision = if allows { Permission::Allow } else { Permission::Deny };
     AskDecision { decision, by: AskBy::Rules, sandboxed: !allows, bypassed_by: None }
+}
+
+/// Whoever refuses everything is why everything fails.
+fn denied() -> Blocked {
+    Blocked {
+        stage: Stage::Runtime,
+        rule: "everything".to_owned(),
+        operation: None,
+        path: None,
+        reason: "everything is refused".to_owned(),
+        suggested_action: None,
+    }
 }
 
 fn decided(allowed: bool) -> PathAnswer {

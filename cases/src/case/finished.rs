@@ -1,0 +1,82 @@
+//! A finished run that a case asks about: `{decide: explain, sh: …, exit: …, stderr: …}`.
+
+use std::collections::BTreeMap;
+
+use crate::protocol::Command;
+
+/// A run that is over. Variables may stand in its texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// What was executed.
+    pub command: Command,
+    /// What the user typed, where the command is a rewritten form of it.
+    pub original: Option<String>,
+    /// Its exit code; none where it died of a signal.
+    pub exit: Option<i32>,
+    /// The number of the signal it died of.
+    pub signal: Option<i32>,
+    /// What it wrote to stdout.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// Every string a variable may stand in.
+    pub(super) fn strings(&self) -> Vec<&str> {
+        let command: Vec<&str> = match &self.command {
+            Command::Shell(line) => vec![line],
+            Command::Argv(argv) => argv.iter().map(String::as_str).collect(),
+        };
+        let rest = [Some(&self.stdout), Some(&self.stderr), self.original.as_ref()];
+        command.into_iter().chain(rest.into_iter().flatten().map(String::as_str)).collect()
+    }
+
+    /// What is written beside `decide: explain`; what is left over is taken out of `rest`.
+    pub(super) fn written(rest: &mut BTreeMap<String, Vec<String>>) -> Result<Self, String> {
+        let command = match (rest.remove("sh"), rest.remove("argv")) {
+            (Some(line), None) => Command::Shell(single("sh", line)?),
+            (None, Some(argv)) if !argv.is_empty() => Command::Argv(argv),
+            _ => return Err("decide: explain has exactly one of sh and argv".to_owned()),
+        };
+        let (exit, signal) = (number("exit", rest)?, number("signal", rest)?);
+        if exit.is_some() == signal.is_some() {
+            return Err("decide: explain has exactly one of exit and signal".to_owned());
+        }
+        let mut text = |key: &str| rest.remove(key).map(|value| single(key, value)).transpose();
+        let original = text("original")?;
+        let stdout = text("stdout")?.unwrap_or_default();
+        let stderr = text("stderr")?.unwrap_or_default();
+        Ok(Self { command, original, exit, signal, stdout, stderr })
+    }
+
+    /// As it is written, but for `decide`.
+    pub(super) fn members(&self) -> Vec<(&'static str, serde_json::Value)> {
+        let command = match &self.command {
+            Command::Shell(line) => ("sh", line.clone().into()),
+            Command::Argv(argv) => ("argv", argv.clone().into()),
+        };
+        let numbers = [("exit", self.exit), ("signal", self.signal)];
+        let numbers = numbers.into_iter().filter_map(|(key, value)| Some((key, value?.into())));
+        let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let texts = [
+            ("original", self.original.clone()),
+            ("stdout", given(&self.stdout)),
+            ("stderr", given(&self.stderr)),
+        ];
+        let texts = texts.into_iter().filter_map(|(key, value)| Some((key, value?.into())));
+        std::iter::once(command).chain(numbers).chain(texts).collect()
+    }
+}
+
+fn number(key: &str, rest: &mut BTreeMap<String, Vec<String>>) -> Result<Option<i32>, String> {
+    let Some(value) = rest.remove(key) else { return Ok(None) };
+    let value = single(key, value)?;
+    value.parse().map(Some).map_err(|_| format!("`{key}` is a number: {value:?} is none"))
+}
+
+fn single(key: &str, value: Vec<String>) -> Result<String, String> {
+    <[String; 1]>::try_from(value)
+        .map(|[value]| value)
+        .map_err(|_| format!("`{key}` is one text, not a list"))
+}

@@ -1,0 +1,51 @@
+//! The verb `explain`: a finished run, and whether the sandbox is why it failed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Blocked, Command, Policy, WirePath};
+
+/// What `explain --request FILE` reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// What was enforced.
+    pub policy: Policy,
+    /// The run that is over.
+    pub finished: FinishedRun,
+}
+
+/// A run that is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FinishedRun {
+    /// What was executed.
+    pub command: Command,
+    /// What the user typed, where `command` is a rewritten form of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_command: Option<String>,
+    /// The command's working directory (absolute).
+    pub cwd: WirePath,
+    /// The command's exit code; null when it died of a signal.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    /// The signal the command died of.
+    #[serde(default)]
+    pub signal: Option<i32>,
+    /// What it wrote to stdout.
+    #[serde(default)]
+    pub stdout: String,
+    /// What it wrote to stderr.
+    #[serde(default)]
+    pub stderr: String,
+}
+
+/// What `explain` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Explanation {
+    /// The denial, or null if the sandbox is not why the run failed.
+    pub blocked: Option<Blocked>,
+}

@@ -1,0 +1,33 @@
+//! The request that asks about a finished run. Pure.
+
+use std::path::Path;
+
+use boxproof_cases::Case;
+use boxproof_cases::case::Ended;
+use boxproof_cases::protocol::{Command, ExplainRequest, FinishedRun, PROTOCOL};
+use boxproof_cases::vars::Vars;
+
+/// What `explain` is asked about `ended` under the policy of `case`.
+pub(super) fn request(
+    case: &Case,
+    ended: &Ended,
+    workspace: &Path,
+    vars: &Vars,
+) -> Result<ExplainRequest, String> {
+    let text = |text: &String| vars.expand(text).map_err(|error| error.to_string());
+    let policy = case.policy().resolve(workspace, vars).map_err(|error| error.to_string())?;
+    let command = match &ended.command {
+        Command::Shell(line) => Command::Shell(text(line)?),
+        Command::Argv(argv) => Command::Argv(argv.iter().map(text).collect::<Result<_, _>>()?),
+    };
+    let finished = FinishedRun {
+        command,
+        original_command: ended.original.as_ref().map(text).transpose()?,
+        cwd: workspace.into(),
+        exit_code: ended.exit,
+        signal: ended.signal,
+        stdout: text(&ended.stdout)?,
+        stderr: text(&ended.stderr)?,
+    };
+    Ok(ExplainRequest { protocol: PROTOCOL, policy, finished })
+}

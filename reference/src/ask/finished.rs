@@ -1,0 +1,200 @@
+//! `refbox explain`: whether the sandbox is why a finished run failed. The run is in a request, or
+//! in options and a stream.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::{
+    Blocked, Command, ExplainRequest, Explanation, FinishedRun, Mode, Network, PROTOCOL, Policy,
+    PolicyAnswer, Protect, Told, WirePath,
+};
+use clap::{Args, ValueEnum};
+
+use super::{Format, NO, YES};
+use crate::answer;
+use crate::explain::{self, Finished};
+
+pub(super) const EXAMPLES: &str = "\
+Exit codes: 0 if the sandbox is not why the run failed, 1 if it is, 2 if there is no answer.
+With --request the run is in a file: JSON with protocol, policy and finished.
+
+Examples:
+  refbox explain --workspace . --exit 1 --stderr err.txt -- touch /etc/x
+  refbox explain --workspace . --protect --exit 128 --format json --stderr - -- git add .
+  refbox explain --request request.json --result answer.json";
+
+/// A run that is over.
+#[derive(Debug, Args)]
+pub(crate) struct Over {
+    /// The run: JSON with protocol, policy and finished
+    #[arg(long, value_name = "FILE", requires = "result",
+          conflicts_with_all = ["workspace", "exit", "command"])]
+    request: Option<PathBuf>,
+    /// Where the answer to a request is written
+    #[arg(long, value_name = "FILE", requires = "request")]
+    result: Option<PathBuf>,
+    /// The workspace, which was the working directory
+    #[arg(long, value_name = "DIR", required_unless_present = "request")]
+    workspace: Option<PathBuf>,
+    /// How much could be written
+    #[arg(long, value_enum, default_value_t = Writes::Workspace)]
+    mode: Writes,
+    /// A further writable folder
+    #[arg(long, value_name = "DIR")]
+    writable: Vec<PathBuf>,
+    /// What could not be read
+    #[arg(long, value_name = "PATH")]
+    deny_read: Vec<PathBuf>,
+    /// Names that steer tools were protected
+    #[arg(long)]
+    protect: bool,
+    /// What was granted, such as git_metadata_write
+    #[arg(long, value_name = "NAME")]
+    grant: Vec<String>,
+    /// The host's network was shared
+    #[arg(long)]
+    host_network: bool,
+    /// The exit code
+    #[arg(long, value_name = "CODE", required_unless_present = "request")]
+    exit: Option<i32>,
+    /// What was written to stderr; `-` is this command's stdin
+    #[arg(long, value_name = "FILE")]
+    stderr: Option<PathBuf>,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// What was run
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "request")]
+    command: Vec<String>,
+}
+
+/// How much could be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Writes {
+    /// The workspace and temporary folders
+    Workspace,
+    /// Temporary folders
+    Nothing,
+}
+
+/// Answers; returns the exit code.
+pub(super) fn explain(over: &Over) -> Result<i32, String> {
+    match (&over.request, &over.result) {
+        (Some(request), Some(result)) => in_files(request, result),
+        _ => {
+            let request = asked(over)?;
+            let blocked = conclude(&request);
+            print(over.format, blocked.as_ref())?;
+            Ok(code(blocked.as_ref()))
+        }
+    }
+}
+
+fn in_files(request: &Path, result: &Path) -> Result<i32, String> {
+    let unwritable =
+        |error: std::io::Error| format!("cannot write to {}: {error}", result.display());
+    answer::check_destination(result).map_err(unwritable)?;
+    let shown = request.display();
+    let text = std::fs::read(request).map_err(|error| format!("{shown}: {error}"))?;
+    let request: ExplainRequest =
+        serde_json::from_slice(&text).map_err(|error| format!("{shown}: {error}"))?;
+    check(&request).map_err(|why| format!("{shown}: {why}"))?;
+    let blocked = conclude(&request);
+    let code = code(blocked.as_ref());
+    let answer = Told::Explained(Explanation { blocked });
+    answer::write(&PolicyAnswer { protocol: PROTOCOL, answer }, result).map_err(unwritable)?;
+    Ok(code)
+}
+
+fn check(request: &ExplainRequest) -> Result<(), String> {
+    if request.protocol != PROTOCOL {
+        let other = request.protocol;
+        return Err(format!("protocol: {other} is not spoken here; ask with {PROTOCOL}"));
+    }
+    let paths =
+        [("policy.workspace", &request.policy.workspace), ("finished.cwd", &request.finished.cwd)];
+    match paths.iter().find(|(_, path)| !path.as_path().is_absolute()) {
+        Some((name, _)) => Err(format!("{name}: it is no absolute path")),
+        None => Ok(()),
+    }
+}
+
+fn code(blocked: Option<&Blocked>) -> i32 {
+    if blocked.is_some() { NO } else { YES }
+}
+
+fn conclude(request: &ExplainRequest) -> Option<Blocked> {
+    let ExplainRequest { policy, finished, .. } = request;
+    let own: Vec<_> = std::env::vars_os().collect();
+    let own = own.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    let set = policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
+    let secrets = explain::secrets(own.chain(set));
+    let run = Finished {
+        policy,
+        law: None,
+        command: &finished.command,
+        original: finished.original_command.as_deref(),
+        cwd: finished.cwd.as_path(),
+        exit_code: finished.exit_code,
+        signal: finished.signal,
+        stdout: finished.stdout.as_bytes(),
+        stderr: Some(finished.stderr.as_bytes()),
+        secrets: &secrets,
+    };
+    explain::explain(&run, &explain::link)
+}
+
+/// The request that the options stand for.
+fn asked(over: &Over) -> Result<ExplainRequest, String> {
+    let whole = |path: &PathBuf| -> Result<WirePath, String> {
+        let path =
+            std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path.into())
+    };
+    let workspace = whole(over.workspace.as_ref().ok_or("name the workspace")?)?;
+    let mut policy = Policy::new(workspace.clone());
+    policy.mode = match over.mode {
+        Writes::Workspace => Mode::WorkspaceWrite,
+        Writes::Nothing => Mode::ReadOnly,
+    };
+    policy.writable = over.writable.iter().map(whole).collect::<Result<_, _>>()?;
+    policy.deny_read = over.deny_read.iter().map(whole).collect::<Result<_, _>>()?;
+    policy.protect = if over.protect { Protect::Metadata } else { Protect::None };
+    policy.grants.clone_from(&over.grant);
+    policy.network = if over.host_network { Network::Host {} } else { Network::None {} };
+    let finished = FinishedRun {
+        command: Command::Argv(over.command.clone()),
+        original_command: None,
+        cwd: workspace,
+        exit_code: over.exit,
+        signal: None,
+        stdout: String::new(),
+        stderr: over.stderr.as_deref().map_or(Ok(String::new()), stream)?,
+    };
+    Ok(ExplainRequest { protocol: PROTOCOL, policy, finished })
+}
+
+fn stream(file: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = match file == Path::new("-") {
+        true => std::io::stdin().read_to_end(&mut bytes).map(drop),
+        false => std::fs::read(file).map(|read| bytes = read),
+    };
+    read.map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn print(format: Format, blocked: Option<&Blocked>) -> Result<(), String> {
+    if format == Format::Json {
+        let text = serde_json::to_string_pretty(&blocked).map_err(|error| error.to_string())?;
+        println!("{text}");
+        return Ok(());
+    }
+    let Some(blocked) = blocked else {
+        println!("not the sandbox");
+        return Ok(());
+    };
+    println!("{}: {}", blocked.rule, blocked.reason);
+    blocked.suggested_action.iter().for_each(|action| println!("{action}"));
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! What the policy of a run holds: who may write and read where ([`Ground`]), and which rule would
+//! have refused. Pure but for what links say.
+
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::{
+    Mode, Network, PROTECTED_NAMES, Policy, Protect, Readable, TmpPolicy,
+};
+
+use super::phrases::Class;
+use super::place::{ReadLink, resolve};
+use super::rule::Rule;
+use crate::glob::{Glob, Said};
+use crate::law::{Law, Op as Asked};
+use crate::request::GIT_GRANT;
+
+/// What was done to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Op {
+    /// Made, changed, moved or removed.
+    Write,
+    /// Read, listed, entered or executed.
+    Read,
+    /// One of both.
+    Unknown,
+}
+
+/// Names of git among those that are protected.
+const GIT: &str = ".git";
+/// What running programs takes and is readable even where only a list is.
+const PLATFORM: [&str; 9] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/opt"];
+/// Under `/dev`, but names of what the command was given or may write.
+const OWN_DEVICES: [&str; 6] =
+    ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/pts", "/dev/shm"];
+
+/// The policy's rules over real paths.
+pub(super) struct Ground<'a> {
+    policy: &'a Policy,
+    law: Option<&'a Law>,
+    workspace: PathBuf,
+    /// Folders and whether they can be written; the innermost decides.
+    places: Vec<(PathBuf, bool)>,
+    /// Below these protected names are protected.
+    roots: Vec<PathBuf>,
+    deny_read: Vec<PathBuf>,
+    deny_write: Vec<PathBuf>,
+    read_globs: Vec<Glob>,
+    write_globs: Vec<Glob>,
+    readable: Option<Vec<PathBuf>>,
+}
+
+impl<'a> Ground<'a> {
+    /// That of `policy`, and of the profile that the workspace is under.
+    pub(super) fn new(policy: &'a Policy, law: Option<&'a Law>, link: ReadLink<'_>) -> Self {
+        let real = |path: &Path| resolve(Path::new("/"), path, true, link);
+        let all = |paths: &[boxproof_cases::protocol::WirePath]| -> Vec<PathBuf> {
+            paths.iter().map(|path| real(path.as_path())).collect()
+        };
+        let workspace = real(policy.workspace.as_path());
+        let writes = policy.mode == Mode::WorkspaceWrite;
+        let mut places = vec![(PathBuf::from("/"), false), (workspace.clone(), writes)];
+        let further = all(&policy.writable);
+        places.extend(further.iter().filter(|_| writes).map(|path| (path.clone(), true)));
+        if policy.tmp != TmpPolicy::None {
+            places.extend(["/tmp", "/var/tmp", "/dev/shm"].map(|path| (path.into(), true)));
+        }
+        places.extend(["/proc", "/sys"].map(|path| (path.into(), false)));
+        let globs = |texts: &[String]| texts.iter().filter_map(|t| Glob::parse(t).ok()).collect();
+        let readable = match &policy.readable {
+            Readable::All => None,
+            Readable::Only(roots) => Some(all(roots)),
+        };
+        let protects = writes && policy.protect == Protect::Metadata;
+        let roots =
+            std::iter::once(workspace.clone()).chain(further).filter(|_| protects).collect();
+        Self {
+            policy,
+            law,
+            workspace,
+            places,
+            roots,
+            deny_read: all(&policy.deny_read),
+            deny_write: all(&policy.deny_write),
+            read_globs: globs(&policy.deny_read_globs),
+            write_globs: globs(&policy.deny_write_globs),
+            readable,
+        }
+    }
+
+    /// Whether some network is kept from the command.
+    pub(super) fn restricts_network(&self) -> bool {
+        self.policy.network != Network::Host {}
+    }
+
+    /// The rule of a change that is refused for being one, where its path is not known.
+    pub(super) fn anywhere(&self) -> Rule {
+        let only_outside = self.roots.is_empty()
+            && self.deny_write.is_empty()
+            && self.write_globs.is_empty()
+            && self.deny_read.is_empty()
+            && self.read_globs.is_empty()
+            && self.law.is_none();
+        if only_outside { Rule::OutsideWrite } else { Rule::RuntimeDenied }
+    }
+
+    /// The rule that keeps `op` from `path`, and whether it is a change. None if the policy lets it
+    /// be done: whatever refused it was not the sandbox.
+    pub(super) fn refuses(&self, path: &Path, op: Op, class: Class) -> Option<(Rule, Op)> {
+        let mounted = matches!(class, Class::Busy | Class::CrossDevice);
+        if self.hides(path) || mounted && holds(&self.deny_read, path) {
+            let op = if op == Op::Unknown { Op::Read } else { op };
+            return Some((Rule::ReadDenied, op));
+        }
+        let change = match op {
+            Op::Read => None,
+            _ => self.change(path, op, mounted).map(|rule| (rule, Op::Write)),
+        };
+        let read = match op {
+            Op::Write => None,
+            _ => self.read(path).map(|rule| (rule, Op::Read)),
+        };
+        change.or(read)
+    }
+
+    fn change(&self, path: &Path, op: Op, mounted: bool) -> Option<Rule> {
+        if is_device(path) {
+            return Some(Rule::PlatformDenied);
+        }
+        if let Some(rule) = self.protected(path, mounted) {
+            return Some(rule);
+        }
+        let denied = covers(&self.deny_write, path)
+            || self.write_globs.iter().any(|glob| matches(glob, path))
+            || self.against_the_law(path, Asked::Modify)
+            || mounted && (holds(&self.deny_write, path) || self.is_root(path));
+        if denied {
+            return Some(Rule::RuntimeDenied);
+        }
+        let outside = op == Op::Write && !self.is_writable(path);
+        outside.then_some(Rule::OutsideWrite)
+    }
+
+    fn read(&self, path: &Path) -> Option<Rule> {
+        if is_device(path) {
+            return Some(Rule::PlatformDenied);
+        }
+        if self.against_the_law(path, Asked::Read) {
+            return Some(Rule::ReadDenied);
+        }
+        let listed = self.readable.as_ref()?;
+        let shown = covers(listed, path)
+            || path.starts_with(&self.workspace)
+            || self.is_writable(path)
+            || PLATFORM.iter().any(|place| path.starts_with(place));
+        (!shown).then_some(Rule::ReadDenied)
+    }
+
+    fn hides(&self, path: &Path) -> bool {
+        covers(&self.deny_read, path) || self.read_globs.iter().any(|glob| matches(glob, path))
+    }
+
+    fn against_the_law(&self, path: &Path, op: Asked) -> bool {
+        let below = path.strip_prefix(&self.workspace);
+        let law = self.law.zip(below.ok());
+        law.is_some_and(|(law, below)| !law.allows(op, below))
+    }
+
+    fn is_root(&self, path: &Path) -> bool {
+        self.places.iter().skip(1).any(|(place, writable)| *writable && place == path)
+    }
+
+    fn is_writable(&self, path: &Path) -> bool {
+        let within = self.places.iter().filter(|(place, _)| path.starts_with(place));
+        let innermost =
+            within.max_by_key(|(place, writable)| (place.components().count(), *writable));
+        innermost.is_some_and(|(_, writable)| *writable)
+    }
+
+    /// The rule of the protected name that `path` is or lies below; of one below `path`, if what
+    /// is `mounted` there keeps it from being moved.
+    fn protected(&self, path: &Path, mounted: bool) -> Option<Rule> {
+        let granted = self.policy.grants.iter().any(|grant| grant == GIT_GRANT);
+        let names = PROTECTED_NAMES.iter().filter(|name| !(granted && **name == GIT));
+        let mut held =
+            names.flat_map(|name| self.roots.iter().map(move |root| (name, root.join(name))));
+        let found = held
+            .find(|(_, place)| path.starts_with(place) || mounted && place.parent() == Some(path));
+        found.map(|(name, _)| if *name == GIT { Rule::GitMetadata } else { Rule::Metadata })
+    }
+}
+
+fn is_device(path: &Path) -> bool {
+    path.starts_with("/dev")
+        && path != Path::new("/dev")
+        && !OWN_DEVICES.iter().any(|own| path.starts_with(own))
+}
+
+fn covers(places: &[PathBuf], path: &Path) -> bool {
+    places.iter().any(|place| path.starts_with(place))
+}
+
+/// Whether something lies at or below `path` that cannot be moved.
+fn holds(places: &[PathBuf], path: &Path) -> bool {
+    places.iter().any(|place| place.starts_with(path))
+}
+
+/// Whether `glob` names `path` or a folder above it.
+fn matches(glob: &Glob, path: &Path) -> bool {
+    let below = path.strip_prefix(glob.base());
+    below.is_ok_and(|below| glob.ask(glob.start(), below.iter(), false).0 == Said::Matches)
+}

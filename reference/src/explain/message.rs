@@ -1,0 +1,310 @@
+//! Reading one line of a stream: which refusal it speaks of, and which paths it names. Shells,
+//! languages and quotes differ; what they share is a phrase, and a path beside it.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::phrases::{self, Class};
+
+/// Paths that are longer than any system takes are none.
+const LONGEST: usize = 4096;
+/// Paths of one line that are looked at.
+const MOST: usize = 8;
+
+/// A refusal in a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Complaint {
+    pub(super) class: Class,
+    /// The paths as written, the likeliest first.
+    pub(super) paths: Vec<String>,
+    /// What the line says around them.
+    pub(super) words: String,
+}
+
+/// Opening and closing quotes.
+const QUOTES: [(char, char); 11] = [
+    ('\'', '\''),
+    ('"', '"'),
+    ('`', '\''),
+    ('`', '`'),
+    ('‘', '’'),
+    ('“', '”'),
+    ('„', '“'),
+    ('«', '»'),
+    ('»', '«'),
+    ('「', '」'),
+    ('‚', '‘'),
+];
+
+static SHELL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"^\S+: (?:[^:\d/]{0,12}\d+[^:\d/]{0,6}): ?|^(?:\S*/)?zsh:\d+: ?|^\S+:\d+:(?:\d+:)? ",
+    )
+    .ok()
+});
+static VERBS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)^(?:(?:cannot|can't|can not|could not|couldn't|unable to|failed to|error|while|on)\s+)*(?:create|creating|open|opening|write|writing|remove|unlink|unlinking|mkdir|rmdir|rename|link|symlink|touch|chmod|chown|lock|stat|access|read|reading|delete|make|update|truncate|cd to)(?:\s+(?:to|for|in|into|dir|directory|folder|file|lock|temporary|output|regular|new))*\s+(\S.*)$",
+    )
+    .ok()
+});
+
+/// What `line` complains of.
+pub(super) fn read(line: &str) -> Option<Complaint> {
+    let line = line.replace('：', ": ").replace(['\u{a0}', '\u{202f}'], " ").replace(" : ", ": ");
+    let line = line.trim_end();
+    let (class, at) = phrases::find(line)?;
+    let mut found = paths(line, &at);
+    found.retain(|path| is_path(path));
+    found.dedup();
+    found.truncate(MOST);
+    let mut words = line.to_owned();
+    for path in &found {
+        words = words.replace(path.as_str(), " ");
+    }
+    Some(Complaint { class, paths: found, words: words.to_lowercase() })
+}
+
+/// Absolute or quoted paths of a line that complains of nothing itself.
+pub(super) fn mentioned(line: &str) -> Vec<String> {
+    let mut found: Vec<String> = quoted(line).into_iter().map(|(text, _)| text).collect();
+    found.extend(bare(line));
+    found.retain(|path| is_path(path) && path.contains('/'));
+    found.truncate(MOST);
+    found
+}
+
+fn is_path(text: &str) -> bool {
+    let odd = ["://", "::", "()", "\n", "$(", "[Errno"];
+    !text.is_empty()
+        && text.len() <= LONGEST
+        && !odd.iter().any(|part| text.contains(part))
+        && phrases::find(text).is_none()
+}
+
+fn paths(line: &str, at: &Range<usize>) -> Vec<String> {
+    let shell = SHELL.as_ref().and_then(|shell| shell.find(line)).map(|found| found.end());
+    let start = shell.filter(|end| *end <= at.start).unwrap_or(0);
+    let mut quoted = quoted(&line[start..]);
+    quoted.retain(|(_, range)| range.end + start <= at.start || range.start + start >= at.end);
+    // The nearest before the phrase first, then what follows it.
+    let near = |range: &Range<usize>| match range.end + start <= at.start {
+        true => at.start - (range.end + start),
+        false => LONGEST + range.start + start - at.end,
+    };
+    quoted.sort_by_key(|(_, range)| near(range));
+    let mut found: Vec<String> = quoted.into_iter().map(|(text, _)| text).collect();
+    let program = shell.is_none();
+    let mut bare = before(&line[start..at.start], program, !found.is_empty());
+    bare.extend(after(&line[at.end..], shell.is_some()));
+    bare.retain(|path| {
+        found.is_empty() || !path.contains(['\'', '"', '`', '‘', '“', '„', '«', '»'])
+    });
+    for path in bare {
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Texts in quotes, and where. An apostrophe inside a word opens nothing.
+fn quoted(line: &str) -> Vec<(String, Range<usize>)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some((open, ch)) = line[from..].char_indices().map(|(i, c)| (i + from, c)).next() {
+        let inner = open + ch.len_utf8();
+        let in_word = line[..open].chars().next_back().is_some_and(char::is_alphanumeric);
+        let closes = QUOTES.iter().filter(|(o, _)| *o == ch && !(in_word && ch.is_ascii()));
+        let end = closes
+            .filter_map(|(_, close)| Some((closing(&line[inner..], *close)? + inner, *close)))
+            .min_by_key(|(end, _)| *end);
+        match end {
+            Some((end, close)) => {
+                let after = end + close.len_utf8();
+                found.push((line[inner..end].trim().to_owned(), open..after));
+                from = after;
+            }
+            None => from = inner,
+        }
+    }
+    found
+}
+
+/// Where a quote ends: at a mark that no letter follows.
+fn closing(rest: &str, close: char) -> Option<usize> {
+    let marks = rest.match_indices(close).map(|(at, _)| at);
+    let mut ends = marks.filter(|at| {
+        let next = rest[at + close.len_utf8()..].chars().next();
+        !(close.is_ascii() && next.is_some_and(char::is_alphanumeric))
+    });
+    ends.next()
+}
+
+/// Paths without quotes before the phrase: in the last of the parts that colons make.
+fn before(text: &str, program: bool, quoted: bool) -> Vec<String> {
+    let text = text.trim_end_matches([' ', ':', '(', '-', ',', '[', '"', '\'']);
+    let text = text.strip_suffix("[Errno").unwrap_or(text);
+    let parts: Vec<&str> =
+        text.split(": ").map(str::trim).filter(|part| !part.is_empty()).collect();
+    let skipped = usize::from(program && parts.len() > 1 && !parts[0].contains(' '));
+    for part in parts.iter().skip(skipped).rev() {
+        let found = bare(part);
+        if !found.is_empty() {
+            return found;
+        }
+        if quoted {
+            continue;
+        }
+        let named = VERBS.as_ref().and_then(|verbs| verbs.captures(part));
+        let named = named.and_then(|found| found.get(1)).filter(|name| name.as_str() != "stream");
+        if let Some(name) = named {
+            return vec![name.as_str().to_owned()];
+        }
+        if !part.contains(' ') && (parts.len() > 1 || !program) {
+            return vec![(*part).to_owned()];
+        }
+    }
+    Vec::new()
+}
+
+/// Paths in `part` that a slash gives away.
+fn bare(part: &str) -> Vec<String> {
+    let starts = |token: &str| {
+        let token = token.trim_start_matches(['(', '=', '"', '\'', '`', '<', '[']);
+        token.starts_with('/')
+            || token.starts_with("./")
+            || token.starts_with("../")
+            || token.starts_with("~/")
+            || token.contains('/') && !token.contains("://")
+    };
+    let mut offset = 0;
+    let mut begin = None;
+    for token in part.split(' ') {
+        if starts(token) {
+            begin = Some(offset);
+            break;
+        }
+        offset += token.len() + 1;
+    }
+    let Some(begin) = begin else {
+        // A call with its path: `write(/x)`.
+        let inner = part.split_once("(/").and_then(|(_, rest)| rest.split_once(')'));
+        return inner.map(|(path, _)| format!("/{path}")).into_iter().collect();
+    };
+    let rest = &part[begin..];
+    if let Some((head, tail)) =
+        rest.split_once('(').filter(|(head, _)| !head.starts_with('/') && !head.contains('/'))
+    {
+        let path = tail.split([')', ',']).next().unwrap_or(tail);
+        let _call = head;
+        return vec![cleaned(path)];
+    }
+    let arrow = [" -> ", " => ", " to "].iter().find_map(|mark| rest.split_once(mark));
+    match arrow {
+        Some((one, other)) => vec![cleaned(other), cleaned(one)],
+        None => {
+            // With its blanks first, then without.
+            let whole = cleaned(rest);
+            let first = cleaned(rest.split(' ').next().unwrap_or(rest));
+            vec![first, whole]
+        }
+    }
+}
+
+fn cleaned(path: &str) -> String {
+    let ends = [" for ", " failed", " (", " at ", ", ", " error", " fehl"];
+    let end = ends.iter().filter_map(|mark| path.find(mark)).min().unwrap_or(path.len());
+    let marks = [
+        '(', ')', '"', '\'', '`', '<', '>', ',', ';', ':', ' ', '[', ']', '«', '»', '“', '”', '„',
+        '‘', '’',
+    ];
+    path[..end].trim_matches(marks).to_owned()
+}
+
+/// Paths without quotes after the phrase.
+fn after(text: &str, shell: bool) -> Vec<String> {
+    let text = text.trim_end();
+    if let Some(name) = text.strip_prefix(": ").filter(|_| shell) {
+        // A shell that says first why and then on what.
+        return vec![name.to_owned()];
+    }
+    let begins = [
+        ": /",
+        " - /",
+        ": ./",
+        ": ../",
+        ": ~/",
+        " - .",
+        ", open ",
+        ", mkdir ",
+        ", unlink ",
+        ", rename ",
+        ", rmdir ",
+        ", symlink ",
+        ", link ",
+        ", chmod ",
+        ", scandir ",
+        ", copyfile ",
+    ];
+    let begin = begins.iter().find_map(|mark| {
+        let at = text.find(mark)?;
+        let skipped = mark.trim_end_matches(['/', '.', '~']).len();
+        Some(&text[at + skipped..])
+    });
+    begin.map(bare).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("/bin/sh: 1: cannot create /etc/x: Permission denied", "/etc/x")]
+    #[case("sh: 1: cannot create a: Read-only file system", "a")]
+    #[case("bash: line 1: /etc/x: Read-only file system", "/etc/x")]
+    #[case("bash: Zeile 1: /etc/x: Keine Berechtigung", "/etc/x")]
+    #[case("bash: ligne 1: .git/x: Système de fichiers accessible en lecture seulement", ".git/x")]
+    #[case("zsh:1: permission denied: /etc/x", "/etc/x")]
+    #[case("zsh:1: read-only file system: x", "x")]
+    #[case("touch: cannot touch '/etc/x': Permission denied", "/etc/x")]
+    #[case("touch: cannot touch ‘/etc/x’: Permission denied", "/etc/x")]
+    #[case("touch: „/etc/x“ kann nicht berührt werden: Keine Berechtigung", "/etc/x")]
+    #[case("touch: »/etc/x« geht nicht: Das Dateisystem ist nur lesbar", "/etc/x")]
+    #[case("touch: initialisation des dates de « /etc/x »: Permission non accordée", "/etc/x")]
+    #[case("OSError: [Errno 30] Read-only file system: '/etc/x'", "/etc/x")]
+    #[case("OSError: [Errno 18] Invalid cross-device link: 'a' -> '/etc/x'", "a,/etc/x")]
+    #[case("Error: EROFS: read-only file system, open '/etc/x'", "/etc/x")]
+    #[case(
+        "fatal: Unable to create '/w/.git/index.lock': Read-only file system",
+        "/w/.git/index.lock"
+    )]
+    #[case("open /etc/x: read-only file system", "/etc/x")]
+    #[case("panic: mkdir /etc/a: permission denied", "/etc/a")]
+    #[case("Can't open /etc/x: Read-only file system at -e line 1.", "/etc/x")]
+    #[case(
+        "-e:1:in `initialize': Read-only file system @ rb_sysopen - /etc/x (Errno::EROFS)",
+        "initialize,/etc/x"
+    )]
+    #[case("awk: cannot open \"/etc/x\" for output (Read-only file system)", "/etc/x")]
+    #[case("java.io.FileNotFoundException: /etc/x (Read-only file system)", "/etc/x")]
+    #[case(
+        "PHP Warning: file_put_contents(/etc/x): Failed to open stream: Read-only file system",
+        "/etc/x"
+    )]
+    #[case("mv: cannot move 'a' to '/etc/a': Permission denied", "/etc/a,a")]
+    #[case("dd: failed to open '/etc/x': Read-only file system", "/etc/x")]
+    #[case("tar: x: Cannot open: Read-only file system", "x")]
+    #[case("/home/u/repository/x: Permission denied", "/home/u/repository/x")]
+    #[case("sed: couldn't open temporary file /etc/sedAb: Read-only file system", "/etc/sedAb")]
+    #[case("permission denied", "")]
+    #[case("ping: socket: Operation not permitted", "socket")]
+    #[case("git@github.com: Permission denied (publickey).", "")]
+    fn a_line_names_its_paths(#[case] line: &str, #[case] paths: &str) {
+        let paths: Vec<&str> = paths.split(',').filter(|path| !path.is_empty()).collect();
+        assert_eq!(read(line).unwrap().paths, paths);
+    }
+}

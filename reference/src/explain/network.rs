@@ -1,0 +1,117 @@
+//! Whether a command meant to reach a network, and failed as one does that cannot: for runs whose
+//! streams say nothing.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::words::Simple;
+
+/// Programs that reach hosts, the exit codes by which they say that they could not, and whether
+/// these say so whatever is on stderr.
+const PROGRAMS: [(&str, &[i32], bool); 17] = [
+    ("curl", &[5, 6, 7], true),
+    ("wget", &[4], true),
+    ("ssh", &[255], false),
+    ("scp", &[1, 255], false),
+    ("sftp", &[255], false),
+    ("rsync", &[10, 12, 30, 35, 255], false),
+    ("nc", &[1], false),
+    ("ncat", &[1], false),
+    ("netcat", &[1], false),
+    ("telnet", &[1], false),
+    ("ftp", &[1], false),
+    ("ping", &[1, 2], false),
+    ("ping6", &[1, 2], false),
+    ("git", &[128], false),
+    ("dig", &[9], false),
+    ("host", &[1], false),
+    ("nslookup", &[1], false),
+];
+
+static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"fetch\(|net\.connect\(|https?\.(?:get|request)\(|urlopen\(|requests\.(?:get|post|head)|create_connection\(|\.connect\(\(|Net::HTTP|IO::Socket|LWP::|/dev/(?:tcp|udp)/").ok()
+});
+static LOOPBACK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:^|[/@\[\s'\x22(])(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0)(?:$|[:/\]\s'\x22,)])").ok()
+});
+
+/// Whether one of `commands` ended with `code` for want of a network; `silent` if stderr is empty.
+pub(super) fn failed(commands: &[Simple], code: i32, silent: bool) -> bool {
+    commands.iter().any(|one| {
+        let known = PROGRAMS.iter().find(|(name, ..)| *name == one.program());
+        match known {
+            Some((name, codes, always)) => {
+                codes.contains(&code) && (silent || *always) && reaches(name, one)
+            }
+            None => silent && code == 1 && by_code(one),
+        }
+    })
+}
+
+/// Whether it names a host that is not this one.
+fn reaches(name: &str, one: &Simple) -> bool {
+    if name == "git" {
+        let verb = one.operands().next().unwrap_or_default();
+        let remote = matches!(verb, "clone" | "fetch" | "pull" | "push" | "ls-remote");
+        return remote && one.operands().skip(1).any(is_remote);
+    }
+    let hosts: Vec<&str> = one.operands().collect();
+    let remote = match name {
+        "scp" | "rsync" => hosts.iter().any(|host| is_remote(host)),
+        "curl" | "wget" => hosts.iter().any(|host| host.contains('.') || host.contains("://")),
+        _ => !hosts.is_empty(),
+    };
+    remote
+        && !hosts.iter().any(|host| is_loopback(host))
+        && !hosts.iter().any(|host| host.starts_with("file:"))
+}
+
+/// `host:path` or a URL of another host.
+fn is_remote(text: &str) -> bool {
+    let colon =
+        text.split_once(':').is_some_and(|(head, _)| !head.is_empty() && !head.contains('/'));
+    colon && !text.starts_with("file:") && !is_loopback(text)
+}
+
+fn is_loopback(text: &str) -> bool {
+    LOOPBACK.as_ref().is_some_and(|loopback| loopback.is_match(text))
+}
+
+/// Code that opens connections.
+fn by_code(one: &Simple) -> bool {
+    let runs =
+        ["python", "python3", "node", "nodejs", "perl", "ruby", "deno", "bun", "php", "bash"];
+    let mut code = one.words.iter().skip(1).filter(|_| runs.contains(&one.program()));
+    code.any(|word| CODE.as_ref().is_some_and(|code| code.is_match(word)) && !is_loopback(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::of_line;
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("curl -s http://1.1.1.1/", 7, true)]
+    #[case("curl -s -o f example.com", 6, true)]
+    #[case("curl -s http://127.0.0.1:9/", 7, false)]
+    #[case("curl -s http://example.com/", 22, false)]
+    #[case("wget -q https://example.com/a", 4, true)]
+    #[case("wget -q https://example.com/a", 1, false)]
+    #[case("curl", 2, false)]
+    #[case("grep -q https://example.com f", 1, false)]
+    #[case("ssh -q user@example.com true", 255, true)]
+    #[case("git clone -q https://example.com/x", 128, true)]
+    #[case("git commit -q", 128, false)]
+    #[case("git clone -q ../x y", 128, false)]
+    #[case("echo curl http://example.com", 7, false)]
+    #[case("node -e \"fetch('http://x.org').catch(()=>process.exit(1))\"", 1, true)]
+    fn a_quiet_failure_is_told_by_program_and_exit(
+        #[case] line: &str,
+        #[case] code: i32,
+        #[case] due: bool,
+    ) {
+        assert_eq!(failed(&of_line(line), code, true), due);
+    }
+}

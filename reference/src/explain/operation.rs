@@ -1,0 +1,284 @@
+//! Whether something was to be changed or read: from what the message says, else from the part that
+//! a path has in the command line ([`Roles`]).
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::ground::Op;
+use super::phrases::Class;
+use super::place::{ReadLink, resolve};
+use super::words::Simple;
+
+static WRITES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"creat|touch|remov|unlink|delet|mkdir|rmdir|mkstemp|mktemp|make dir|mkfifo|mknod|renam|\bmov|\bwrit|truncat|chmod|chown|chgrp|changing|setting|set perm|set time|utime|copyfile|symlink|hard ?link|\blink\b|\block|temporary|for output|output file|append|overwrit|replac|\bsave|adding an object|not writable|install|backup|failed to open the file").ok()
+});
+static READS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"for reading|\bread\b|reading|cannot access|\bstat\b|lstat|opendir|open dir|scandir|readdir|readlink|\blist|chdir|cd to|\bcd\b|change dir|changing dir|working dir|for input|cannot execute|execvp|\bexec\b|spawn|traverse").ok()
+});
+
+/// Change everything they name.
+const CHANGE: [&str; 21] = [
+    "touch", "tee", "mkdir", "rmdir", "rm", "unlink", "truncate", "chmod", "chown", "chgrp",
+    "mktemp", "mkfifo", "mknod", "shred", "setfattr", "mv", "install", "patch", "gzip", "gunzip",
+    "bzip2",
+];
+/// Read everything they name.
+const READ: [&str; 37] = [
+    "cat",
+    "less",
+    "more",
+    "head",
+    "tail",
+    "grep",
+    "rg",
+    "egrep",
+    "fgrep",
+    "ls",
+    "stat",
+    "file",
+    "wc",
+    "diff",
+    "cmp",
+    "cut",
+    "uniq",
+    "awk",
+    "gawk",
+    "mawk",
+    "od",
+    "xxd",
+    "hexdump",
+    "strings",
+    "md5sum",
+    "sha1sum",
+    "sha256sum",
+    "source",
+    ".",
+    "test",
+    "[",
+    "readlink",
+    "realpath",
+    "du",
+    "tree",
+    "cd",
+    "jq",
+];
+/// Take sources first and a destination last.
+const COPY: [&str; 5] = ["cp", "rsync", "scp", "ln", "link"];
+/// Run code that is given as an argument.
+const INTERPRETERS: [&str; 10] =
+    ["python", "python3", "node", "nodejs", "perl", "ruby", "php", "deno", "bun", "lua"];
+
+/// The paths of a command line, and what is done to each.
+pub(super) struct Roles {
+    paths: Vec<(PathBuf, Op)>,
+    written: Vec<String>,
+    code: Vec<String>,
+    /// Folders that relative paths may start at, the likeliest first.
+    pub(super) bases: Vec<PathBuf>,
+}
+
+/// What a message says of the operation.
+pub(super) fn said(class: Class, words: &str) -> Op {
+    let has = |words_of: &LazyLock<Option<Regex>>| {
+        words_of.as_ref().is_some_and(|regex: &Regex| regex.is_match(words))
+    };
+    match class {
+        Class::ReadOnly | Class::Busy | Class::CrossDevice => Op::Write,
+        _ if has(&READS) => Op::Read,
+        _ if has(&WRITES) => Op::Write,
+        _ => Op::Unknown,
+    }
+}
+
+impl Roles {
+    /// Those of `commands`, started in `cwd`.
+    pub(super) fn new(commands: &[Simple], cwd: &Path, link: ReadLink<'_>) -> Self {
+        let mut bases: Vec<PathBuf> = Vec::new();
+        for one in commands {
+            let entered = match one.program() {
+                "cd" | "pushd" => one.operands().next(),
+                "tar" | "make" | "git" | "ninja" | "bsdtar" => one.option(&["-C", "--directory"]),
+                "unzip" => one.option(&["-d"]),
+                _ => None,
+            };
+            let last = bases.last().map_or(cwd, PathBuf::as_path).to_owned();
+            bases.extend(entered.map(|folder| last.join(folder)));
+        }
+        bases.reverse();
+        bases.push(cwd.to_owned());
+        let mut roles = Self { paths: Vec::new(), written: Vec::new(), code: Vec::new(), bases };
+        for one in commands {
+            roles.add(one, link);
+        }
+        roles
+    }
+
+    fn add(&mut self, one: &Simple, link: ReadLink<'_>) {
+        for (paths, op) in parts(one) {
+            for path in paths {
+                let bases = self.bases.clone();
+                let real = bases.iter().map(|base| resolve(base, path.as_ref(), true, link));
+                self.paths.extend(real.map(|real| (real, op)));
+                if op == Op::Write {
+                    self.written.push(path);
+                }
+            }
+        }
+        let program = one.program().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        if INTERPRETERS.contains(&one.program()) || INTERPRETERS.contains(&program) {
+            self.code.extend(one.words.iter().skip(1).filter(|word| word.len() > 3).cloned());
+        }
+    }
+
+    /// What is done to `path`, which was written as `text`.
+    pub(super) fn of(&self, path: &Path, text: &str) -> Op {
+        let named = self.paths.iter().filter(|(named, _)| path.starts_with(named));
+        let nearest =
+            named.max_by_key(|(named, op)| (named.components().count(), *op == Op::Write));
+        match nearest {
+            Some((_, op)) => *op,
+            None => self
+                .code
+                .iter()
+                .map(|code| in_code(code, text))
+                .find(|op| *op != Op::Unknown)
+                .unwrap_or(Op::Unknown),
+        }
+    }
+
+    /// Paths as written that the command line changes.
+    pub(super) fn written(&self) -> &[String] {
+        &self.written
+    }
+}
+
+/// The operands of one command, by what is done to them.
+fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
+    let mut found = vec![(one.writes.clone(), Op::Write), (one.reads.clone(), Op::Read)];
+    let operands: Vec<String> = one.operands().map(str::to_owned).collect();
+    let in_place = one
+        .words
+        .iter()
+        .skip(1)
+        .any(|word| word.starts_with("-i") || word.starts_with("--in-place") || word == "-pi");
+    let option = |names: &[&str]| -> Vec<String> {
+        one.option(names).map(str::to_owned).into_iter().collect()
+    };
+    let program = one.program();
+    match program {
+        "sed" | "perl" if in_place => {
+            found.push((operands.into_iter().skip(1).collect(), Op::Write))
+        }
+        "sed" => found.push((operands.into_iter().skip(1).collect(), Op::Read)),
+        "cp" | "rsync" | "scp" | "ln" | "link" => {
+            debug_assert!(COPY.contains(&program));
+            found.extend(copied(operands, option(&["-t", "--target-directory"])));
+        }
+        "install" if !one.words.iter().any(|word| word == "-d") => {
+            found.extend(copied(operands, option(&["-t"])))
+        }
+        "dd" => {
+            let of = |name: &str| {
+                operands
+                    .iter()
+                    .filter_map(|word| word.strip_prefix(name))
+                    .map(str::to_owned)
+                    .collect()
+            };
+            found.extend([(of("of="), Op::Write), (of("if="), Op::Read)]);
+        }
+        "find" => {
+            let changes = one.words.iter().any(|word| {
+                matches!(word.as_str(), "-delete" | "rm" | "touch" | "chmod" | "chown" | "mv")
+            });
+            found.push((operands, if changes { Op::Write } else { Op::Read }));
+        }
+        "tar" | "bsdtar" => {
+            let packs =
+                one.words.get(1).is_some_and(|word| word.trim_start_matches('-').contains('c'));
+            let archive = one
+                .words
+                .iter()
+                .skip(1)
+                .position(|word| word.contains('f'))
+                .and_then(|at| one.words.get(at + 2))
+                .cloned();
+            found.push((archive.into_iter().collect(), if packs { Op::Write } else { Op::Read }));
+            if !packs {
+                found.push((option(&["-C", "--directory"]), Op::Write));
+            }
+        }
+        "curl" | "gcc" | "cc" | "clang" | "sort" | "ld" | "rustc" | "go" => {
+            found.push((option(&["-o", "--output"]), Op::Write));
+        }
+        "wget" => found.push((option(&["-O", "--output-document", "-P"]), Op::Write)),
+        _ if CHANGE.contains(&program) => found.push((operands, Op::Write)),
+        _ if READ.contains(&program) => found.push((operands, Op::Read)),
+        _ => {}
+    }
+    found
+}
+
+/// The destination is written, the sources are read.
+fn copied(mut operands: Vec<String>, target: Vec<String>) -> Vec<(Vec<String>, Op)> {
+    let to = match target.is_empty() {
+        true => operands.pop().into_iter().collect(),
+        false => target,
+    };
+    vec![(to, Op::Write), (operands, Op::Read)]
+}
+
+static CHANGING_CODE: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
+    let before = Regex::new(r#"(?:write|append|WriteStream|mkdir|makedirs|rmdir|unlink|remove|rename|symlink|link|truncate|chmod|chown|utime|copy|move|touch|rmtree|replace|rmSync|rm|File\.open|mknod|mkfifo)\w*\(\s*[^()]*$|['"](?:\+?>>?|w|a)['"]\s*,\s*['"]$|>\s*$"#).ok()?;
+    let after = Regex::new(r#"^['"]\s*,\s*(?:mode\s*=\s*)?['"][rbt]*[wax+]|^['"]\)\.(?:write|touch|mkdir|unlink|rmdir|rename|chmod|symlink)|^['"]\s*,\s*(?:os\.)?O_(?:WR|RDWR|CREAT)"#).ok()?;
+    Some((before, after))
+});
+
+/// What a piece of code does to the path it names as `text`.
+fn in_code(code: &str, text: &str) -> Op {
+    let Some((before, after)) = CHANGING_CODE.as_ref() else { return Op::Unknown };
+    let mut op = Op::Unknown;
+    for (at, _) in code.match_indices(text).take(16) {
+        let head = &code[code[..at].char_indices().rev().nth(60).map_or(0, |(at, _)| at)..at];
+        let tail = &code[at + text.len()..];
+        if before.is_match(head) || after.is_match(tail) {
+            return Op::Write;
+        }
+        op = Op::Read;
+    }
+    op
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::of_line;
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("echo x > /etc/x", "/etc/x", Op::Write)]
+    #[case("cat < /etc/x", "/etc/x", Op::Read)]
+    #[case("cp /etc/x /usr/", "/usr/x", Op::Write)]
+    #[case("cp /etc/x /usr/", "/etc/x", Op::Read)]
+    #[case("cd /etc && touch x", "/etc/x", Op::Write)]
+    #[case("tar -xf a.tar -C /etc", "/etc/b", Op::Write)]
+    #[case("sed -i s/a/b/ /etc/x", "/etc/x", Op::Write)]
+    #[case("python3 -c \"open('/etc/x','w')\"", "/etc/x", Op::Write)]
+    #[case("python3 -c \"open('/etc/x').read()\"", "/etc/x", Op::Read)]
+    #[case("node -e \"fs.writeFileSync('/etc/x', 'a')\"", "/etc/x", Op::Write)]
+    #[case("./gen", "/etc/x", Op::Unknown)]
+    fn a_path_has_a_part(#[case] line: &str, #[case] path: &str, #[case] op: Op) {
+        let roles = Roles::new(&of_line(line), "/w".as_ref(), &|_| None);
+        assert_eq!(roles.of(path.as_ref(), path), op);
+    }
+
+    #[rstest]
+    #[case("touch: cannot touch ' ': permission denied", Op::Write)]
+    #[case("cat:  : permission denied", Op::Unknown)]
+    #[case("ls: cannot open directory ' ': permission denied", Op::Read)]
+    fn a_message_says_what_was_done(#[case] words: &str, #[case] op: Op) {
+        assert_eq!(said(Class::Access, words), op);
+    }
+}

@@ -1,0 +1,167 @@
+//! What the system says when it refuses: the words of each errno ([`Class`]) in the languages of the
+//! C library, as interpreters spell them, and as programs that look names up do.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A family of refusals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// EROFS: only ever an answer to a change.
+    ReadOnly,
+    /// EACCES.
+    Access,
+    /// EPERM.
+    Permission,
+    /// EBUSY: something is mounted there.
+    Busy,
+    /// EXDEV.
+    CrossDevice,
+    /// No way to a network, or to whoever knows its names.
+    Network,
+    /// A program cannot gain privileges.
+    Privileges,
+}
+
+/// The messages of the GNU C library's catalogues, one a line: errno, tab, text in lower case.
+const TRANSLATED: &str = include_str!("phrases.tsv");
+
+/// What is said in English and as code, by whichever library or language.
+const PLAIN: &[(Class, &[&str])] = &[
+    (Class::ReadOnly, &["read-only file system", "read-only filesystem", "readonlyfilesystem"]),
+    (
+        Class::Access,
+        &[
+            "permission denied",
+            "permissiondenied",
+            "accessdeniedexception",
+            "insufficient permission for adding an object to repository database",
+        ],
+    ),
+    (Class::Permission, &["operation not permitted"]),
+    (Class::Busy, &["device or resource busy", "resource busy", "resource busy or locked"]),
+    (Class::CrossDevice, &["invalid cross-device link", "cross-device link"]),
+    (
+        Class::Network,
+        &[
+            "network is unreachable",
+            "network unreachable",
+            "no route to host",
+            "host is unreachable",
+            "could not resolve host",
+            "couldn't resolve host",
+            "unable to resolve host",
+            "could not resolve proxy",
+            "couldn't connect to server",
+            "could not resolve hostname",
+            "name or service not known",
+            "temporary failure in name resolution",
+            "nodename nor servname provided",
+            "name does not resolve",
+            "no such host",
+            "failed to lookup address information",
+            "getaddrinfo failed",
+            "temporary failure resolving",
+            "failed to resolve",
+            "bad address '",
+            "no address associated with hostname",
+            "hostname lookup failed",
+            "unknown host",
+            "name resolution failure",
+            "unknownhostexception",
+        ],
+    ),
+    (Class::Privileges, &["the \"no new privileges\" flag is set", "effective uid is not 0, is"]),
+];
+
+/// Bare names of errnos, where letters are as they are.
+const NAMES: &[(Class, &str)] = &[
+    (Class::ReadOnly, "EROFS"),
+    (Class::Access, "EACCES"),
+    (Class::Permission, "EPERM"),
+    (Class::Busy, "EBUSY"),
+    (Class::CrossDevice, "EXDEV"),
+    (Class::Network, "ENETUNREACH"),
+    (Class::Network, "EHOSTUNREACH"),
+    (Class::Network, "EAI_AGAIN"),
+    (Class::Network, "ENOTFOUND"),
+];
+
+struct Words {
+    texts: Regex,
+    names: Regex,
+    class: HashMap<String, Class>,
+}
+
+static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
+    let translated = TRANSLATED.lines().filter_map(|line| {
+        let (name, text) = line.split_once('\t')?;
+        Some((text.to_owned(), named(name)?))
+    });
+    let plain = PLAIN
+        .iter()
+        .flat_map(|(class, texts)| texts.iter().map(|text| ((*text).to_owned(), *class)));
+    let class: HashMap<String, Class> = translated.chain(plain).collect();
+    let mut texts: Vec<String> = class.keys().map(|text| regex::escape(text)).collect();
+    // The longest first, as the first alternative wins.
+    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    let names: Vec<&str> = NAMES.iter().map(|(_, name)| *name).collect();
+    Some(Words {
+        texts: Regex::new(&format!("(?i)(?:{})", texts.join("|"))).ok()?,
+        names: Regex::new(&format!(r"\b(?:{})\b", names.join("|"))).ok()?,
+        class,
+    })
+});
+
+fn named(name: &str) -> Option<Class> {
+    match name {
+        "EAI" => Some(Class::Network),
+        name => NAMES.iter().find(|(_, known)| *known == name).map(|(class, _)| *class),
+    }
+}
+
+/// The first refusal that `line` speaks of, and where.
+pub(super) fn find(line: &str) -> Option<(Class, Range<usize>)> {
+    let words = WORDS.as_ref()?;
+    let text = words
+        .texts
+        .find(line)
+        .and_then(|found| Some((*words.class.get(&found.as_str().to_lowercase())?, found.range())));
+    let name =
+        words.names.find(line).and_then(|found| Some((named(found.as_str())?, found.range())));
+    match (text, name) {
+        (Some(text), Some(name)) if name.1.start < text.1.start => Some((name.0, name.1)),
+        (text, name) => text.or(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("touch: '/x': Das Dateisystem ist nur lesbar", Some(Class::ReadOnly))]
+    #[case("bash: /x: Permission non accordée", Some(Class::Access))]
+    #[case("Error: EROFS: read-only file system, open '/x'", Some(Class::ReadOnly))]
+    #[case("mv: cannot move 'a': Device or resource busy", Some(Class::Busy))]
+    #[case("getaddrinfo ENOTFOUND example.com", Some(Class::Network))]
+    #[case("curl: (6) Could not resolve host: x", Some(Class::Network))]
+    #[case("AEROFSX: nothing", None)]
+    #[case("No such file or directory", None)]
+    #[case("connection refused", None)]
+    fn lines_have_a_class(#[case] line: &str, #[case] class: Option<Class>) {
+        assert_eq!(find(line).map(|found| found.0), class);
+    }
+
+    #[test]
+    fn every_line_of_the_catalogues_is_known() {
+        for line in TRANSLATED.lines() {
+            let (name, text) = line.split_once('\t').unwrap();
+            assert_eq!(find(text).map(|found| found.0), named(name), "{line}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The rules that an explanation names, and what to do about each.
+
+use boxproof_cases::protocol::{Blocked, Stage};
+
+/// Why nothing was started: no mechanism is to be had.
+pub(crate) fn unavailable(message: &str) -> Blocked {
+    let rule = Rule::BackendUnavailable;
+    Blocked {
+        stage: Stage::BackendSetup,
+        rule: rule.word().to_owned(),
+        operation: None,
+        path: None,
+        reason: rule.reason(message),
+        suggested_action: Some(rule.action().to_owned()),
+    }
+}
+
+/// A rule that refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    OutsideWrite,
+    Metadata,
+    GitMetadata,
+    NetworkRestricted,
+    PlatformDenied,
+    BackendUnavailable,
+    RuntimeDenied,
+    ReadDenied,
+}
+
+impl Rule {
+    /// Its word.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::OutsideWrite => "outside_workspace_write",
+            Self::Metadata => "protected_metadata_write",
+            Self::GitMetadata => "git_metadata_requires_capability",
+            Self::NetworkRestricted => "network_restricted",
+            Self::PlatformDenied => "platform_baseline_denied",
+            Self::BackendUnavailable => "sandbox_backend_unavailable",
+            Self::RuntimeDenied => "sandbox_runtime_denied",
+            Self::ReadDenied => "read_denied",
+        }
+    }
+
+    /// Why, of `what`.
+    pub(super) fn reason(self, what: &str) -> String {
+        match self {
+            Self::OutsideWrite => {
+                format!("Writing {what} is denied: it lies outside every writable root.")
+            }
+            Self::Metadata => {
+                format!("Changing {what} is denied: its name steers tools and is protected.")
+            }
+            Self::GitMetadata => format!(
+                "Changing {what} is denied: it belongs to git's own files, which take a grant."
+            ),
+            Self::NetworkRestricted => "The network is restricted inside the sandbox.".to_owned(),
+            Self::PlatformDenied => format!("{what} is no part of what the sandbox provides."),
+            Self::BackendUnavailable => format!("No sandbox can be had here: {what}"),
+            Self::RuntimeDenied => format!("The sandbox denied it: {what}."),
+            Self::ReadDenied => {
+                format!("{what} can be neither read nor changed under this policy.")
+            }
+        }
+    }
+
+    /// What a person can do about it.
+    pub(super) fn action(self) -> &'static str {
+        match self {
+            Self::OutsideWrite => {
+                "Write inside the workspace or a temporary folder, or add the folder to policy.writable in mode workspace_write."
+            }
+            Self::Metadata => {
+                "Leave protected names as they are, or run the change outside the sandbox."
+            }
+            Self::GitMetadata => {
+                "Add git_metadata_write to policy.grants if this command should change the repository."
+            }
+            Self::NetworkRestricted => {
+                "Set policy.network to {\"host\": {}} if this command should reach the network."
+            }
+            Self::PlatformDenied => {
+                "Do without this device; the sandbox has null, zero, full, random, urandom and tty."
+            }
+            Self::BackendUnavailable => {
+                "Install bubblewrap or enable user namespaces; set policy.on_unavailable to run_unconfined only if no sandbox is needed."
+            }
+            Self::RuntimeDenied => {
+                "Look into the policy of this run; do such work outside the sandbox."
+            }
+            Self::ReadDenied => {
+                "Remove the path from the rules of reading if this command should see it."
+            }
+        }
+    }
+}

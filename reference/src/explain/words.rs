@@ -1,0 +1,234 @@
+//! What a command line consists of: simple commands with their words and redirections, nested
+//! shells unfolded ([`commands`]). Only as much of a shell's grammar as naming paths takes.
+
+use boxproof_cases::protocol::Command;
+
+/// How deep shells in shells are looked into.
+const DEEPEST: usize = 4;
+/// Bytes of a line that are looked at.
+const LONGEST: usize = 64 * 1024;
+
+/// One program with its arguments, and where its streams go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Simple {
+    /// Program first; its folder is left out.
+    pub(super) words: Vec<String>,
+    pub(super) writes: Vec<String>,
+    pub(super) reads: Vec<String>,
+}
+
+impl Simple {
+    /// The program's name.
+    pub(super) fn program(&self) -> &str {
+        self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+    }
+
+    /// Arguments that are no options.
+    pub(super) fn operands(&self) -> impl Iterator<Item = &str> {
+        let args = self.words.iter().skip(1).map(String::as_str);
+        args.filter(|word| !word.starts_with('-') || *word == "-")
+    }
+
+    /// What follows option `name`, apart or in one word.
+    pub(super) fn option(&self, names: &[&str]) -> Option<&str> {
+        let mut args = self.words.iter().skip(1);
+        while let Some(word) = args.next() {
+            for name in names {
+                match word.strip_prefix(name) {
+                    Some("") => return args.next().map(String::as_str),
+                    Some(rest) if name.starts_with("--") => {
+                        if let Some(value) = rest.strip_prefix('=') {
+                            return Some(value);
+                        }
+                    }
+                    Some(rest) if name.len() == 2 => return Some(rest),
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The simple commands of `command`, and of what it hands to other shells.
+pub(super) fn commands(command: &Command) -> Vec<Simple> {
+    let mut found = Vec::new();
+    match command {
+        Command::Shell(line) => shell(line, 0, &mut found),
+        Command::Argv(argv) => {
+            unfold(Simple { words: argv.clone(), ..Simple::default() }, 0, &mut found);
+        }
+    }
+    found
+}
+
+/// Those of one line.
+pub(super) fn of_line(line: &str) -> Vec<Simple> {
+    let mut found = Vec::new();
+    shell(line, 0, &mut found);
+    found
+}
+
+const WRAPPERS: [&str; 13] = [
+    "env", "sudo", "time", "nice", "nohup", "command", "exec", "builtin", "timeout", "xargs",
+    "stdbuf", "setsid", "doas",
+];
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"];
+const KEYWORDS: [&str; 12] =
+    ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "fi", "done", "}"];
+
+fn unfold(mut simple: Simple, depth: usize, found: &mut Vec<Simple>) {
+    loop {
+        let Some(first) = simple.words.first() else { break };
+        let assigns = first.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        });
+        let wraps = WRAPPERS.contains(&simple.program()) && simple.words.len() > 1;
+        if assigns || KEYWORDS.contains(&first.as_str()) {
+            simple.words.remove(0);
+        } else if wraps {
+            let timed = simple.program() == "timeout";
+            simple.words.remove(0);
+            while simple.words.len() > 1 && simple.words[0].starts_with('-') {
+                simple.words.remove(0);
+            }
+            if timed && simple.words.len() > 1 {
+                simple.words.remove(0);
+            }
+        } else {
+            break;
+        }
+    }
+    let script = SHELLS.contains(&simple.program()).then(|| script(&simple.words)).flatten();
+    if let Some(script) = script.filter(|_| depth < DEEPEST) {
+        shell(&script, depth + 1, found);
+    }
+    found.push(simple);
+}
+
+/// What a shell is given with `-c`.
+fn script(words: &[String]) -> Option<String> {
+    let is_c =
+        |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    let at = words.iter().position(is_c)?;
+    words.get(at + 1).cloned()
+}
+
+/// Where the next word goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Word,
+    Write,
+    Read,
+    Nothing,
+}
+
+struct Parser<'a> {
+    found: &'a mut Vec<Simple>,
+    depth: usize,
+    now: Simple,
+    word: Option<String>,
+    next: Next,
+}
+
+impl Parser<'_> {
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        match std::mem::replace(&mut self.next, Next::Word) {
+            Next::Word => self.now.words.push(word),
+            Next::Write => self.now.writes.push(word),
+            Next::Read => self.now.reads.push(word),
+            Next::Nothing => {}
+        }
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        let now = std::mem::take(&mut self.now);
+        if now != Simple::default() {
+            unfold(now, self.depth, self.found);
+        }
+    }
+
+    fn add(&mut self, ch: char) {
+        self.word.get_or_insert_default().push(ch);
+    }
+
+    /// A redirection sign was met; what stands before it may be a descriptor.
+    fn redirect(&mut self, next: Next) {
+        let number =
+            self.word.as_ref().is_some_and(|w| w.chars().all(|c| c.is_ascii_digit() || c == '&'));
+        if number {
+            self.word = None;
+        }
+        self.end_word();
+        self.next = next;
+    }
+}
+
+fn shell(line: &str, depth: usize, found: &mut Vec<Simple>) {
+    let mut chars = line.get(..line.len().min(LONGEST)).unwrap_or(line).chars().peekable();
+    let mut parser = Parser { found, depth, now: Simple::default(), word: None, next: Next::Word };
+    while let Some(ch) = chars.next() {
+        match ch {
+            '\'' => {
+                parser.word.get_or_insert_default();
+                chars.by_ref().take_while(|c| *c != '\'').for_each(|c| parser.add(c));
+            }
+            '"' => {
+                parser.word.get_or_insert_default();
+                while let Some(c) = chars.next().filter(|c| *c != '"') {
+                    let escaped = if c == '\\' { chars.next() } else { None };
+                    parser.add(escaped.unwrap_or(c));
+                }
+            }
+            '\\' => chars.next().into_iter().for_each(|c| parser.add(c)),
+            '#' if parser.word.is_none() => {
+                chars.by_ref().take_while(|c| *c != '\n').for_each(drop);
+                parser.end_command();
+            }
+            '>' => {
+                parser.redirect(Next::Write);
+                while chars.next_if(|c| matches!(c, '>' | '|')).is_some() {}
+                if chars.next_if_eq(&'&').is_some() {
+                    let copied = chars.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-');
+                    parser.next = if copied { Next::Nothing } else { Next::Write };
+                }
+            }
+            '<' => {
+                parser.redirect(Next::Read);
+                if chars.next_if(|c| matches!(c, '<' | '&')).is_some() {
+                    parser.next = Next::Nothing;
+                    chars.next_if(|c| matches!(c, '<' | '-'));
+                }
+            }
+            '&' if chars.peek() == Some(&'>') => {}
+            ';' | '|' | '&' | '\n' | '(' | ')' | '`' => parser.end_command(),
+            '$' if chars.peek() == Some(&'(') => parser.end_word(),
+            c if c.is_whitespace() => parser.end_word(),
+            c => parser.add(c),
+        }
+    }
+    parser.end_command();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("echo x > /etc/x 2>&1", "echo x|/etc/x|")]
+    #[case("a 'b c' \"d\\\"e\" f\\ g", "a b c d\"e f g||")]
+    #[case("cat < in >> out && b", "cat|out|in;b||")]
+    #[case("X=1 sudo -n timeout 5 rm a", "rm a||")]
+    #[case("bash -lc 'rm -rf x; ls'", "rm -rf x||;ls||;bash -lc rm -rf x; ls||")]
+    #[case("a $(b c) | d # e > f", "a||;b c||;d||")]
+    #[case("a &> f", "a|f|")]
+    fn lines_are_taken_apart(#[case] line: &str, #[case] due: &str) {
+        let found = of_line(line)
+            .into_iter()
+            .map(|one| [one.words, one.writes, one.reads].map(|list| list.join(" ")).join("|"));
+        assert_eq!(found.collect::<Vec<_>>().join(";"), due);
+    }
+}
