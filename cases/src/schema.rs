@@ -3,7 +3,7 @@
 use crate::case::CaseFile;
 use crate::protocol::{
     Capabilities, CheckRequest, EffectiveRequest, PolicyAnswer, ProfileRequest, RunRequest,
-    RunResult, ValidateRequest,
+    RunResult, StatusRequest, ValidateRequest,
 };
 
 /// Every schema this crate publishes: file name and content.
@@ -15,6 +15,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("check-request.schema.json", pretty(&schemars::schema_for!(CheckRequest))),
         ("effective-request.schema.json", pretty(&schemars::schema_for!(EffectiveRequest))),
         ("validate-request.schema.json", pretty(&schemars::schema_for!(ValidateRequest))),
+        ("status-request.schema.json", pretty(&schemars::schema_for!(StatusRequest))),
         ("policy-answer.schema.json", pretty(&schemars::schema_for!(PolicyAnswer))),
         ("run-result.schema.json", pretty(&schemars::schema_for!(RunResult))),
         ("capabilities.schema.json", pretty(&schemars::schema_for!(Capabilities))),

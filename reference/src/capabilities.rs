@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 53] = [
+const CLAIMS: [(&str, By, ClaimLevel); 56] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -77,13 +77,23 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
     ("supervise.debug", Any, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
+    ("protect.reopen", Boxed, Enforced),
+    ("dialect.inferoa", Boxed, Enforced),
+    ("policy.status", Any, Enforced),
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
     ("policy.validate", Any, Enforced),
 ];
 
 /// What takes the step `mediate`.
-const MEDIATED: [&str; 4] = ["protect.absent", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
+const MEDIATED: [&str; 6] = [
+    "protect.absent",
+    "protect.reopen",
+    "fs.deny_absent",
+    "fs.deny_glob",
+    "dialect.orbit",
+    "dialect.inferoa",
+];
 
 /// Limits of every mechanism.
 const LIMITS: [&str; 9] = [
@@ -160,6 +170,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.deny_glob" => !policy.deny_write_globs.is_empty() || !policy.deny_read_globs.is_empty(),
         "fs.read_deny" | "fs.read_deny_in_writable" => !policy.deny_read.is_empty(),
         "protect.present" | "protect.absent" => policy.protect == Protect::Metadata,
+        "protect.reopen" => !policy.reopen.is_empty(),
         "tmp.private" => policy.tmp == TmpPolicy::Private,
         "net.none" => policy.network == Network::None {},
         "net.host" => policy.network == Network::Host {},
@@ -168,7 +179,9 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
         "fs.read_allowlist" => policy.readable != Readable::All,
         // Answered, not enforced.
-        "policy.check" | "policy.effective" | "policy.validate" => false,
+        "policy.check" | "policy.effective" | "policy.validate" | "policy.status" => false,
+        // An order does not tell what its rules were written in.
+        "dialect.inferoa" => false,
         _ => true,
     }
 }
@@ -232,6 +245,7 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), S
     let order = Order {
         protocol: PROTOCOL,
         law: None,
+        unavailable: None,
         policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },
         run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_FOLDER) },
     };

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::StatusExpect;
 use crate::protocol::{RuleEffect, RuleOrigin};
 
 /// The answer that a case asks for.
@@ -19,6 +20,8 @@ pub enum Answer {
     Valid {},
     /// The profile in force has these rules.
     Effective(Rules),
+    /// The block comes to this.
+    Status(StatusExpect),
 }
 
 impl Answer {
@@ -30,12 +33,17 @@ impl Answer {
             Self::Invalid(_) => "invalid",
             Self::Valid {} => "valid",
             Self::Effective(_) => "effective",
+            Self::Status(_) => "status",
         }
     }
 
     /// Whether it keeps something from being granted.
     pub fn is_negative(&self) -> bool {
-        matches!(self, Self::Denied(_) | Self::Invalid(_))
+        match self {
+            Self::Denied(_) | Self::Invalid(_) => true,
+            Self::Status(status) => status.is_negative(),
+            Self::Allowed(_) | Self::Valid {} | Self::Effective(_) => false,
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Question {
     Effective,
     /// Whether the documents are in order.
     Validate,
+    /// What a sandbox block comes to.
+    Status,
 }
 
 impl Question {
@@ -22,6 +24,7 @@ impl Question {
             Self::Path(op, _) => op.word(),
             Self::Effective => "effective",
             Self::Validate => "validate",
+            Self::Status => "status",
         }
     }
 
@@ -31,6 +34,7 @@ impl Question {
             Self::Path(..) => "check",
             Self::Effective => "effective",
             Self::Validate => "validate",
+            Self::Status => "status",
         }
     }
 
@@ -59,7 +63,12 @@ impl Question {
             },
             (None, "effective") => Self::Effective,
             (None, "validate") => Self::Validate,
-            _ => return Err(format!("decide: {what}: use read, modify, effective or validate")),
+            (None, "status") => Self::Status,
+            _ => {
+                return Err(format!(
+                    "decide: {what}: use read, modify, effective, validate or status"
+                ));
+            }
         };
         match rest.into_keys().next() {
             Some(key) => Err(format!("unknown field `{key}` beside decide: {what}")),

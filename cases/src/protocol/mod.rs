@@ -11,6 +11,7 @@ mod protected;
 mod question;
 mod request;
 mod result;
+mod status;
 mod told;
 
 pub use capabilities::{Capabilities, ClaimLevel};
@@ -23,6 +24,9 @@ pub use protected::PROTECTED_NAMES;
 pub use question::{CheckRequest, EffectiveRequest, Operation, PathQuestion, ValidateRequest};
 pub use request::{Command, Run, RunRequest, Stdin};
 pub use result::{Blocked, ErrorKind, RunError, RunResult, Stage};
+pub use status::{
+    BlockBackend, BlockMode, BlockNetwork, RootKind, Runs, Status, StatusRequest, WritableRoot,
+};
 pub use told::{
     EffectiveProfile, PathAnswer, PathDecision, PolicyAnswer, PolicyFault, RuleEffect, RuleInForce,
     RuleOrigin, Told,

@@ -53,6 +53,7 @@ fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
         Answer::Allowed(_) | Answer::Denied(_) => matches!(question, Question::Path(..)),
         Answer::Effective(_) => *question == Question::Effective,
         Answer::Valid {} => *question == Question::Validate,
+        Answer::Status(_) => *question == Question::Status,
     };
     let (asked, word) = (question.word(), answer.word());
     if fits { Ok(()) } else { Err(("expect", format!("{word} is no answer to {asked}"))) }
@@ -74,7 +75,11 @@ fn alone(case: &Case) -> Result<(), Fault> {
     };
     let rules = [
         (case.steps.len() > 1, "steps", "a question is the only step"),
-        (case.policy().orbit.is_none(), "policy", "a question is about documents: `orbit`"),
+        (
+            case.policy().documents().is_none(),
+            "policy",
+            "a question is about documents: `orbit` or `inferoa`",
+        ),
         (case.twin.is_some(), "twin", "a question has no twin"),
         (case.expect != bare, "expect", "an answer stands alone"),
         (case.repeat > 1 || case.parallel > 1, "repeat", "a question is asked once"),

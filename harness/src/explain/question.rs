@@ -1,7 +1,7 @@
 //! A question explained: how it is asked, what passes, what fails and why that matters.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Fault, Question};
+use boxproof_cases::case::{Answer, ByRule, Fault, Question, StatusExpect};
 
 use super::entry;
 
@@ -22,12 +22,18 @@ pub(super) fn passes(answer: &Answer) -> String {
         Answer::Denied(by) => format!("the path is denied; {}", rests(by)),
         Answer::Invalid(fault) => format!("nothing is decided; {}", told(fault)),
         Answer::Valid {} => "the documents are in order".to_owned(),
+        Answer::Status(status) => comes_to(status),
         Answer::Effective(rules) => format!(
             "the profile in force has these rules and no others: {} of reading, {} of modifying",
             rules.read.len(),
             rules.modify.len()
         ),
     }
+}
+
+fn comes_to(status: &StatusExpect) -> String {
+    let members = serde_json::to_string(status).unwrap_or_default();
+    format!("the block comes to {members}")
 }
 
 fn rests(by: &ByRule) -> String {
@@ -81,6 +87,10 @@ pub(super) fn matters(answer: &Answer) -> &'static str {
         Answer::Invalid(_) => {
             "What cannot be meant must not be guessed: a mistake that is taken for a policy \
              protects nothing, and one that has no place is not found."
+        }
+        Answer::Status(_) => {
+            "People and programs go by what the status says: a sandbox that is said to hold and does \
+             not is worse than none that is known to be off."
         }
         Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => {
             "What is granted must be usable, and be said to be granted by the rule that grants it: \

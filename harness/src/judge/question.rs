@@ -2,9 +2,11 @@
 //! answered is never a denial.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Question, RuleExpect, Rules};
+use boxproof_cases::case::{
+    Answer, ByRule, Decision, Fault, Question, RuleExpect, Rules, StatusExpect,
+};
 use boxproof_cases::protocol::{
-    EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleInForce, Told,
+    EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleInForce, Runs, Status, Told,
 };
 use boxproof_reports::Verdict;
 
@@ -45,6 +47,7 @@ fn kind(told: &Told) -> &'static str {
         Told::Decisions(_) => "check",
         Told::Effective(_) => "effective",
         Told::Valid {} => "validate",
+        Told::Status(_) => "status",
         Told::Invalid(_) => INVALID,
     }
 }
@@ -55,6 +58,7 @@ enum Said<'a> {
     Invalid(PolicyFault),
     Valid,
     Effective(&'a EffectiveProfile),
+    Status(&'a Status),
 }
 
 fn said(told: &Told) -> Result<Said<'_>, Finding> {
@@ -72,6 +76,7 @@ fn said(told: &Told) -> Result<Said<'_>, Finding> {
         },
         Told::Effective(profile) => Ok(Said::Effective(profile)),
         Told::Valid {} => Ok(Said::Valid),
+        Told::Status(status) => Ok(Said::Status(status)),
         Told::Invalid(fault) => Ok(Said::Invalid(fault.clone())),
     }
 }
@@ -87,6 +92,7 @@ fn fits(wanted: &Answer, told: &Told) -> Result<(), Finding> {
         (Answer::Invalid(fault), Said::Invalid(found)) => same_fault(fault, &found),
         (Answer::Valid {}, Said::Valid) => Ok(()),
         (Answer::Effective(rules), Said::Effective(profile)) => in_force(rules, profile),
+        (Answer::Status(wanted), Said::Status(status)) => comes_to(wanted, status),
         (wanted, said) => Err(otherwise(wanted, &said)),
     }
 }
@@ -97,6 +103,7 @@ fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
     let granted = match said {
         Said::Decided(decision) => decision.allowed,
         Said::Valid | Said::Effective(_) => true,
+        Said::Status(status) => status.runs != Runs::Refused,
         Said::Invalid(_) => false,
     };
     match (wanted.is_negative(), granted) {
@@ -117,6 +124,7 @@ fn words(said: &Said<'_>) -> String {
         Said::Invalid(fault) => format!("invalid: {}", fault.message),
         Said::Valid => "valid".to_owned(),
         Said::Effective(profile) => format!("the rules of {}", profile.profile),
+        Said::Status(status) => format!("status {:?}", status.runs),
     }
 }
 
@@ -174,6 +182,21 @@ fn same_fault(wanted: &Fault, found: &PolicyFault) -> Result<(), Finding> {
 fn in_force(wanted: &Rules, profile: &EffectiveProfile) -> Result<(), Finding> {
     same_rules("read", &wanted.read, &profile.read)?;
     same_rules("modify", &wanted.modify, &profile.modify)
+}
+
+/// What runs that should not is open, whatever else is said of it.
+fn comes_to(wanted: &StatusExpect, found: &Status) -> Result<(), Finding> {
+    let Some((member, is, due)) = wanted.differs(found) else { return Ok(()) };
+    let message = format!("{member} is {is} instead of {due}");
+    Err(match (member, wanted.runs, found.runs) {
+        ("runs", Some(Runs::Unconfined | Runs::Confined), Runs::Refused) => {
+            Finding::over_block(Reason::Decision, message)
+        }
+        ("runs", _, Runs::Unconfined) | ("runs", Some(Runs::Refused), _) => {
+            Finding::new(Verdict::UnderBlock, Reason::Decision, message)
+        }
+        _ => rule_finding(message),
+    })
 }
 
 fn same_rules(op: &str, wanted: &[RuleExpect], found: &[RuleInForce]) -> Result<(), Finding> {

@@ -1,7 +1,7 @@
 //! A question as a script: the fixture, the request, the call, and what the answer must have.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Rules};
+use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Rules, StatusExpect};
 
 use super::laid;
 use super::shell::{Shell, quoted};
@@ -71,6 +71,7 @@ fn exit(answer: &Answer) -> i32 {
     match answer {
         Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => 0,
         Answer::Denied(_) => 1,
+        Answer::Status(status) => i32::from(status.is_negative()),
         Answer::Invalid(_) => 2,
     }
 }
@@ -81,6 +82,7 @@ fn texts(answer: &Answer) -> Vec<String> {
         Answer::Allowed(by) => decided(true, by),
         Answer::Denied(by) => decided(false, by),
         Answer::Invalid(fault) => told(fault),
+        Answer::Status(status) => comes_to(status),
         Answer::Valid {} => vec!["\"valid\":{}".to_owned()],
         Answer::Effective(Rules { read, modify }) => {
             let rules = read.iter().chain(modify);
@@ -117,4 +119,10 @@ fn member(name: &str, value: &impl serde::Serialize) -> String {
 fn json(value: &impl serde::Serialize) -> String {
     // What was read from YAML can be written as JSON.
     serde_json::to_string(value).unwrap_or_default()
+}
+/// The members of a status that are compared, as JSON has them.
+fn comes_to(status: &StatusExpect) -> Vec<String> {
+    let whole = serde_json::to_value(status).unwrap_or_default();
+    let same = ["runs", "mode", "configured_backend", "network", "fail_closed", "env_passthrough"];
+    same.iter().filter_map(|name| Some(format!("\"{name}\":{}", whole.get(name)?))).collect()
 }

@@ -328,8 +328,8 @@ impl Runner<'_> {
         if self.kind == ArmKind::Control || self.is_bare_in_namespace() {
             return Ok(Launch::Spawn(Box::new(self.unconfined(request, env)?)));
         }
-        let document = self.spec(step).orbit.map(|orbit| orbit.document());
-        if let Some(why) = self.only_native(document.is_some()) {
+        let documents = self.spec(step).documents();
+        if let Some(why) = self.only_native(documents.is_some()) {
             return Err(Stop::Inexpressible(why));
         }
         let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
@@ -339,7 +339,7 @@ impl Runner<'_> {
             uid: self.uid,
             probe: self.scene.probe,
             base_env: &env,
-            document: document.as_ref(),
+            documents: documents.as_ref(),
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),
         };

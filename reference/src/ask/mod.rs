@@ -4,6 +4,7 @@ mod answer;
 mod check;
 mod effective;
 mod explain;
+mod status;
 mod wire;
 
 use std::ffi::OsString;
@@ -122,6 +123,9 @@ pub(crate) enum Ask {
     Policy(Policy),
     /// Say whether documents are in order; request and answer are files
     Validate(Batch),
+    /// Say what the sandbox block of a configuration file comes to
+    #[command(after_help = status::EXAMPLES)]
+    Status(status::Block),
 }
 
 /// The questions that one call asks by a file, and has answered in another.
@@ -131,6 +135,8 @@ pub(crate) enum InFiles {
     Check(Batch),
     /// Say which rules of a profile are in force
     Effective(Batch),
+    /// Say what a sandbox block comes to
+    Status(Batch),
 }
 
 /// Whether `args` are such a question.
@@ -138,7 +144,7 @@ pub(crate) fn is_in_files(args: &[OsString]) -> bool {
     let verb = args.first().and_then(|verb| verb.to_str());
     let options = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
     let names_file = |arg: &str| ["--request", "--result"].iter().any(|name| arg.starts_with(name));
-    matches!(verb, Some("check" | "effective")) && options.into_iter().any(names_file)
+    matches!(verb, Some("check" | "effective" | "status")) && options.into_iter().any(names_file)
 }
 
 /// A question about the documents themselves.
@@ -172,6 +178,7 @@ pub(crate) fn answer(ask: &Ask) -> i32 {
         Ask::Effective(asked) => effective::effective(asked),
         Ask::Policy(policy) => looked_into(policy),
         Ask::Validate(batch) => wire::validate(batch),
+        Ask::Status(block) => status::status(block),
     })
 }
 
@@ -180,6 +187,7 @@ pub(crate) fn answer_in_file(ask: &InFiles) -> i32 {
     said(match ask {
         InFiles::Check(batch) => wire::check(batch),
         InFiles::Effective(batch) => wire::effective(batch),
+        InFiles::Status(batch) => wire::status(batch),
     })
 }
 

@@ -1,3 +1,4 @@
 //! The policy languages of the covered systems.
 
+pub mod inferoa;
 pub mod orbit;

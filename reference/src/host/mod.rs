@@ -7,6 +7,7 @@ mod git;
 mod globs;
 mod paths;
 mod reach;
+mod reopen;
 mod sockets;
 mod tree;
 
@@ -23,6 +24,7 @@ use crate::plan::names;
 pub(crate) use baseline::Piece;
 pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
+pub(crate) use reopen::Opened;
 pub(crate) use tree::{Kind, Node, Tree};
 
 /// Folders that hold other people's temporary files.
@@ -64,6 +66,8 @@ pub(crate) struct Host {
     pub(crate) protected: Vec<Found>,
     /// Protected names that are missing directly below writable roots.
     pub(crate) unprotected: Vec<Missing>,
+    /// Protected folders that parts of stay writable.
+    pub(crate) opened: Vec<Opened>,
     /// What running programs takes, where not everything can be read.
     pub(crate) platform: Vec<Piece>,
     /// The file that the command executes, where not everything can be read.
@@ -106,6 +110,7 @@ impl Host {
             globs.filter_map(|glob| Some((glob.clone(), globs::expand(glob, &mut finder)?)));
         host.globs = expanded.collect();
         (host.protected, host.unprotected) = host.protected_names(policy);
+        (host.opened, host.protected) = reopen::opened(policy, std::mem::take(&mut host.protected));
         host
     }
 

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{OrbitSpec, Question};
+use boxproof_cases::case::{Documents, Question};
 use boxproof_cases::protocol::{
-    CheckRequest, Dialect, EffectiveRequest, PROTOCOL, PathQuestion, ValidateRequest,
+    CheckRequest, EffectiveRequest, PROTOCOL, PathQuestion, StatusRequest, ValidateRequest,
 };
 
 use crate::backend::Backend;
@@ -55,7 +55,7 @@ pub(super) fn calls<'a>(
 /// The same verb about the same documents in the same workspace.
 fn share_a_call(one: &Case, other: &Case) -> bool {
     one.question().map(Question::verb) == other.question().map(Question::verb)
-        && one.policy().orbit == other.policy().orbit
+        && one.policy().documents() == other.policy().documents()
         && one.fixture == other.fixture
         && one.prepare == other.prepare
 }
@@ -66,10 +66,11 @@ fn share_a_call(one: &Case, other: &Case) -> bool {
 /// When they are no questions.
 pub fn request(cases: &[&Case], workspace: &Path) -> Result<String, String> {
     let first = cases.first().ok_or("no question")?;
-    let orbit: OrbitSpec = first.policy().orbit.clone().ok_or("a question without documents")?;
+    let asked = first.policy().documents().ok_or("a question without documents")?;
+    let Documents { dialect, documents, profile, workspace: named } = asked;
     let question = first.question().ok_or("no question")?;
-    let (protocol, dialect, documents) = (PROTOCOL, Dialect::Orbit, orbit.documents());
-    let profile = orbit.profile().to_owned();
+    let (protocol, profile) = (PROTOCOL, profile.unwrap_or_default());
+    let workspace = named.map_or_else(|| workspace.to_owned(), |name| workspace.join(name));
     let text = match question {
         Question::Path(..) => {
             let paths = paths(cases);
@@ -83,6 +84,11 @@ pub fn request(cases: &[&Case], workspace: &Path) -> Result<String, String> {
             documents,
             profile,
         }),
+        Question::Status => {
+            let workspace = workspace.into();
+            let request = StatusRequest { protocol, dialect, documents, workspace };
+            serde_json::to_string_pretty(&request)
+        }
         Question::Validate => {
             serde_json::to_string_pretty(&ValidateRequest { protocol, dialect, documents })
         }

@@ -2,8 +2,8 @@
 //! all. An answer that neither of them gets wrong asks nothing. Pure.
 
 use boxproof_cases::protocol::{
-    EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce, RuleOrigin,
-    Told,
+    BlockBackend, BlockMode, BlockNetwork, EffectiveProfile, PathAnswer, PathDecision, PolicyFault,
+    RuleEffect, RuleInForce, RuleOrigin, Runs, Status, Told,
 };
 
 use super::call::Call;
@@ -19,6 +19,7 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
     Some(match (call.verb(), allows) {
         ("check", _) => Told::Decisions(call.cases.iter().map(|_| decided(allows)).collect()),
         ("effective", true) => Told::Effective(everything()),
+        ("status", true) => Told::Status(Box::new(nothing_confined())),
         (_, true) => Told::Valid {},
         (_, false) => Told::Invalid(PolicyFault {
             message: "everything is refused".to_owned(),
@@ -38,6 +39,23 @@ fn decided(allowed: bool) -> PathAnswer {
         decided_by: None,
         warning: None,
     })
+}
+
+fn nothing_confined() -> Status {
+    Status {
+        runs: Runs::Unconfined,
+        reason: None,
+        mode: BlockMode::Off,
+        configured_backend: BlockBackend::None,
+        effective_backend: "none".to_owned(),
+        network: BlockNetwork::Enabled,
+        fail_closed: false,
+        workspace: "/".into(),
+        writable_roots: Vec::new(),
+        protected: Vec::new(),
+        artifacts: Vec::new(),
+        env_passthrough: Vec::new(),
+    }
 }
 
 fn everything() -> EffectiveProfile {

@@ -1,0 +1,1 @@
+//! Blocks that are taken or refused.
