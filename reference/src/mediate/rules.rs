@@ -284,6 +284,22 @@ mod tests {
     }
 
     #[rstest]
+    #[case::held("/w/.c/x", Judgement::Forbidden)]
+    #[case::way("/w/.c", Judgement::Above)]
+    #[case::free_itself("/w/.c/free", Judgement::Above)]
+    #[case::in_it("/w/.c/free/x", Judgement::Free)]
+    #[case::longer_name("/w/.c/freed", Judgement::Forbidden)]
+    #[case::shorter_name("/w/.c/fre", Judgement::Forbidden)]
+    #[case::beside("/w/.d/x", Judgement::Forbidden)]
+    fn what_is_free_is_so_by_whole_names(#[case] path: &str, #[case] expected: Judgement) {
+        let held = ["/w/.c", "/w/.d"].map(|path| Rule { place: at(1, path), folds: false });
+        let rules = Rules::new(held.into(), Vec::new(), Vec::new());
+        let rules = rules.with_free(vec![at(1, "/w/.c/free"), at(2, "/w/.d")]);
+        assert_eq!(rules.judge(&at(1, path)), expected);
+        assert!(rules.concern(b"x"));
+    }
+
+    #[rstest]
     #[case::same_folder("/g/s/a", "/g/s/b", true)]
     #[case::deeper("/g/s/a/b", "/g/s/b", true)]
     #[case::from_without("/g/s/a", "/g/a", false)]
