@@ -3,7 +3,8 @@
 use crate::case::CaseFile;
 use crate::protocol::{
     Capabilities, CheckRequest, DecideAskRequest, EffectiveRequest, ExplainRequest, PolicyAnswer,
-    ProfileRequest, RunRequest, RunResult, SettingsRequest, SettingsRunRequest, ValidateRequest,
+    ProfileRequest, RunRequest, RunResult, SettingsRequest, SettingsRunRequest, StatusRequest,
+    ValidateRequest,
 };
 
 /// Every schema this crate publishes: file name and content.
@@ -19,6 +20,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("settings-request.schema.json", pretty(&schemars::schema_for!(SettingsRequest))),
         ("decide-ask-request.schema.json", pretty(&schemars::schema_for!(DecideAskRequest))),
         ("explain-request.schema.json", pretty(&schemars::schema_for!(ExplainRequest))),
+        ("status-request.schema.json", pretty(&schemars::schema_for!(StatusRequest))),
         ("policy-answer.schema.json", pretty(&schemars::schema_for!(PolicyAnswer))),
         ("run-result.schema.json", pretty(&schemars::schema_for!(RunResult))),
         ("capabilities.schema.json", pretty(&schemars::schema_for!(Capabilities))),

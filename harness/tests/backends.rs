@@ -77,7 +77,7 @@ fn launch(backend: &Backend) -> Launch {
         uid: 7,
         probe: Path::new("/p/probe"),
         base_env: &base_env,
-        document: None,
+        documents: None,
         settings: None,
         request_file: Path::new("/s/request"),
         result_file: Path::new("/s/result"),

@@ -99,7 +99,7 @@ impl Scene {
             uid,
             probe: &self.at("probe"),
             base_env: &base_env,
-            document: None,
+            documents: None,
             settings: None,
             request_file: &files.0,
             result_file: &files.1,

@@ -60,7 +60,7 @@ impl Scene {
             uid: 1500,
             probe: &self.at("probe/boxprobe"),
             base_env: &base_env,
-            document: None,
+            documents: None,
             settings: None,
             request_file: &self.at("request"),
             result_file: &self.at("result"),

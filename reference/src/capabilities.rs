@@ -87,14 +87,24 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("dialect.orbit", Boxed, Enforced),
     ("dialect.caliban", Boxed, Enforced),
     ("explain.rule", Any, Enforced),
+    ("protect.reopen", Boxed, Enforced),
+    ("dialect.inferoa", Boxed, Enforced),
+    ("policy.status", Any, Enforced),
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
     ("policy.validate", Any, Enforced),
 ];
 
 /// What takes the step `mediate`.
-const MEDIATED: [&str; 5] =
-    ["protect.absent", "protect.links", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
+const MEDIATED: [&str; 7] = [
+    "protect.absent",
+    "protect.links",
+    "protect.reopen",
+    "fs.deny_absent",
+    "fs.deny_glob",
+    "dialect.orbit",
+    "dialect.inferoa",
+];
 
 /// What takes namespaces: Landlock grants only, and knows no rights for the rest.
 const NAMESPACED: [&str; 13] = [
@@ -198,6 +208,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.deny_absent" => !policy.deny_write.is_empty() || !policy.deny_read.is_empty(),
         "fs.deny_glob" => !policy.deny_write_globs.is_empty() || !policy.deny_read_globs.is_empty(),
         "fs.read_deny" | "fs.read_deny_in_writable" => !policy.deny_read.is_empty(),
+        "protect.reopen" => !policy.reopen.is_empty(),
         name if name.starts_with("protect.") => policy.protect == Protect::Metadata,
         "tmp.private" => policy.tmp == TmpPolicy::Private,
         "shm.own" => policy.tmp != TmpPolicy::None,
@@ -210,7 +221,9 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.scrub_values" => policy.env.base == EnvBase::Inherit && policy.env.scrub_values,
         "fs.read_allowlist" | "fs.root_listed" => policy.readable != Readable::All,
         // Answered, not enforced.
-        "dialect.caliban" | "policy.check" | "policy.effective" | "policy.validate" => false,
+        "policy.check" | "policy.effective" | "policy.validate" | "policy.status" => false,
+        // An order does not tell what its rules were written in.
+        "dialect.caliban" | "dialect.inferoa" => false,
         _ => true,
     }
 }
@@ -286,6 +299,7 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), S
         law: None,
         notes: Vec::new(),
         lenient: false,
+        unavailable: None,
         policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },
         run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_FOLDER) },
     };

@@ -7,6 +7,7 @@
 
 mod answer;
 mod ask;
+mod block;
 mod cli;
 pub mod dialect;
 mod error;

@@ -162,6 +162,9 @@ fn blocked(
 
 /// Plans and carries out, by the first mechanism that this host does not refuse.
 pub(crate) fn attempt(prefix: &[&str], order: &Order) -> Result<Tried, Refusal> {
+    if let Some(why) = &order.unavailable {
+        return Err(Refusal::new(ErrorKind::Unavailable, why.clone()));
+    }
     let candidates = candidates(order)?;
     let mut refused: Vec<String> = Vec::new();
     for (left, mechanism) in candidates.iter().enumerate().map(|(i, m)| (candidates.len() - i, m)) {

@@ -193,7 +193,7 @@ impl JsonSchema for Act {
                 { "required": ["decide", "path"], "additionalProperties": false,
                   "properties": { "decide": { "enum": ["read", "modify"] }, "path": scalar } },
                 { "required": ["decide"], "additionalProperties": false,
-                  "properties": { "decide": { "enum": ["effective", "validate"] } } },
+                  "properties": { "decide": { "enum": ["effective", "validate", "status"] } } },
                 { "required": ["decide"], "additionalProperties": false,
                   "properties": { "decide": { "const": "explain" }, "sh": { "type": "string" },
                       "argv": { "type": "array", "items": scalar, "minItems": 1 },
@@ -245,7 +245,7 @@ mod tests {
     #[case("{decide: read}", "names its path")]
     #[case("{decide: validate, path: x}", "unknown field `path`")]
     #[case("{decide: read, path: x, sh: y}", "unknown field `sh`")]
-    #[case("{decide: write, path: x}", "read, modify, effective, validate or explain")]
+    #[case("{decide: write, path: x}", "settings, ask, explain or status")]
     #[case("{probe: w, probe: w}", "twice")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {
         let error = crate::load::fragment::<Act>(yaml).unwrap_err().to_string();

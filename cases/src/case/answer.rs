@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AskExpect, SettingsExpect};
+use super::{AskExpect, SettingsExpect, StatusExpect};
 use crate::protocol::{Permission, RuleEffect, RuleOrigin};
 
 /// The answer that a case asks for.
@@ -26,6 +26,8 @@ pub enum Answer {
     Ask(AskExpect),
     /// The sandbox is why the run failed, by this rule; `none` if it is not.
     Blocked(Why),
+    /// The block comes to this.
+    Status(StatusExpect),
 }
 
 impl Answer {
@@ -40,6 +42,7 @@ impl Answer {
             Self::Settings(_) => "settings",
             Self::Ask(_) => "ask",
             Self::Blocked(_) => "blocked",
+            Self::Status(_) => "status",
         }
     }
 
@@ -48,6 +51,7 @@ impl Answer {
         match self {
             Self::Denied(_) | Self::Invalid(_) | Self::Blocked(Why::By(_)) => true,
             Self::Ask(ask) => ask.decision != Permission::Allow,
+            Self::Status(status) => status.is_negative(),
             _ => false,
         }
     }

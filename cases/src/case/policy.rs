@@ -6,7 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CalibanSpec, OrbitSpec};
+use super::{CalibanSpec, InferoaSpec, OrbitSpec};
 use crate::protocol::{
     EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy, WirePath,
 };
@@ -40,6 +40,9 @@ pub struct PolicySpec {
     /// See [`Policy::protect`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protect: Option<Protect>,
+    /// See [`Policy::reopen`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reopen: Option<Vec<String>>,
     /// See [`Policy::grants`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grants: Option<Vec<String>>,
@@ -64,6 +67,9 @@ pub struct PolicySpec {
     /// The rules in the caliban dialect; then the other keys say nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caliban: Option<CalibanSpec>,
+    /// The rules as a sandbox block; then the other keys say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inferoa: Option<InferoaSpec>,
     /// See [`Policy::on_unavailable`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
@@ -83,6 +89,7 @@ impl PolicySpec {
             deny_read_globs: over.deny_read_globs.or(base.deny_read_globs),
             deny_write_globs: over.deny_write_globs.or(base.deny_write_globs),
             protect: over.protect.or(base.protect),
+            reopen: over.reopen.or(base.reopen),
             grants: over.grants.or(base.grants),
             infer_grants: over.infer_grants.or(base.infer_grants),
             tmp: over.tmp.or(base.tmp),
@@ -91,6 +98,7 @@ impl PolicySpec {
             env: over.env.or(base.env),
             orbit: over.orbit.or(base.orbit),
             caliban: over.caliban.or(base.caliban),
+            inferoa: over.inferoa.or(base.inferoa),
             on_unavailable: over.on_unavailable.or(base.on_unavailable),
         }
     }
@@ -119,6 +127,7 @@ impl PolicySpec {
             deny_read_globs: globs(&spec.deny_read_globs)?,
             deny_write_globs: globs(&spec.deny_write_globs)?,
             protect: spec.protect.unwrap_or_default(),
+            reopen: paths(&spec.reopen)?,
             grants: spec.grants.unwrap_or_default(),
             infer_grants: spec.infer_grants.unwrap_or(true),
             tmp: spec.tmp.unwrap_or_default(),
@@ -137,6 +146,7 @@ impl PolicySpec {
             &self.deny_write,
             &self.deny_read_globs,
             &self.deny_write_globs,
+            &self.reopen,
             &self.grants,
             &self.unix_sockets,
         ];

@@ -20,6 +20,8 @@ pub enum Question {
     Ask(AskQuestion),
     /// Whether the sandbox is why this run failed.
     Explain(Box<Ended>),
+    /// What a sandbox block comes to.
+    Status,
 }
 
 impl Question {
@@ -32,6 +34,7 @@ impl Question {
             Self::Settings => "settings",
             Self::Ask(_) => "ask",
             Self::Explain(_) => "explain",
+            Self::Status => "status",
         }
     }
 
@@ -44,6 +47,7 @@ impl Question {
             Self::Explain(_) => "explain",
             Self::Settings => "settings",
             Self::Ask(_) => "decide-ask",
+            Self::Status => "status",
         }
     }
 
@@ -61,7 +65,9 @@ impl Question {
                 ("rules", rules.word().to_owned()),
                 ("plan", plan.to_string()),
             ],
-            Self::Effective | Self::Validate | Self::Settings | Self::Explain(_) => Vec::new(),
+            Self::Effective | Self::Validate | Self::Settings | Self::Explain(_) | Self::Status => {
+                Vec::new()
+            }
         }
     }
 
@@ -98,8 +104,9 @@ impl Question {
             (None, "settings") => Self::Settings,
             (None, "ask") => Self::Ask(asked(&mut rest)?),
             (None, "explain") => Self::Explain(Box::new(Ended::written(&mut rest)?)),
+            (None, "status") => Self::Status,
             _ => {
-                let known = "read, modify, effective, validate, settings, ask or explain";
+                let known = "read, modify, effective, validate, settings, ask, explain or status";
                 return Err(format!("decide: {what}: use {known}"));
             }
         };

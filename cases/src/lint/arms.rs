@@ -35,7 +35,7 @@ fn twin_is_wider(case: &Case) -> Option<Finding> {
     let names = VARIABLES.iter().map(|(name, _)| (*name, *name));
     let vars = Vars::new(names);
     let whole = |spec: &crate::case::PolicySpec| {
-        (spec.resolve(Path::new("/w"), &vars).ok(), spec.orbit.clone(), spec.caliban.clone())
+        (spec.resolve(Path::new("/w"), &vars).ok(), spec.documents(), spec.caliban.clone())
     };
     let same = whole(case.policy()) == whole(&case.policy().overlaid(over));
     same.then(|| at(case, "twin-same", "the twin is the policy itself: widen it"))

@@ -13,6 +13,7 @@ mod question;
 mod request;
 mod result;
 mod settings;
+mod status;
 mod told;
 mod variables;
 
@@ -31,6 +32,9 @@ pub use settings::{
     AskBy, AskDecision, AskQuestion, DecideAskRequest, EffectiveEnv, EffectiveNetwork,
     EffectivePaths, EffectiveSettings, Permission, Platform, Reading, Session, SettingsDialect,
     SettingsRequest, SettingsRunRequest,
+};
+pub use status::{
+    BlockBackend, BlockMode, BlockNetwork, RootKind, Runs, Status, StatusRequest, WritableRoot,
 };
 pub use told::{
     EffectiveProfile, PathAnswer, PathDecision, PolicyAnswer, PolicyFault, RuleEffect, RuleInForce,

@@ -40,6 +40,10 @@ pub struct Policy {
     /// Whether names that steer tools (`.git`, agent and editor configuration) are protected.
     #[serde(default)]
     pub protect: Protect,
+    /// Folders directly below something that `protect` closes which stay writable, whether they
+    /// exist or not; nothing else there does, and nothing is made there beforehand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reopen: Vec<WirePath>,
     /// Explicit grants that re-open part of what `protect` closes (`git_metadata_write`, …).
     #[serde(default)]
     pub grants: Vec<String>,
@@ -76,6 +80,7 @@ impl Policy {
             deny_read_globs: Vec::new(),
             deny_write_globs: Vec::new(),
             protect: Protect::default(),
+            reopen: Vec::new(),
             grants: Vec::new(),
             infer_grants: true,
             tmp: TmpPolicy::default(),

@@ -13,10 +13,11 @@ pub struct ProfileRequest {
     pub protocol: u32,
     /// The language of the documents.
     pub dialect: Dialect,
-    /// The documents: the host's own first, then the workspace's.
+    /// The documents: the host's own first, then the workspace's; one only, for a sandbox block.
     pub documents: Vec<Document>,
-    /// The profile that the command is under.
-    pub profile: String,
+    /// The profile that the command is under; a sandbox block has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The folder that paths of the documents start at (absolute).
     pub workspace: WirePath,
     /// What to run.
@@ -29,6 +30,8 @@ pub struct ProfileRequest {
 pub enum Dialect {
     /// Policy v2 documents: profiles of read and modify rules, and denies.
     Orbit,
+    /// A user's configuration file with a `sandbox` block.
+    Inferoa,
 }
 
 /// One document.

@@ -1,9 +1,10 @@
-//! What `check`, `effective`, `validate` and `explain` answer. No answer at all is no answer: never a denial.
+//! What verbs that only answer say: `check`, `effective`, `validate`, `explain`, `settings`,
+//! `decide-ask` and `status`. No answer at all is no answer: never a denial.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AskDecision, EffectiveSettings, Explanation, WirePath};
+use super::{AskDecision, EffectiveSettings, Explanation, Status, WirePath};
 
 /// What is written to `--result FILE` by each of these verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +32,8 @@ pub enum Told {
     Asks(Vec<AskDecision>),
     /// `explain`: why the run failed, if the sandbox is why.
     Explained(Explanation),
+    /// `status`: what a sandbox block comes to.
+    Status(Box<Status>),
     /// Any of them: documents or profile are not in order, and nothing is decided.
     Invalid(PolicyFault),
 }

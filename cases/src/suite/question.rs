@@ -63,6 +63,7 @@ fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
         Answer::Effective(_) => *question == Question::Effective,
         Answer::Valid {} => *question == Question::Validate,
         Answer::Blocked(_) => matches!(question, Question::Explain(_)),
+        Answer::Status(_) => *question == Question::Status,
     };
     let (asked, word) = (question.word(), answer.word());
     if fits { Ok(()) } else { Err(("expect", format!("{word} is no answer to {asked}"))) }
@@ -87,8 +88,8 @@ fn alone(case: &Case) -> Result<(), Fault> {
         (
             is_about_nothing(case),
             "policy",
-            "a question is about documents: `orbit`, or `caliban` for settings and ask; a finished \
-             run is asked about under the neutral policy",
+            "a question is about documents: `orbit` or `inferoa`, or `caliban` for settings and \
+             ask; a finished run is asked about under the neutral policy",
         ),
         (case.twin.is_some(), "twin", "a question has no twin"),
         (case.expect != bare, "expect", "an answer stands alone"),
@@ -104,11 +105,11 @@ fn alone(case: &Case) -> Result<(), Fault> {
 
 /// Whether its policy is not what its question is about.
 fn is_about_nothing(case: &Case) -> bool {
-    let (orbit, caliban) = (&case.policy().orbit, &case.policy().caliban);
+    let (documents, caliban) = (case.policy().documents(), &case.policy().caliban);
     match case.question() {
-        Some(Question::Explain(_)) => orbit.is_some() || caliban.is_some(),
+        Some(Question::Explain(_)) => documents.is_some() || caliban.is_some(),
         Some(Question::Settings | Question::Ask(_)) => caliban.is_none(),
-        _ => orbit.is_none(),
+        _ => documents.is_none(),
     }
 }
 

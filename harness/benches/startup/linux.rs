@@ -71,7 +71,7 @@ impl Start {
             uid: nix::unistd::geteuid().as_raw(),
             probe: Path::new("/bin/true"),
             base_env: &env,
-            document: None,
+            documents: None,
             settings: None,
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::case::OrbitSpec;
+use boxproof_cases::case::Documents;
 use boxproof_cases::protocol::{
-    Dialect, Document, Mode, ProfileRequest, Reading, RunRequest, SettingsDialect,
-    SettingsRunRequest,
+    Document, Mode, ProfileRequest, Reading, RunRequest, SettingsDialect, SettingsRunRequest,
 };
 
 use super::{Backend, Exits, Kind, Manifest, Noise, Stop, context, template};
@@ -25,9 +24,8 @@ pub struct LaunchContext<'a> {
     pub probe: &'a Path,
     /// The launcher's environment.
     pub base_env: &'a BTreeMap<String, String>,
-    /// The document whose profile [`OrbitSpec::PROFILE`] a native request asks for in place of the
-    /// policy.
-    pub document: Option<&'a Document>,
+    /// The documents that a native request asks for in place of the policy.
+    pub documents: Option<&'a Documents>,
     /// Settings that a native request has in place of the policy, and their reading.
     pub settings: Option<(&'a Document, Reading)>,
     /// Where a native request is written.
@@ -186,13 +184,16 @@ fn plain(request: &RunRequest, ctx: &LaunchContext<'_>) -> Spawn {
 }
 
 /// The same run under a profile.
-fn profiled(request: &RunRequest, document: &Document) -> ProfileRequest {
+fn profiled(request: &RunRequest, documents: &Documents) -> ProfileRequest {
+    let Documents { dialect, documents, profile, workspace } = documents.clone();
+    let root = &request.policy.workspace;
+    let named = workspace.map(|name| root.as_path().join(name).into());
     ProfileRequest {
         protocol: request.protocol,
-        dialect: Dialect::Orbit,
-        documents: vec![document.clone()],
-        profile: OrbitSpec::PROFILE.to_owned(),
-        workspace: request.policy.workspace.clone(),
+        dialect,
+        documents,
+        profile,
+        workspace: named.unwrap_or_else(|| root.clone()),
         run: request.run.clone(),
     }
 }
@@ -221,10 +222,10 @@ fn native(
     if request.run.mechanism == "auto" && request.policy.mode != Mode::Unconfined {
         mechanism.clone_into(&mut request.run.mechanism);
     }
-    let text = match (ctx.document, ctx.settings) {
+    let text = match (ctx.documents, ctx.settings) {
         (None, None) => serde_json::to_vec(&request),
         (_, Some(settings)) => serde_json::to_vec(&set(&request, settings)),
-        (Some(document), None) => serde_json::to_vec(&profiled(&request, document)),
+        (Some(documents), None) => serde_json::to_vec(&profiled(&request, documents)),
     };
     let text =
         text.map_err(|error| LaunchError::Manifest(format!("the request is no JSON: {error}")))?;

@@ -1,7 +1,7 @@
 //! A question explained: how it is asked, what passes, what fails and why that matters.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Fault, Question, Why};
+use boxproof_cases::case::{Answer, ByRule, Fault, Question, StatusExpect, Why};
 
 use super::entry;
 
@@ -36,12 +36,18 @@ pub(super) fn passes(answer: &Answer) -> String {
             ask.decision.word(),
             if ask.sandboxed { "holds" } else { "does not hold" }
         ),
+        Answer::Status(status) => comes_to(status),
         Answer::Effective(rules) => format!(
             "the profile in force has these rules and no others: {} of reading, {} of modifying",
             rules.read.len(),
             rules.modify.len()
         ),
     }
+}
+
+fn comes_to(status: &StatusExpect) -> String {
+    let members = serde_json::to_string(status).unwrap_or_default();
+    format!("the block comes to {members}")
 }
 
 fn rests(by: &ByRule) -> String {
@@ -103,6 +109,10 @@ pub(super) fn matters(answer: &Answer) -> &'static str {
         Answer::Ask(_) | Answer::Settings(_) => {
             "A setting that means something else than it says is found when it is relied on: a \
              command runs outside, or nobody is asked."
+        }
+        Answer::Status(_) => {
+            "People and programs go by what the status says: a sandbox that is said to hold and does \
+             not is worse than none that is known to be off."
         }
         Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => {
             "What is granted must be usable, and be said to be granted by the rule that grants it: \

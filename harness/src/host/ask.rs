@@ -64,6 +64,14 @@ pub(crate) fn ask_at(home: &Path, argv: &[OsString], patience: Duration) -> io::
     run(command)?.answer(Instant::now() + patience)
 }
 
+/// Starts `argv` in a process group of its own, with `home` for its home.
+pub(crate) fn start_at(home: &Path, argv: &[OsString]) -> io::Result<Asked> {
+    let (program, arguments) = argv.split_first().ok_or_else(|| io::Error::other("no program"))?;
+    let mut command = Command::new(program);
+    command.env("HOME", home).args(arguments);
+    run(command)
+}
+
 /// Starts `argv` in a process group of its own.
 pub(crate) fn start(argv: &[OsString]) -> io::Result<Asked> {
     let (program, arguments) = argv.split_first().ok_or_else(|| io::Error::other("no program"))?;

@@ -3,10 +3,11 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{
-    Answer, ByDenial, ByRule, Decision, Fault, Question, RuleExpect, Rules, Why,
+    Answer, ByDenial, ByRule, Decision, Fault, Question, RuleExpect, Rules, StatusExpect, Why,
 };
 use boxproof_cases::protocol::{
-    Blocked, EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault, RuleInForce, Told,
+    Blocked, EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault, RuleInForce,
+    Runs, Status, Told,
 };
 use boxproof_reports::Verdict;
 
@@ -56,6 +57,7 @@ fn kind(told: &Told) -> &'static str {
         Told::Settings(_) => "settings",
         Told::Asks(_) => "decide-ask",
         Told::Explained(_) => "explain",
+        Told::Status(_) => "status",
         Told::Invalid(_) => INVALID,
     }
 }
@@ -69,6 +71,7 @@ enum Said<'a> {
     Settings,
     Asked(Permission),
     Explained(Option<&'a Blocked>),
+    Status(&'a Status),
 }
 
 fn said(told: &Told) -> Result<Said<'_>, Finding> {
@@ -92,6 +95,7 @@ fn said(told: &Told) -> Result<Said<'_>, Finding> {
             _ => Err(astray(&format!("one command has {} answers", asked.len()))),
         },
         Told::Explained(why) => Ok(Said::Explained(why.blocked.as_ref())),
+        Told::Status(status) => Ok(Said::Status(status)),
         Told::Invalid(fault) => Ok(Said::Invalid(fault.clone())),
     }
 }
@@ -109,6 +113,7 @@ fn fits(wanted: &Answer, told: &Told) -> Result<(), Finding> {
         (Answer::Effective(rules), Said::Effective(profile)) => in_force(rules, profile),
         (Answer::Blocked(Why::Not(_)), Said::Explained(None)) => Ok(()),
         (Answer::Blocked(Why::By(by)), Said::Explained(Some(blocked))) => denied(by, blocked),
+        (Answer::Status(wanted), Said::Status(status)) => comes_to(wanted, status),
         (wanted, said) => Err(otherwise(wanted, &said)),
     }
 }
@@ -121,6 +126,7 @@ fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
         Said::Valid | Said::Effective(_) | Said::Settings => true,
         Said::Asked(decision) => *decision != Permission::Deny,
         Said::Explained(blocked) => blocked.is_none(),
+        Said::Status(status) => status.runs != Runs::Refused,
         Said::Invalid(_) => false,
     };
     match (wanted.is_negative(), granted) {
@@ -145,6 +151,7 @@ fn words(said: &Said<'_>) -> String {
         Said::Effective(profile) => format!("the rules of {}", profile.profile),
         Said::Explained(None) => "the sandbox is not why it failed".to_owned(),
         Said::Explained(Some(blocked)) => format!("{}: {}", blocked.rule, blocked.reason),
+        Said::Status(status) => format!("status {:?}", status.runs),
     }
 }
 
@@ -216,6 +223,21 @@ fn same_fault(wanted: &Fault, found: &PolicyFault) -> Result<(), Finding> {
 fn in_force(wanted: &Rules, profile: &EffectiveProfile) -> Result<(), Finding> {
     same_rules("read", &wanted.read, &profile.read)?;
     same_rules("modify", &wanted.modify, &profile.modify)
+}
+
+/// What runs that should not is open, whatever else is said of it.
+fn comes_to(wanted: &StatusExpect, found: &Status) -> Result<(), Finding> {
+    let Some((member, is, due)) = wanted.differs(found) else { return Ok(()) };
+    let message = format!("{member} is {is} instead of {due}");
+    Err(match (member, wanted.runs, found.runs) {
+        ("runs", Some(Runs::Unconfined | Runs::Confined), Runs::Refused) => {
+            Finding::over_block(Reason::Decision, message)
+        }
+        ("runs", _, Runs::Unconfined) | ("runs", Some(Runs::Refused), _) => {
+            Finding::new(Verdict::UnderBlock, Reason::Decision, message)
+        }
+        _ => rule_finding(message),
+    })
 }
 
 fn same_rules(op: &str, wanted: &[RuleExpect], found: &[RuleInForce]) -> Result<(), Finding> {

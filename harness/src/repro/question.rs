@@ -1,7 +1,7 @@
 //! A question as a script: the fixture, the request, the call, and what the answer must have.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByDenial, ByRule, Decision, Fault, Rules, Why};
+use boxproof_cases::case::{Answer, ByDenial, ByRule, Decision, Fault, Rules, StatusExpect, Why};
 
 use boxproof_cases::protocol::Permission;
 
@@ -76,6 +76,7 @@ fn exit(answer: &Answer) -> i32 {
         Answer::Ask(ask) => i32::from(ask.decision != Permission::Allow),
         Answer::Denied(_) => 1,
         Answer::Blocked(why) => i32::from(matches!(why, Why::By(_))),
+        Answer::Status(status) => i32::from(status.is_negative()),
         Answer::Invalid(_) => 2,
     }
 }
@@ -88,6 +89,7 @@ fn texts(answer: &Answer) -> Vec<String> {
         Answer::Invalid(fault) => told(fault),
         Answer::Blocked(Why::Not(_)) => vec!["\"blocked\":null".to_owned()],
         Answer::Blocked(Why::By(by)) => denied(by),
+        Answer::Status(status) => comes_to(status),
         Answer::Valid {} => vec!["\"valid\":{}".to_owned()],
         Answer::Ask(ask) => {
             let mut texts = vec![member("decision", &ask.decision)];
@@ -148,4 +150,10 @@ fn member(name: &str, value: &impl serde::Serialize) -> String {
 fn json(value: &impl serde::Serialize) -> String {
     // What was read from YAML can be written as JSON.
     serde_json::to_string(value).unwrap_or_default()
+}
+/// The members of a status that are compared, as JSON has them.
+fn comes_to(status: &StatusExpect) -> Vec<String> {
+    let whole = serde_json::to_value(status).unwrap_or_default();
+    let same = ["runs", "mode", "configured_backend", "network", "fail_closed", "env_passthrough"];
+    same.iter().filter_map(|name| Some(format!("\"{name}\":{}", whole.get(name)?))).collect()
 }

@@ -339,9 +339,9 @@ impl Runner<'_> {
         if self.kind == ArmKind::Control || self.is_bare_in_namespace() {
             return Ok(Launch::Spawn(Box::new(self.unconfined(request, env)?)));
         }
-        let document = self.spec(step).orbit.map(|orbit| orbit.document());
+        let documents = self.spec(step).documents();
         let settings = self.settings(step, workspace)?;
-        if let Some(why) = self.only_native(document.is_some() || settings.is_some()) {
+        if let Some(why) = self.only_native(documents.is_some() || settings.is_some()) {
             return Err(Stop::Inexpressible(why));
         }
         let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
@@ -351,7 +351,7 @@ impl Runner<'_> {
             uid: self.uid,
             probe: self.scene.probe,
             base_env: &env,
-            document: document.as_ref(),
+            documents: documents.as_ref(),
             settings: settings.as_ref().map(|(document, reading)| (document, *reading)),
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boxproof_cases::Case;
-use boxproof_cases::protocol::{Explanation, PROTOCOL, PathAnswer, PolicyAnswer, Told};
+use boxproof_cases::protocol::{
+    Explanation, PROTOCOL, PathAnswer, PolicyAnswer, Runs, Status, Told, WirePath,
+};
 
 use crate::backend::{Backend, Kind};
 use crate::execution::{Answered, Execution, Reply};
@@ -102,7 +104,8 @@ fn begin(desk: &Desk<'_>, call: &Call<'_>, folder: &Path) -> Result<Begun, Reply
     argv.extend(prefix.iter().map(Into::into));
     argv.extend([call.verb().into(), "--request".into(), request.into()]);
     argv.extend(["--result".into(), result.clone().into()]);
-    let asked = ask::start(&argv).map_err(|error| {
+    let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
+    let asked = ask::start_at(&home, &argv).map_err(|error| {
         Reply::Silent(format!("{} cannot be started: {error}", program.display()))
     })?;
     Ok(Begun { asked, workspace, result, started: Instant::now() })
@@ -157,6 +160,7 @@ fn exit_of(told: &Told) -> i32 {
         Told::Decisions(answers) => answers.iter().map(of_one).max().unwrap_or(0),
         Told::Explained(why) => i32::from(why.blocked.is_some()),
         Told::Asks(asked) => i32::from(!settings::all_allowed(asked)),
+        Told::Status(status) => i32::from(status.runs == Runs::Refused),
         Told::Effective(_) | Told::Valid {} | Told::Settings(_) => 0,
         Told::Invalid(_) => 2,
     }
@@ -189,6 +193,9 @@ fn neutral(mut told: Told, workspace: &Workspace) -> Told {
     if let Told::Settings(_) | Told::Invalid(_) = &told {
         return settings::neutral(told, &|text| workspace.neutral_text(text));
     }
+    if let Told::Status(status) = &mut told {
+        neutral_status(status, workspace);
+    }
     if let Told::Decisions(answers) = &mut told {
         for answer in answers {
             match answer {
@@ -207,4 +214,14 @@ fn neutral(mut told: Told, workspace: &Workspace) -> Told {
         }
     }
     told
+}
+
+fn neutral_status(status: &mut Status, workspace: &Workspace) {
+    let paths = status.protected.iter_mut().chain(&mut status.artifacts);
+    let roots = status.writable_roots.iter_mut().map(|root| &mut root.path);
+    for path in paths.chain(roots).chain([&mut status.workspace]) {
+        let text = path.as_path().to_string_lossy();
+        *path = WirePath::from(workspace.neutral_text(&text));
+    }
+    status.reason = status.reason.take().map(|why| workspace.neutral_text(&why));
 }

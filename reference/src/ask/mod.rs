@@ -6,6 +6,7 @@ mod effective;
 mod explain;
 mod finished;
 mod settings;
+mod status;
 mod wire;
 
 use std::ffi::OsString;
@@ -147,6 +148,9 @@ pub(crate) enum Ask {
     #[command(after_help = DECIDE_ASK_EXAMPLES)]
     #[command(name = "decide-ask")]
     Commands(settings::Commands),
+    /// Say what the sandbox block of a configuration file comes to
+    #[command(after_help = status::EXAMPLES)]
+    Status(status::Block),
 }
 
 /// The questions that one call asks by a file, and has answered in another.
@@ -160,6 +164,8 @@ pub(crate) enum InFiles {
     Settings(Batch),
     /// Say of many commands whether a person is asked first
     DecideAsk(Batch),
+    /// Say what a sandbox block comes to
+    Status(Batch),
 }
 
 /// Whether `args` are such a question.
@@ -167,7 +173,7 @@ pub(crate) fn is_in_files(args: &[OsString]) -> bool {
     let verb = args.first().and_then(|verb| verb.to_str());
     let options = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
     let names_file = |arg: &str| ["--request", "--result"].iter().any(|name| arg.starts_with(name));
-    matches!(verb, Some("check" | "effective" | "settings" | "decide-ask"))
+    matches!(verb, Some("check" | "effective" | "settings" | "decide-ask" | "status"))
         && options.into_iter().any(names_file)
 }
 
@@ -205,6 +211,7 @@ pub(crate) fn answer(prefix: &[&str], ask: &Ask) -> i32 {
         Ask::Validate(batch) => wire::validate(batch),
         Ask::Settings(asked) => settings::settings(prefix, asked),
         Ask::Commands(commands) => settings::decide_ask(prefix, commands),
+        Ask::Status(block) => status::status(block),
     })
 }
 
@@ -215,6 +222,7 @@ pub(crate) fn answer_in_file(prefix: &[&str], ask: &InFiles) -> i32 {
         InFiles::Effective(batch) => wire::effective(batch),
         InFiles::Settings(batch) => settings::settings_in_file(prefix, batch),
         InFiles::DecideAsk(batch) => settings::decide_in_file(prefix, batch),
+        InFiles::Status(batch) => wire::status(batch),
     })
 }
 

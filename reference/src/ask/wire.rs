@@ -5,24 +5,27 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use boxproof_cases::protocol::{
-    AskDecision, CheckRequest, Document as Sent, EffectiveProfile, EffectiveRequest, Operation,
-    PROTOCOL, PathAnswer, PathDecision, PathQuestion, Permission, PolicyAnswer, PolicyFault,
-    RuleEffect, RuleInForce, RuleOrigin, Told, ValidateRequest, WirePath,
+    AskDecision, CheckRequest, Dialect, Document as Sent, EffectiveProfile, EffectiveRequest,
+    Operation, PROTOCOL, PathAnswer, PathDecision, PathQuestion, Permission, PolicyAnswer,
+    PolicyFault, RuleEffect, RuleInForce, RuleOrigin, StatusRequest, Told, ValidateRequest,
+    WirePath,
 };
 use serde::de::DeserializeOwned;
 
 use super::answer::Subject;
 use super::{Batch, INVALID, NO, YES};
-use crate::answer;
+use crate::dialect::inferoa;
 use crate::dialect::orbit::{
     Asked, Document, Effect, OUTSIDE, Op, Origin, PolicyError, PolicySet, Profile, ProfileRule,
     Resolved, Resolver, Winner,
 };
+use crate::{answer, block};
 
 /// Decides every path; the exit code.
 pub(super) fn check(batch: &Batch) -> Result<i32, String> {
     let request: CheckRequest = read(batch)?;
     speaks(request.protocol)?;
+    orbit(request.dialect)?;
     let decided = set(&request.documents)
         .and_then(|set| set.profile(&request.profile))
         .map_err(fault)
@@ -34,6 +37,7 @@ pub(super) fn check(batch: &Batch) -> Result<i32, String> {
 pub(super) fn effective(batch: &Batch) -> Result<i32, String> {
     let request: EffectiveRequest = read(batch)?;
     speaks(request.protocol)?;
+    orbit(request.dialect)?;
     let profile = set(&request.documents).and_then(|set| {
         let profile = set.profile(&request.profile)?;
         Ok(Told::Effective(in_force(&set.name, &profile)))
@@ -45,7 +49,43 @@ pub(super) fn effective(batch: &Batch) -> Result<i32, String> {
 pub(super) fn validate(batch: &Batch) -> Result<i32, String> {
     let request: ValidateRequest = read(batch)?;
     speaks(request.protocol)?;
-    write(batch, set(&request.documents).map(|_| Told::Valid {}).map_err(fault))
+    let valid = match request.dialect {
+        Dialect::Orbit => set(&request.documents).map(drop).map_err(fault),
+        Dialect::Inferoa => block::parsed(&request.documents).map(drop).map_err(block_fault),
+    };
+    write(batch, valid.map(|()| Told::Valid {}))
+}
+
+/// What a sandbox block comes to; the exit code.
+pub(super) fn status(batch: &Batch) -> Result<i32, String> {
+    let request: StatusRequest = read(batch)?;
+    speaks(request.protocol)?;
+    if request.dialect != Dialect::Inferoa {
+        return Err("dialect: status is about a sandbox block; ask with inferoa".to_owned());
+    }
+    let workspace = request.workspace.as_path();
+    let settled = block::settled(&request.documents, workspace).map_err(block_fault);
+    let told = settled.map(|settled| block::report(&settled, workspace));
+    write(batch, told.map(|status| Told::Status(Box::new(status))))
+}
+
+/// Profiles are a matter of one dialect.
+fn orbit(dialect: Dialect) -> Result<(), String> {
+    match dialect {
+        Dialect::Orbit => Ok(()),
+        Dialect::Inferoa => {
+            Err("dialect: a sandbox block has no profiles; ask for status".to_owned())
+        }
+    }
+}
+
+fn block_fault(fault: inferoa::Fault) -> PolicyFault {
+    PolicyFault {
+        message: fault.message,
+        file: Some(fault.file),
+        line: fault.place.map(|(line, _)| line),
+        column: fault.place.map(|(_, column)| column),
+    }
 }
 
 pub(super) fn read<T: DeserializeOwned>(batch: &Batch) -> Result<T, String> {
@@ -78,6 +118,7 @@ fn exit_of(told: &Told) -> i32 {
             let allowed = |asked: &AskDecision| asked.decision == Permission::Allow;
             return if asked.iter().all(allowed) { YES } else { NO };
         }
+        Told::Status(status) => return super::status::exit(status),
         Told::Explained(why) => return if why.blocked.is_none() { YES } else { NO },
         Told::Invalid(_) => return INVALID,
         Told::Effective(_) | Told::Valid {} | Told::Settings(_) => return YES,

@@ -1,4 +1,5 @@
 //! The policy languages of the covered systems.
 
 pub mod caliban;
+pub mod inferoa;
 pub mod orbit;

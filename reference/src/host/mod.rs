@@ -8,6 +8,7 @@ mod globs;
 mod paths;
 mod protected;
 mod reach;
+mod reopen;
 mod sockets;
 mod tree;
 
@@ -25,6 +26,7 @@ pub(crate) use fold::folds;
 pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
 pub(crate) use protected::Protected;
+pub(crate) use reopen::Opened;
 pub(crate) use tree::{Kind, Node, Tree};
 
 /// Folders that hold other people's temporary files.
@@ -64,6 +66,8 @@ pub(crate) struct Host {
     pub(crate) resolver: Option<PathBuf>,
     /// What `protect` is about.
     pub(crate) protected: Protected,
+    /// Protected folders that parts of stay writable.
+    pub(crate) opened: Vec<Opened>,
     /// What running programs takes, where not everything can be read.
     pub(crate) platform: Vec<Piece>,
     /// The file that the command executes, where not everything can be read.
@@ -106,6 +110,8 @@ impl Host {
             globs.filter_map(|glob| Some((glob.clone(), globs::expand(glob, &mut finder)?)));
         host.globs = expanded.collect();
         host.protected = host.protected_names(policy);
+        let there = std::mem::take(&mut host.protected.there);
+        (host.opened, host.protected.there) = reopen::opened(policy, there);
         host
     }
 

@@ -73,6 +73,8 @@ pub(super) struct Rules {
     rules: Vec<Rule>,
     anchors: Vec<Anchor>,
     estates: Vec<Estate>,
+    /// Places below those of the rules that no rule is about.
+    free: Vec<Place>,
     /// Every name on the way to a rule's place, and folded where its volume folds.
     names: HashSet<Vec<u8>>,
     folds: bool,
@@ -88,7 +90,12 @@ impl Rules {
             let parts = place.path.iter().map(OsStr::as_bytes);
             names.extend(parts.map(|part| if *folds { folded(part) } else { part.to_vec() }));
         }
-        Self { rules, anchors, estates, names, folds: any_folds }
+        Self { rules, anchors, estates, free: Vec::new(), names, folds: any_folds }
+    }
+
+    /// The same, but for what lies in these places.
+    pub(super) fn with_free(self, free: Vec<Place>) -> Self {
+        Self { free, ..self }
     }
 
     /// Whether some rule may be about a thing of this name, wherever it is. Most names concern
@@ -96,16 +103,31 @@ impl Rules {
     pub(super) fn concern(&self, name: &[u8]) -> bool {
         !self.anchors.is_empty()
             || !self.estates.is_empty()
+            || !self.free.is_empty()
             || self.names.contains(name)
             || self.folds && self.names.contains(&folded(name))
     }
 
     /// What the rules say of `place`.
     pub(super) fn judge(&self, place: &Place) -> Judgement {
-        let rules = self.rules.iter().map(|rule| rule.judge(place));
+        let named = self.rules.iter().map(|rule| rule.judge(place)).max();
+        let rules = named.map(|judged| self.unless_free(judged, place)).into_iter();
         let anchors = self.anchors.iter().map(|anchor| anchor.judge(place));
         let estates = self.estates.iter().map(|estate| estate.judge(place));
         rules.chain(anchors).chain(estates).max().unwrap_or(Judgement::Free)
+    }
+
+    /// What a rule forbids, less what is free: there, and on the way there, a folder may come to be,
+    /// and no link in the place of one.
+    fn unless_free(&self, judged: Judgement, asked: &Place) -> Judgement {
+        let near = |free: &&Place| judged == Judgement::Forbidden && free.device == asked.device;
+        let judge = |free: &Place| match () {
+            () if free.path == asked.path => Judgement::Above,
+            () if free.path.starts_with(&asked.path) => Judgement::Above,
+            () if asked.path.starts_with(&free.path) => Judgement::Free,
+            () => judged,
+        };
+        self.free.iter().filter(near).map(judge).min().unwrap_or(judged)
     }
 
     /// Whether no pattern can match more below `new` than below `old`.
@@ -259,6 +281,22 @@ mod tests {
     fn most_names_concern_nobody(#[case] name: &str, #[case] expected: bool) {
         let Rules { rules, .. } = rules();
         assert_eq!(Rules::new(rules, Vec::new(), Vec::new()).concern(name.as_bytes()), expected);
+    }
+
+    #[rstest]
+    #[case::held("/w/.c/x", Judgement::Forbidden)]
+    #[case::way("/w/.c", Judgement::Above)]
+    #[case::free_itself("/w/.c/free", Judgement::Above)]
+    #[case::in_it("/w/.c/free/x", Judgement::Free)]
+    #[case::longer_name("/w/.c/freed", Judgement::Forbidden)]
+    #[case::shorter_name("/w/.c/fre", Judgement::Forbidden)]
+    #[case::beside("/w/.d/x", Judgement::Forbidden)]
+    fn what_is_free_is_so_by_whole_names(#[case] path: &str, #[case] expected: Judgement) {
+        let held = ["/w/.c", "/w/.d"].map(|path| Rule { place: at(1, path), folds: false });
+        let rules = Rules::new(held.into(), Vec::new(), Vec::new());
+        let rules = rules.with_free(vec![at(1, "/w/.c/free"), at(2, "/w/.d")]);
+        assert_eq!(rules.judge(&at(1, path)), expected);
+        assert!(rules.concern(b"x"));
     }
 
     #[rstest]

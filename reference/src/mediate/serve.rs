@@ -57,7 +57,9 @@ impl Mediation {
             Some(profile) => estates(profile, &mounts)?,
             None => Vec::new(),
         };
-        let rules = Rules::new(rules, anchors, estates);
+        let free: Vec<Place> =
+            held.free.iter().map(|path| place(path, &mounts)).collect::<io::Result<_>>()?;
+        let rules = Rules::new(rules, anchors, estates).with_free(free);
         let (sender, receiver) = control::pair()?;
         Ok(Self { rules, mounts, root, program: filter::program(held.keeps()), sender, receiver })
     }

@@ -52,6 +52,8 @@ pub(crate) struct Bound {
 pub(crate) struct Held {
     /// Single names.
     pub(crate) names: Vec<Absent>,
+    /// Places below a held name where names may come to be all the same.
+    pub(crate) free: Vec<PathBuf>,
     /// Patterns.
     pub(crate) globs: Vec<Later>,
     /// A profile.

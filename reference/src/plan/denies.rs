@@ -17,6 +17,10 @@ pub(super) struct Denies {
     pub(super) read: Vec<Found>,
     /// Not writable.
     pub(super) write: Vec<PathBuf>,
+    /// Writable although they lie in something that is not.
+    pub(super) parts: Vec<PathBuf>,
+    /// Writable, and not to be moved: part of what is in them may be made.
+    pub(super) passages: Vec<PathBuf>,
     /// Not there, and not to be made.
     pub(super) absent: Vec<Absent>,
     /// Patterns of what is not to be made.
@@ -47,6 +51,8 @@ impl Denies {
         missing.extend(globs().flat_map(|one| one.missing.iter().cloned()));
         globs().try_for_each(|one| held(&one.links, roots))?;
         missing.iter().try_for_each(|missing| held(&missing.links, roots))?;
+        let open = || host.opened.iter().filter(|one| !one.whole);
+        write.extend(open().flat_map(|one| one.rest.iter().cloned()));
         write.retain(|found| found.reachable);
         write.iter().try_for_each(|found| held(&found.links, roots))?;
         let protected = &host.protected;
@@ -60,9 +66,14 @@ impl Denies {
         let denied = missing.iter().map(|missing| missing.by(By::Deny));
         let links = protected.links.iter().map(|link| link.by(By::Link));
         let protected = protected.missing.iter().map(|missing| missing.by(By::Protect));
-        let absent = denied.chain(links).chain(protected).collect();
+        let inside =
+            open().map(|one| Absent { path: one.folder.clone(), folds: one.folds, by: By::Deny });
+        let absent = denied.chain(links).chain(protected).chain(inside).collect();
+        let passages = open().map(|one| one.folder.clone()).collect();
+        let whole = host.opened.iter().filter(|one| one.whole);
+        let parts = whole.flat_map(|one| one.parts.iter().cloned()).collect();
         let later = globs().map(|one| Later { glob: one.glob.clone(), folds: one.folds }).collect();
-        Ok(Self { read, write, absent, later, hidden, closed }.pruned())
+        Ok(Self { read, write, parts, passages, absent, later, hidden, closed }.pruned())
     }
 
     /// Whether `path` is or lies below something denied.
@@ -77,7 +88,9 @@ impl Denies {
 
     /// A rule below a stricter one would re-open part of it.
     fn pruned(mut self) -> Self {
-        let Self { read, write, absent, later, hidden, closed } = &mut self;
+        let Self { read, write, absent, later, hidden, closed, parts, passages } = &mut self;
+        parts.retain(|part| !above(part).any(|outer| hidden.contains(outer)));
+        passages.retain(|folder| !above(folder).any(|o| hidden.contains(o) || closed.contains(o)));
         read.retain(|inner| !above(&inner.real).skip(1).any(|outer| hidden.contains(outer)));
         write.retain(|inner| !above(inner).skip(1).any(|outer| closed.contains(outer)));
         write.retain(|inner| !above(inner).any(|outer| hidden.contains(outer)));

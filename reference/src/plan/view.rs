@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use boxproof_cases::protocol::{Policy, Readable, TmpPolicy, WirePath};
 
-use super::absent::{Bound, Held};
+use super::absent::{Absent, Bound, Held};
 use super::denies::Denies;
 use super::profile::{self, Around};
 use super::{Step, View, roots};
@@ -31,6 +31,7 @@ pub(super) fn view(
     let mut steps = scene.system();
     steps.extend(scene.grants(host_network)?);
     steps.extend(scene.pins().into_iter().map(Step::Bind));
+    steps.extend(scene.reopened().map(Step::Bind));
     steps.extend(scene.denied());
     steps.extend(scene.socket_masks()?);
     steps.extend(scene.profile()?);
@@ -237,7 +238,10 @@ impl<'a> Scene<'a> {
     /// renamed, so the denied path cannot be moved away under a new name.
     fn pins(&self) -> BTreeSet<PathBuf> {
         let denied = self.denies.read.iter().map(|found| &found.real).chain(&self.denies.write);
-        denied.flat_map(|path| self.pins_of(path)).collect()
+        let inside = denied.flat_map(|path| self.pins_of(path));
+        let passages = self.denies.passages.iter();
+        let passages = passages.flat_map(|path| self.pins_of(&path.join("any")));
+        inside.chain(passages).collect()
     }
 
     fn pins_of(&self, denied: &Path) -> Vec<PathBuf> {
@@ -249,6 +253,11 @@ impl<'a> Scene<'a> {
             .filter(|folder| !self.denies.cover(folder) && !self.is_hidden(folder))
             .map(Path::to_owned)
             .collect()
+    }
+
+    /// Writable folders in what is read-only.
+    fn reopened(&self) -> impl Iterator<Item = PathBuf> {
+        self.denies.parts.iter().filter(|path| self.is_writable(path)).cloned()
     }
 
     fn denied(&self) -> Vec<Step> {
@@ -274,7 +283,11 @@ impl<'a> Scene<'a> {
         let tree = self.host.tree.as_ref().filter(|tree| profile::has_room(&tree.root));
         let profile =
             tree.map(|tree| Bound { root: tree.root.path.clone(), law: Arc::clone(&tree.law) });
-        Held { names: names.collect(), globs: later.cloned().collect(), profile }
+        let names: Vec<Absent> = names.collect();
+        let free = self.policy.reopen.iter().map(|path| path.as_path().to_owned());
+        let free = free.filter(|path| names.iter().any(|name| path.starts_with(&name.path)));
+        let free = free.collect();
+        Held { names, free, globs: later.cloned().collect(), profile }
     }
 
     /// The workspace, if it is under a profile.

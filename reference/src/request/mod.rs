@@ -93,6 +93,7 @@ fn check_paths(policy: &Policy) -> Result<(), Refusal> {
         ("policy.writable", &policy.writable),
         ("policy.deny_read", &policy.deny_read),
         ("policy.deny_write", &policy.deny_write),
+        ("policy.reopen", &policy.reopen),
     ];
     lists
         .iter()

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use boxproof_cases::protocol::{Mode, Policy, ProfileRequest, Readable, Run, RunRequest};
+use boxproof_cases::protocol::{Dialect, Mode, Policy, ProfileRequest, Readable, Run, RunRequest};
 
 use crate::error::Refusal;
 use crate::law::Law;
-use crate::profile;
+use crate::{block, profile};
 
 /// One run to be carried out.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub(crate) struct Order {
     pub(crate) policy: Policy,
     /// The profile that the workspace is under.
     pub(crate) law: Option<Arc<Law>>,
+    /// Why nothing may confine this run, although its policy asks for that.
+    pub(crate) unavailable: Option<String>,
     /// The command.
     pub(crate) run: Run,
     /// What a person should know besides: said on stderr, and in the result.
@@ -29,7 +31,15 @@ pub(crate) struct Order {
 impl From<RunRequest> for Order {
     fn from(request: RunRequest) -> Self {
         let RunRequest { protocol, policy, run } = request;
-        Self { protocol, policy, law: None, run, notes: Vec::new(), lenient: false }
+        Self {
+            protocol,
+            policy,
+            law: None,
+            unavailable: None,
+            run,
+            notes: Vec::new(),
+            lenient: false,
+        }
     }
 }
 
@@ -37,11 +47,25 @@ impl TryFrom<ProfileRequest> for Order {
     type Error = Refusal;
 
     fn try_from(request: ProfileRequest) -> Result<Self, Refusal> {
+        if request.dialect == Dialect::Inferoa {
+            return block::order(request);
+        }
         let ProfileRequest { protocol, documents, profile, workspace, run, .. } = request;
+        let profile = profile.ok_or_else(|| {
+            Refusal::invalid("profile: name the profile that the command is under")
+        })?;
         let law = Some(Arc::new(profile::law(&documents, &profile)?));
         // The law takes the workspace over; outside it nothing is granted.
         let readable = Readable::Only(Vec::new());
         let policy = Policy { mode: Mode::ReadOnly, readable, ..Policy::new(workspace) };
-        Ok(Self { protocol, policy, law, run, notes: Vec::new(), lenient: false })
+        Ok(Self {
+            protocol,
+            policy,
+            law,
+            unavailable: None,
+            run,
+            notes: Vec::new(),
+            lenient: false,
+        })
     }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{OrbitSpec, Question};
+use boxproof_cases::case::{Documents, Question};
 use boxproof_cases::protocol::{
-    CheckRequest, Dialect, EffectiveRequest, PROTOCOL, PathQuestion, ValidateRequest,
+    CheckRequest, EffectiveRequest, PROTOCOL, PathQuestion, StatusRequest, ValidateRequest,
 };
 
 use boxproof_cases::vars::Vars;
@@ -59,7 +59,7 @@ pub(super) fn calls<'a>(
 fn share_a_call(one: &Case, other: &Case) -> bool {
     one.question().map(Question::verb) == other.question().map(Question::verb)
         && one.question().is_some_and(Question::is_of_documents)
-        && one.policy().orbit == other.policy().orbit
+        && one.policy().documents() == other.policy().documents()
         && one.policy().caliban == other.policy().caliban
         && one.fixture == other.fixture
         && one.prepare == other.prepare
@@ -78,10 +78,11 @@ pub fn request(cases: &[&Case], workspace: &Path, vars: &Vars) -> Result<String,
         let request = finished::request(first, ended, workspace, vars)?;
         return serde_json::to_string_pretty(&request).map_err(|error| error.to_string());
     }
-    let orbit: OrbitSpec = first.policy().orbit.clone().ok_or("a question without documents")?;
+    let asked = first.policy().documents().ok_or("a question without documents")?;
+    let Documents { dialect, documents, profile, workspace: named } = asked;
     let question = first.question().ok_or("no question")?;
-    let (protocol, dialect, documents) = (PROTOCOL, Dialect::Orbit, orbit.documents());
-    let profile = orbit.profile().to_owned();
+    let (protocol, profile) = (PROTOCOL, profile.unwrap_or_default());
+    let workspace = named.map_or_else(|| workspace.to_owned(), |name| workspace.join(name));
     let text = match question {
         Question::Path(..) => {
             let paths = paths(cases);
@@ -95,6 +96,11 @@ pub fn request(cases: &[&Case], workspace: &Path, vars: &Vars) -> Result<String,
             documents,
             profile,
         }),
+        Question::Status => {
+            let workspace = workspace.into();
+            let request = StatusRequest { protocol, dialect, documents, workspace };
+            serde_json::to_string_pretty(&request)
+        }
         Question::Validate => {
             serde_json::to_string_pretty(&ValidateRequest { protocol, dialect, documents })
         }

@@ -2,8 +2,9 @@
 //! all. An answer that neither of them gets wrong asks nothing. Pure.
 
 use boxproof_cases::protocol::{
-    AskBy, AskDecision, Blocked, EffectiveProfile, Explanation, PathAnswer, PathDecision,
-    Permission, PolicyFault, RuleEffect, RuleInForce, RuleOrigin, Stage, Told,
+    AskBy, AskDecision, BlockBackend, BlockMode, BlockNetwork, Blocked, EffectiveProfile,
+    Explanation, PathAnswer, PathDecision, Permission, PolicyFault, RuleEffect, RuleInForce,
+    RuleOrigin, Runs, Stage, Status, Told,
 };
 
 use super::call::Call;
@@ -22,6 +23,7 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
         ("effective", true) => Told::Effective(everything()),
         ("settings", true) => Told::Settings(Box::default()),
         ("decide-ask", allows) => Told::Asks(vec![asked(allows); call.cases.len()]),
+        ("status", true) => Told::Status(Box::new(nothing_confined())),
         (_, true) => Told::Valid {},
         (_, false) => Told::Invalid(PolicyFault {
             message: "everything is refused".to_owned(),
@@ -58,6 +60,23 @@ fn decided(allowed: bool) -> PathAnswer {
         decided_by: None,
         warning: None,
     })
+}
+
+fn nothing_confined() -> Status {
+    Status {
+        runs: Runs::Unconfined,
+        reason: None,
+        mode: BlockMode::Off,
+        configured_backend: BlockBackend::None,
+        effective_backend: "none".to_owned(),
+        network: BlockNetwork::Enabled,
+        fail_closed: false,
+        workspace: "/".into(),
+        writable_roots: Vec::new(),
+        protected: Vec::new(),
+        artifacts: Vec::new(),
+        env_passthrough: Vec::new(),
+    }
 }
 
 fn everything() -> EffectiveProfile {

@@ -1,0 +1,58 @@
+//! `refbox status`: what a sandbox block comes to.
+
+use std::path::PathBuf;
+
+use boxproof_cases::protocol::{Document, Runs, Status};
+use clap::Args;
+
+use super::{Format, NO, YES};
+use crate::block;
+use crate::dialect::inferoa::text;
+
+pub(super) const EXAMPLES: &str = "\
+Exit codes: 0 if commands run, 1 if they are refused, 2 if the file is not in order.
+
+Examples:
+  refbox status --config config.yaml --workspace .
+  refbox status --config config.yaml --workspace . --format json
+  refbox status --request request.json --result answer.json";
+
+/// A block, and where it holds.
+#[derive(Debug, Args)]
+pub(crate) struct Block {
+    /// The configuration file with the key `sandbox`
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// The workspace; relative extra roots start there
+    #[arg(long, value_name = "DIR")]
+    workspace: PathBuf,
+    /// How to answer; text unless given
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+/// Prints it; the exit code.
+pub(super) fn status(asked: &Block) -> Result<i32, String> {
+    let name = asked.config.display().to_string();
+    let document = std::fs::read_to_string(&asked.config)
+        .map(|text| Document { name: name.clone(), text })
+        .map_err(|error| format!("{name}: {error}"))?;
+    let shown = asked.workspace.display();
+    let workspace =
+        std::path::absolute(&asked.workspace).map_err(|error| format!("{shown}: {error}"))?;
+    let settled = block::settled(&[document], &workspace).map_err(|fault| fault.to_string())?;
+    let status = block::report(&settled, &asked.workspace);
+    match asked.format {
+        Some(Format::Json) => {
+            let json = serde_json::to_string_pretty(&status).map_err(|error| error.to_string())?;
+            println!("{json}");
+        }
+        Some(Format::Text) | None => print!("{}", text(&status)),
+    }
+    Ok(exit(&status))
+}
+
+/// Whether commands run.
+pub(super) fn exit(status: &Status) -> i32 {
+    if status.runs == Runs::Refused { NO } else { YES }
+}

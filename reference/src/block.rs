@@ -1,0 +1,58 @@
+//! From a sandbox block to an order and to a report: the dialect `inferoa` for requests.
+
+use std::path::Path;
+
+use boxproof_cases::protocol::{Document, ProfileRequest, Status};
+
+use crate::dialect::inferoa::{Block, Fault, Settled, Surroundings, settle, status};
+use crate::error::Refusal;
+use crate::request::{AUTO, Mechanism, Order};
+
+/// The run that `request` asks for.
+pub(crate) fn order(request: ProfileRequest) -> Result<Order, Refusal> {
+    let ProfileRequest { protocol, documents, profile, workspace, mut run, .. } = request;
+    if profile.is_some() {
+        return Err(Refusal::invalid("profile: a sandbox block has none; leave it out"));
+    }
+    let wrong = |fault: Fault| Refusal::invalid(fault.to_string());
+    let settled = settled(&documents, workspace.as_path()).map_err(wrong)?;
+    match (run.mechanism.as_str(), settled.mechanism) {
+        (_, AUTO) => {}
+        (AUTO, chosen) => run.mechanism = chosen.to_owned(),
+        (asked, chosen) if asked == chosen => {}
+        (asked, chosen) => {
+            let why = format!("run.mechanism: {asked} is not what the block chooses, {chosen}");
+            return Err(Refusal::invalid(why));
+        }
+    }
+    let Settled { policy, unavailable, .. } = settled;
+    Ok(Order { protocol, policy, law: None, unavailable, run, notes: Vec::new(), lenient: false })
+}
+
+/// What the one document of `documents` comes to.
+pub(crate) fn settled(documents: &[Document], workspace: &Path) -> Result<Settled, Fault> {
+    let around =
+        Surroundings { workspace: workspace.to_owned(), env: std::env::vars_os().collect() };
+    settle(parsed(documents)?, &around, std::env::consts::OS)
+}
+
+/// The block of the one document.
+pub(crate) fn parsed(documents: &[Document]) -> Result<Block, Fault> {
+    match documents {
+        [one] => Block::parse(&one.name, &one.text),
+        _ => Err(Fault {
+            file: "documents".to_owned(),
+            place: None,
+            message: "a sandbox block is in one document; name one".to_owned(),
+        }),
+    }
+}
+
+/// The report of `settled` for the workspace as it was `given`.
+pub(crate) fn report(settled: &Settled, given: &Path) -> Status {
+    let mechanism = match settled.mechanism {
+        AUTO => Mechanism::AUTO[0].name(),
+        named => named,
+    };
+    status(settled, &given.display().to_string(), mechanism)
+}

@@ -1,0 +1,139 @@
+//! The block's values, each one of those it can have; anything else is an error.
+
+use boxproof_cases::protocol::{BlockBackend, BlockMode, BlockNetwork};
+use serde::de::value::{Error, StrDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer};
+use serde_saphyr::Spanned;
+
+use super::document::{Fault, Source, Written, place};
+
+/// A block, every key with its value or default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// The file that it is from.
+    pub(crate) file: String,
+    /// How much is confined.
+    pub(crate) mode: BlockMode,
+    /// By what.
+    pub(crate) backend: BlockBackend,
+    /// The network.
+    pub(crate) network: BlockNetwork,
+    /// Whether nothing runs where nothing confines.
+    pub(crate) fail_closed: bool,
+    pub(super) extra: Vec<Written>,
+    /// Variables that are kept.
+    pub(crate) env: Vec<String>,
+}
+
+/// The words of `/sandbox`, which are not those of the file.
+const SPOKEN: [(&str, &str); 9] = [
+    ("readonly", "read_only"),
+    ("workspace", "workspace_write"),
+    ("workspacewrite", "workspace_write"),
+    ("on", "enabled"),
+    ("enable", "enabled"),
+    ("disable", "restricted"),
+    ("disabled", "restricted"),
+    ("seatbelt", "macos_seatbelt"),
+    ("bubblewrap", "linux_bubblewrap"),
+];
+
+impl Block {
+    /// The block of the file that is called `name`.
+    ///
+    /// # Errors
+    /// What is wrong, where, and what to write instead. Nothing of the file is taken then.
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, Fault> {
+        let source = Source::new(name, text);
+        let raw = source.block()?;
+        let modes = ["off", "read_only", "workspace_write"];
+        let backends = ["auto", "macos_seatbelt", "linux_bubblewrap", "none"];
+        Ok(Self {
+            file: name.to_owned(),
+            mode: word(&source, "mode", raw.mode, &modes)?,
+            backend: word(&source, "backend", raw.backend, &backends)?,
+            network: word(&source, "network", raw.network, &["restricted", "enabled"])?,
+            fail_closed: truth(&source, "fail_if_unavailable", raw.fail_if_unavailable)?,
+            extra: list(&source, "extra_writable_roots", raw.extra_writable_roots)?,
+            env: names(&source, list(&source, "env_passthrough", raw.env_passthrough)?)?,
+        })
+    }
+}
+
+fn written(value: Option<Spanned<Option<String>>>) -> Option<Written> {
+    let value = value?;
+    let place = place(&value);
+    Some(Written { text: value.value?, place })
+}
+
+fn word<T: Default + DeserializeOwned>(
+    source: &Source<'_>,
+    key: &str,
+    value: Option<Spanned<Option<String>>>,
+    known: &[&str],
+) -> Result<T, Fault> {
+    let Some(Written { text, place }) = written(value) else { return Ok(T::default()) };
+    let word: StrDeserializer<'_, Error> = text.as_str().into_deserializer();
+    T::deserialize(word).map_err(|_| {
+        let plain: String =
+            text.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+        let same = |known: &&&str| known.replace('_', "") == plain;
+        let meant = SPOKEN.iter().find(|(said, means)| *said == plain && known.contains(means));
+        let meant = known.iter().find(same).copied().or(meant.map(|(_, means)| *means));
+        let meant = meant.map(|word| format!("; write `{word}`")).unwrap_or_default();
+        let known = known.join(", ");
+        source
+            .fault(place, format!("sandbox.{key}: {text:?} is unknown, use one of {known}{meant}"))
+    })
+}
+
+/// Words that other readers take for truth values, and quoted ones, are no values.
+fn truth(
+    source: &Source<'_>,
+    key: &str,
+    value: Option<Spanned<Option<String>>>,
+) -> Result<bool, Fault> {
+    let Some(Written { text, place }) = written(value) else { return Ok(true) };
+    match (text.as_str(), source.is_quoted(place)) {
+        ("true", false) => Ok(true),
+        ("false", false) => Ok(false),
+        _ => Err(source.fault(
+            place,
+            format!(
+                "sandbox.{key}: {text:?} is no truth value; write true or false, without quotes"
+            ),
+        )),
+    }
+}
+
+fn list(
+    source: &Source<'_>,
+    key: &str,
+    list: Option<Vec<Spanned<Option<String>>>>,
+) -> Result<Vec<Written>, Fault> {
+    let item = |item: Spanned<Option<String>>| {
+        let at = place(&item);
+        let text = item.value.filter(|text| !text.trim().is_empty());
+        let empty = || source.fault(at, format!("sandbox.{key}: an empty entry; remove it"));
+        text.map(|text| Written { text, place: at }).ok_or_else(empty)
+    };
+    list.unwrap_or_default().into_iter().map(item).collect()
+}
+
+fn names(source: &Source<'_>, list: Vec<Written>) -> Result<Vec<String>, Fault> {
+    let mut names: Vec<String> = Vec::new();
+    for Written { text, place } in list {
+        let plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
+        if !text.chars().all(plain) || text.starts_with(|c: char| c.is_ascii_digit()) {
+            let why = format!(
+                "sandbox.env_passthrough: {text:?} is no variable name; patterns and values are not \
+                 taken, so name each variable"
+            );
+            return Err(source.fault(place, why));
+        }
+        if !names.contains(&text) {
+            names.push(text);
+        }
+    }
+    Ok(names)
+}

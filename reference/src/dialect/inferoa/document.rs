@@ -1,0 +1,168 @@
+//! The configuration file: where the block is, and what in it is written where.
+
+use std::fmt;
+
+use serde::de::{self, DeserializeOwned, IgnoredAny, MapAccess};
+use serde::{Deserialize, Deserializer};
+use serde_saphyr::{DuplicateKeyPolicy, Spanned};
+
+/// Keys that mean nothing outside the block.
+const OWN: [&str; 3] = ["fail_if_unavailable", "extra_writable_roots", "env_passthrough"];
+
+/// What is wrong with a file, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The file.
+    pub(crate) file: String,
+    /// Line and column, from 1, where they are known.
+    pub(crate) place: Option<(u32, u32)>,
+    /// One sentence.
+    pub(crate) message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, place, message } = self;
+        match place {
+            Some((line, column)) => write!(f, "{file}:{line}:{column}: {message}"),
+            None => write!(f, "{file}: {message}"),
+        }
+    }
+}
+
+/// A text and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) text: String,
+    pub(super) place: (u32, u32),
+}
+
+/// A list as it is written; an empty item is none.
+type List = Option<Vec<Spanned<Option<String>>>>;
+
+/// The block as it is written.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Raw {
+    pub(super) mode: Option<Spanned<Option<String>>>,
+    pub(super) backend: Option<Spanned<Option<String>>>,
+    pub(super) network: Option<Spanned<Option<String>>>,
+    pub(super) fail_if_unavailable: Option<Spanned<Option<String>>>,
+    pub(super) extra_writable_roots: List,
+    pub(super) env_passthrough: List,
+}
+
+/// The keys of the file.
+struct Keys(Vec<Spanned<String>>);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("keys with values, one of them `sandbox`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut keys = Vec::new();
+                while let Some((key, _)) = map.next_entry::<Spanned<String>, IgnoredAny>()? {
+                    keys.push(key);
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// A file's text and name.
+pub(super) struct Source<'a> {
+    pub(super) name: &'a str,
+    text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(name: &'a str, text: &'a str) -> Self {
+        Self { name, text }
+    }
+
+    /// The block, empty if there is none.
+    pub(super) fn block(&self) -> Result<Raw, Fault> {
+        self.keys()?;
+        #[derive(Deserialize)]
+        struct Only {
+            #[serde(default)]
+            sandbox: Option<Raw>,
+        }
+        if self.is_empty() {
+            return Ok(Raw::default());
+        }
+        let only: Only = self.read()?;
+        Ok(only.sandbox.unwrap_or_default())
+    }
+
+    /// Whether the file says nothing at all.
+    fn is_empty(&self) -> bool {
+        let says = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        !self.text.lines().any(says)
+    }
+
+    /// Whatever else is in the file is somebody else's, unless it is a block that goes by a wrong
+    /// name: it would be lost without a word.
+    fn keys(&self) -> Result<(), Fault> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let Keys(keys) = self.read()?;
+        for key in keys {
+            let place = place(&key);
+            let plain: String = key
+                .value
+                .chars()
+                .filter(char::is_ascii_alphanumeric)
+                .collect::<String>()
+                .to_lowercase();
+            if key.value != "sandbox" && ["sandbox", "sandboxes", "sandboxing"].contains(&&*plain) {
+                let why = format!("`{}` is not read; write `sandbox`", key.value);
+                return Err(self.fault(place, why));
+            }
+            if OWN.contains(&&*key.value) {
+                let why =
+                    format!("`{}` stands outside the block; put it below `sandbox`", key.value);
+                return Err(self.fault(place, why));
+            }
+        }
+        Ok(())
+    }
+
+    fn read<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        let options = serde_saphyr::options! {
+            duplicate_keys: DuplicateKeyPolicy::Error,
+            with_snippet: false,
+        };
+        serde_saphyr::from_str_with_options(self.text, options).map_err(|error| {
+            let at = error.location().map(|at| (at.line() as u32, at.column() as u32));
+            let said = error.without_snippet().to_string();
+            let said = said.split(" at line ").next().unwrap_or(&said).to_owned();
+            Fault { file: self.name.to_owned(), place: at, message: said }
+        })
+    }
+
+    pub(super) fn fault(&self, place: (u32, u32), message: impl Into<String>) -> Fault {
+        Fault { file: self.name.to_owned(), place: Some(place), message: message.into() }
+    }
+
+    /// Whether what stands at `place` is in quotes.
+    pub(super) fn is_quoted(&self, (line, column): (u32, u32)) -> bool {
+        let line = self.text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
+        line.chars().nth(column.saturating_sub(1) as usize).is_some_and(|c| c == '"' || c == '\'')
+    }
+}
+
+/// Where `spanned` stands.
+pub(super) fn place<T>(spanned: &Spanned<T>) -> (u32, u32) {
+    let at = &spanned.referenced;
+    (at.line() as u32, at.column() as u32)
+}

@@ -1,0 +1,73 @@
+//! The writable roots as they are on the disk. The only part of the dialect that looks there.
+
+use std::path::{Path, PathBuf};
+
+use super::block::Block;
+use super::document::Fault;
+use super::expand::Surroundings;
+
+/// Trees that are made afresh or describe the kernel.
+const NEVER: [&str; 3] = ["/proc", "/dev", "/sys"];
+
+/// An extra root: as it is written, and its real path.
+pub(super) type Extra = (String, PathBuf);
+
+/// Real paths of the workspace and of every extra root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Roots {
+    /// The workspace.
+    pub(crate) workspace: PathBuf,
+    /// What the block adds, each once.
+    pub(crate) extra: Vec<Extra>,
+}
+
+impl Block {
+    /// The roots that the block comes to; they are looked for where they `matter`, and read always.
+    ///
+    /// # Errors
+    /// A path that means nothing, is no folder or cannot be made writable.
+    pub(crate) fn roots(&self, around: &Surroundings, matter: bool) -> Result<Roots, Fault> {
+        let workspace = std::fs::canonicalize(&around.workspace).ok().filter(|path| path.is_dir());
+        let workspace = workspace.ok_or_else(|| Fault {
+            file: "workspace".to_owned(),
+            place: None,
+            message: format!("{} is no folder", around.workspace.display()),
+        })?;
+        let mut extra: Vec<Extra> = Vec::new();
+        for written in &self.extra {
+            let fault = |why: String| Fault {
+                file: self.file.clone(),
+                place: Some(written.place),
+                message: format!("sandbox.extra_writable_roots: {:?}: {why}", written.text),
+            };
+            let path = around.path(&written.text).map_err(fault)?;
+            if !matter {
+                continue;
+            }
+            let real = real(&path).map_err(fault)?;
+            if real != workspace && extra.iter().all(|(_, known)| *known != real) {
+                extra.push((written.text.clone(), real));
+            }
+        }
+        Ok(Roots { workspace, extra })
+    }
+}
+
+fn real(path: &Path) -> Result<PathBuf, String> {
+    let shown = path.display();
+    let real = std::fs::canonicalize(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("{shown} does not exist; create the folder or remove the entry")
+        }
+        _ => format!("{shown}: {error}; make it reachable or remove the entry"),
+    })?;
+    if !real.is_dir() {
+        return Err(format!("{shown} is no folder; name the folder that holds it"));
+    }
+    match NEVER.iter().find(|tree| real.starts_with(tree)) {
+        Some(tree) => {
+            Err(format!("{shown} lies in {tree}, which is never made writable; remove it"))
+        }
+        None => Ok(real),
+    }
+}

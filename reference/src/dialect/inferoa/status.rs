@@ -1,0 +1,89 @@
+//! The report for people and programs. Pure.
+
+use boxproof_cases::protocol::{
+    BlockMode, PROTECTED_NAMES, RootKind, Runs, Status, WirePath, WritableRoot,
+};
+use serde::Serialize;
+
+use super::settle::Settled;
+
+/// What `settled` comes to, by a mechanism of this name.
+pub(crate) fn status(settled: &Settled, given: &str, mechanism: &str) -> Status {
+    let Settled { block, roots, policy, unavailable, .. } = settled;
+    let runs = settled.runs();
+    let confined = runs == Runs::Confined;
+    let writes = confined && block.mode == BlockMode::WorkspaceWrite;
+    let root = |kind, written: &str, path: WirePath| WritableRoot {
+        kind,
+        written: written.to_owned(),
+        path,
+    };
+    let mut writable_roots = Vec::new();
+    let mut protected: Vec<WirePath> = Vec::new();
+    if writes {
+        writable_roots.push(root(RootKind::Workspace, given, roots.workspace.clone().into()));
+        writable_roots.push(root(RootKind::Tmp, "private", "/tmp".into()));
+        let extra = roots.extra.iter();
+        writable_roots
+            .extend(extra.map(|(text, path)| root(RootKind::Extra, text, path.clone().into())));
+        let below = std::iter::once(&roots.workspace).chain(roots.extra.iter().map(|(_, p)| p));
+        protected = below
+            .flat_map(|root| PROTECTED_NAMES.iter().map(|name| root.join(name).into()))
+            .collect();
+    }
+    Status {
+        runs,
+        reason: unavailable.clone(),
+        mode: block.mode,
+        configured_backend: block.backend,
+        effective_backend: if confined { mechanism } else { "none" }.to_owned(),
+        network: block.network,
+        fail_closed: block.fail_closed,
+        workspace: roots.workspace.clone().into(),
+        writable_roots,
+        protected,
+        artifacts: if writes { policy.reopen.clone() } else { Vec::new() },
+        env_passthrough: block.env.clone(),
+    }
+}
+
+/// The same for people, one line a member.
+pub(crate) fn text(status: &Status) -> String {
+    let paths = |paths: &[WirePath]| {
+        let shown = paths.iter().map(|path| path.as_path().display().to_string());
+        listed(shown.collect())
+    };
+    let roots = status.writable_roots.iter().map(|root| {
+        let path = root.path.as_path().display();
+        match root.kind == RootKind::Tmp {
+            true => format!("{}: {path} ({})", word(root.kind), root.written),
+            false => format!("{}: {path}", word(root.kind)),
+        }
+    });
+    let rows = [
+        ("Commands", word(status.runs)),
+        ("Reason", status.reason.clone().unwrap_or_default()),
+        ("Mode", word(status.mode)),
+        ("Configured backend", word(status.configured_backend)),
+        ("Effective backend", status.effective_backend.clone()),
+        ("Network", word(status.network)),
+        ("Workspace", status.workspace.as_path().display().to_string()),
+        ("Fail closed", word(status.fail_closed)),
+        ("Writable roots", listed(roots.collect())),
+        ("Protected", paths(&status.protected)),
+        ("Artifacts", paths(&status.artifacts)),
+        ("Env passthrough", listed(status.env_passthrough.clone())),
+    ];
+    let said = rows.iter().filter(|(_, value)| !value.is_empty());
+    said.map(|(name, value)| format!("{:<20}{value}\n", format!("{name}:"))).collect()
+}
+
+fn listed(words: Vec<String>) -> String {
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}
+
+/// The word that the protocol has for it.
+fn word(value: impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,65 @@
+//! Protected folders of which parts stay writable: what is in them now ([`Opened`]).
+
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::{Policy, WirePath};
+
+use super::fold;
+use super::paths::{self, Found};
+
+/// A protected folder that exists, and what of it stays writable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Opened {
+    /// The folder (real path).
+    pub(crate) folder: PathBuf,
+    /// The parts of it that exist, folders all.
+    pub(crate) parts: Vec<PathBuf>,
+    /// Whether none is missing.
+    pub(crate) whole: bool,
+    /// What else is in it.
+    pub(crate) rest: Vec<Found>,
+    /// Whether the volume takes names that differ in case for one.
+    pub(crate) folds: bool,
+}
+
+/// The folders of `protected` that `policy` opens in part, and the others.
+pub(super) fn opened(policy: &Policy, protected: Vec<Found>) -> (Vec<Opened>, Vec<Found>) {
+    let mut opened = Vec::new();
+    let kept = protected.into_iter().filter(|found| {
+        let one = found.folder.then(|| open(policy, &found.real)).flatten();
+        let stays = one.as_ref().is_none_or(|one| one.whole);
+        opened.extend(one);
+        stays
+    });
+    let kept = kept.collect();
+    (opened, kept)
+}
+
+/// None where nothing of `folder` is opened, or it cannot be looked into.
+fn open(policy: &Policy, folder: &Path) -> Option<Opened> {
+    let wanted: Vec<&Path> = policy
+        .reopen
+        .iter()
+        .map(WirePath::as_path)
+        .filter(|path| path.parent() == Some(folder))
+        .collect();
+    if wanted.is_empty() {
+        return None;
+    }
+    let is_folder =
+        |path: &&Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let parts: Vec<PathBuf> =
+        wanted.iter().copied().filter(is_folder).map(Path::to_owned).collect();
+    let names = std::fs::read_dir(folder).ok()?.collect::<Result<Vec<_>, _>>().ok()?;
+    let rest = names.iter().map(std::fs::DirEntry::path).filter(|path| !parts.contains(path));
+    let rest = rest.map(|path| {
+        paths::find(&path).unwrap_or_else(|| Found::at(path.clone(), false, vec![path]))
+    });
+    Some(Opened {
+        folder: folder.to_owned(),
+        whole: parts.len() == wanted.len(),
+        rest: rest.collect(),
+        parts,
+        folds: fold::folds(folder),
+    })
+}
