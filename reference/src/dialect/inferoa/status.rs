@@ -51,7 +51,7 @@ pub(crate) fn status(settled: &Settled, given: &str, mechanism: &str) -> Status 
 pub(crate) fn text(status: &Status) -> String {
     let paths = |paths: &[WirePath]| {
         let shown = paths.iter().map(|path| path.as_path().display().to_string());
-        listed(shown.collect())
+        listed(&shown.collect::<Vec<_>>())
     };
     let roots = status.writable_roots.iter().map(|root| {
         let path = root.path.as_path().display();
@@ -69,16 +69,16 @@ pub(crate) fn text(status: &Status) -> String {
         ("Network", word(status.network)),
         ("Workspace", status.workspace.as_path().display().to_string()),
         ("Fail closed", word(status.fail_closed)),
-        ("Writable roots", listed(roots.collect())),
+        ("Writable roots", listed(&roots.collect::<Vec<_>>())),
         ("Protected", paths(&status.protected)),
         ("Artifacts", paths(&status.artifacts)),
-        ("Env passthrough", listed(status.env_passthrough.clone())),
+        ("Env passthrough", listed(&status.env_passthrough)),
     ];
     let said = rows.iter().filter(|(_, value)| !value.is_empty());
     said.map(|(name, value)| format!("{:<20}{value}\n", format!("{name}:"))).collect()
 }
 
-fn listed(words: Vec<String>) -> String {
+fn listed(words: &[String]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
