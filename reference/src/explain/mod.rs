@@ -125,6 +125,7 @@ impl<'a> Scene<'a> {
             false => None,
         });
         let silent = self.run.stderr.is_some() && stderr.trim().is_empty();
+        let found = found.or_else(|| self.index(&stderr));
         found.or_else(|| self.quiet(silent))
     }
 
@@ -236,8 +237,25 @@ impl<'a> Scene<'a> {
         })
     }
 
+    /// Git says of its index that it was not written, and not why.
+    fn index(&self, text: &str) -> Option<Denial> {
+        let said = [
+            "could not write index",
+            "unable to write new index file",
+            "unable to write new_index file",
+        ];
+        let told = said.iter().any(|said| text.contains(said));
+        told.then(|| self.at(".git/index", Op::Write, Class::Access))?
+    }
+
     fn quiet(&self, silent: bool) -> Option<Denial> {
+        /// What curl says of a file that it could not write.
+        const UNWRITTEN: i32 = 23;
         let code = self.run.exit_code?;
+        if silent && code == UNWRITTEN && self.commands.iter().any(|one| one.program() == "curl") {
+            let mut named = self.roles.written().iter();
+            return named.find_map(|path| self.at(path, Op::Write, Class::Access));
+        }
         network::failed(&self.commands, code, silent).then(|| self.network())?
     }
 }
@@ -307,3 +325,6 @@ fn blocked(
         suggested_action: Some(rule.action().to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -169,7 +169,7 @@ fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
     let program = one.program();
     match program {
         "sed" | "perl" if in_place => {
-            found.push((operands.into_iter().skip(1).collect(), Op::Write))
+            found.push((operands.into_iter().skip(1).collect(), Op::Write));
         }
         "sed" => found.push((operands.into_iter().skip(1).collect(), Op::Read)),
         "cp" | "rsync" | "scp" | "ln" | "link" => {
@@ -177,7 +177,7 @@ fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
             found.extend(copied(operands, option(&["-t", "--target-directory"])));
         }
         "install" if !one.words.iter().any(|word| word == "-d") => {
-            found.extend(copied(operands, option(&["-t"])))
+            found.extend(copied(operands, option(&["-t"])));
         }
         "dd" => {
             let of = |name: &str| {

@@ -65,7 +65,7 @@ const PLAIN: &[(Class, &[&str])] = &[
             "failed to lookup address information",
             "getaddrinfo failed",
             "temporary failure resolving",
-            "failed to resolve",
+            "failed to resolve host",
             "bad address '",
             "no address associated with hostname",
             "hostname lookup failed",

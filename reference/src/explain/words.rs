@@ -78,8 +78,7 @@ const KEYWORDS: [&str; 12] =
     ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "fi", "done", "}"];
 
 fn unfold(mut simple: Simple, depth: usize, found: &mut Vec<Simple>) {
-    loop {
-        let Some(first) = simple.words.first() else { break };
+    while let Some(first) = simple.words.first() {
         let assigns = first.split_once('=').is_some_and(|(name, _)| {
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
         });

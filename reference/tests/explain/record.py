@@ -46,9 +46,12 @@ for number, line in enumerate(open(runs, encoding="utf-8")):
     os.makedirs(folder + ".io")
     json.dump(request, open(folder + ".io/q", "w"))
     os.chown(folder + ".io", 1500, 1500)
-    subprocess.run(["setpriv", "--reuid=1500", "--regid=1500", "--clear-groups", refbox, "run", "--request", folder + ".io/q",
+    subprocess.run(["setpriv", "--reuid=1500", "--regid=1500", "--clear-groups", *refbox.split(), "run", "--request", folder + ".io/q",
                     "--result", folder + ".io/r"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     result = json.load(open(folder + ".io/r"))
+    rule = (result["blocked"] or {}).get("rule", "none")
+    if rule != label:
+        print(f"{rule} instead of {label}: {command}: {result.get('stderr')!r}")
     back = lambda text: (text or "").replace(ws, "/w").replace(beside, "/o")
     kept.append({"label": label, "policy": policy, "locale": locale, "argv": argv + [command],
                  "exit": result["exit_code"], "signal": result["signal"], "stdout": back(result.get("stdout"))[:2000],
