@@ -69,21 +69,24 @@ impl Protected {
             |root: &PathBuf| !roots.iter().any(|other| other != root && root.starts_with(other));
         let mut ahead: Vec<PathBuf> = roots.iter().filter(|root| below(root)).cloned().collect();
         while let Some(folder) = ahead.pop() {
+            if KERNEL.iter().any(|tree| folder == Path::new(tree)) {
+                continue;
+            }
             let Ok(entries) = fs::read_dir(&folder) else {
                 self.closed = may_be_entered(&folder).then_some(folder).or(self.closed.take());
                 continue;
             };
             let is_root = roots.contains(&folder);
             for entry in entries.filter_map(Result::ok) {
-                let (own, path) = (entry.file_name(), entry.path());
+                let own = entry.file_name();
                 // A root's own was looked at.
                 if !is_root && own.eq_ignore_ascii_case(name.name) {
                     self.take(&folder, name);
                 }
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                let is_plain =
-                    own != name.name && !KERNEL.iter().any(|tree| path == Path::new(tree));
-                ahead.extend(Some(path).filter(|_| is_folder && is_plain));
+                if is_folder && own != name.name {
+                    ahead.push(folder.join(own));
+                }
             }
         }
     }
