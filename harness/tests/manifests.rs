@@ -100,6 +100,7 @@ impl Scene {
             probe: &self.at("probe"),
             base_env: &base_env,
             document: None,
+            settings: None,
             request_file: &files.0,
             result_file: &files.1,
         };

@@ -10,6 +10,7 @@ mod ask;
 mod cli;
 pub mod dialect;
 mod error;
+pub mod executor;
 mod profile;
 mod request;
 mod settings;

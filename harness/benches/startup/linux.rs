@@ -72,6 +72,7 @@ impl Start {
             probe: Path::new("/bin/true"),
             base_env: &env,
             document: None,
+            settings: None,
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),
         };

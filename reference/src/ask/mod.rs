@@ -3,6 +3,7 @@
 mod answer;
 mod check;
 mod effective;
+mod executor;
 mod explain;
 mod settings;
 mod wire;
@@ -143,6 +144,8 @@ pub(crate) enum Ask {
     #[command(after_help = DECIDE_ASK_EXAMPLES)]
     #[command(name = "decide-ask")]
     Commands(settings::Commands),
+    /// Print what an agent executor would start here, as JSON
+    Executor(executor::Executor),
 }
 
 /// The questions that one call asks by a file, and has answered in another.
@@ -199,6 +202,7 @@ pub(crate) fn answer(prefix: &[&str], ask: &Ask) -> i32 {
         Ask::Policy(policy) => looked_into(policy),
         Ask::Validate(batch) => wire::validate(batch),
         Ask::Settings(asked) => settings::settings(prefix, asked),
+        Ask::Executor(asked) => executor::executor(asked),
         Ask::Commands(commands) => settings::decide_ask(prefix, commands),
     })
 }
