@@ -61,6 +61,7 @@ impl Scene {
             probe: &self.at("probe/boxprobe"),
             base_env: &base_env,
             document: None,
+            settings: None,
             request_file: &self.at("request"),
             result_file: &self.at("result"),
         };

@@ -189,7 +189,11 @@ impl JsonSchema for Act {
                 { "required": ["decide", "path"], "additionalProperties": false,
                   "properties": { "decide": { "enum": ["read", "modify"] }, "path": scalar } },
                 { "required": ["decide"], "additionalProperties": false,
-                  "properties": { "decide": { "enum": ["effective", "validate"] } } },
+                  "properties": { "decide": { "enum": ["effective", "validate", "settings"] } } },
+                { "required": ["decide", "command"], "additionalProperties": false,
+                  "properties": { "decide": { "const": "ask" }, "command": scalar,
+                      "rules": { "enum": ["allow", "ask", "deny"] },
+                      "plan": { "type": "boolean" } } },
             ],
         })
     }
@@ -209,6 +213,11 @@ mod tests {
     #[case("{sh: 'exit 7'}", r#"{"sh":"exit 7"}"#)]
     #[case("{argv: [echo, 1, true]}", r#"{"argv":["echo","1","true"]}"#)]
     #[case("{decide: read, path: $HOME/x}", r#"{"decide":"read","path":"$HOME/x"}"#)]
+    #[case("{decide: settings}", r#"{"decide":"settings"}"#)]
+    #[case(
+        "{decide: ask, command: git x, plan: true}",
+        r#"{"decide":"ask","command":"git x","rules":"ask","plan":"true"}"#
+    )]
     #[case("{decide: validate}", r#"{"decide":"validate"}"#)]
     fn reads_and_writes(#[case] yaml: &str, #[case] json: &str) {
         let act: Act = crate::load::fragment(yaml).unwrap();
@@ -225,7 +234,12 @@ mod tests {
     #[case("{decide: read}", "names its path")]
     #[case("{decide: validate, path: x}", "unknown field `path`")]
     #[case("{decide: read, path: x, sh: y}", "unknown field `sh`")]
-    #[case("{decide: write, path: x}", "read, modify, effective or validate")]
+    #[case("{decide: write, path: x}", "read, modify, effective, validate, settings or ask")]
+    #[case("{decide: settings, path: x}", "unknown field `path`")]
+    #[case("{decide: ask}", "names its command")]
+    #[case("{decide: ask, command: x, rules: maybe}", "use allow, ask or deny")]
+    #[case("{decide: ask, command: x, plan: 1}", "use true or false")]
+    #[case("{decide: ask, command: x, rule: ask}", "unknown field `rule`")]
     #[case("{probe: w, probe: w}", "twice")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {
         let error = crate::load::fragment::<Act>(yaml).unwrap_err().to_string();
