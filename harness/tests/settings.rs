@@ -29,7 +29,7 @@ fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> 
     &[
         ("config/caliban-bypass/semicolon", "under-block decision"),
         ("config/caliban-bypass/in-quotes", "under-block decision"),
-        ("config/caliban-bypass/whole-line", "under-block decision"),
+        ("config/caliban-bypass/whole-line", "over-block decision"),
         ("config/caliban-auto/smuggled", "under-block decision"),
         ("config/caliban-bypass/named", "pass"),
         ("config/caliban-bypass/full-path", "pass"),
@@ -48,9 +48,9 @@ fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> 
         ("config/caliban-values/every-file-list", "contract rule"),
         ("config/caliban-overlap/write", "contract rule"),
         ("config/caliban-variables/denial-of-nothing", "under-block decision"),
-        ("fs/caliban-write/denied-file", "under-block effect"),
-        ("fs/caliban-read/denied-file", "under-block effect"),
-        ("fs/caliban-absent/write-denied", "under-block effect"),
+        ("fs/caliban-write/denied-file", "under-block oracle"),
+        ("fs/caliban-read/denied-file", "under-block oracle"),
+        ("fs/caliban-absent/write-denied", "under-block oracle"),
         ("fs/caliban-outside/write", "pass"),
     ]
 )]
@@ -58,7 +58,7 @@ fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> 
     "opens-local-binding",
     &[
         ("config/caliban-values/local-binding-opens-nothing", "contract rule"),
-        ("net/caliban/local-binding", "under-block effect"),
+        ("net/caliban/local-binding", "under-block oracle"),
         ("net/caliban/nothing", "pass"),
     ]
 )]
@@ -66,8 +66,8 @@ fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> 
     "keeps-secrets",
     &[
         ("config/caliban-values/scrub", "contract rule"),
-        ("env/caliban-scrub/key", "under-block effect"),
-        ("env/caliban-scrub/bypassed", "under-block effect"),
+        ("env/caliban-scrub/key", "under-block oracle"),
+        ("env/caliban-scrub/bypassed", "under-block oracle"),
         ("env/caliban-keep/passed", "pass"),
     ]
 )]
@@ -76,7 +76,7 @@ fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> 
     &[
         ("config/caliban-program/absent", "under-block decision"),
         ("config/caliban-platform/windows", "under-block decision"),
-        ("exec/caliban-refused/no-program", "under-block effect"),
+        ("exec/caliban-refused/no-program", "under-block oracle"),
         ("config/caliban-program/oldest", "pass"),
     ]
 )]
