@@ -11,6 +11,7 @@ mod block;
 mod cli;
 pub mod dialect;
 mod error;
+pub mod executor;
 mod profile;
 mod request;
 mod settings;

@@ -193,7 +193,7 @@ impl JsonSchema for Act {
                 { "required": ["decide", "path"], "additionalProperties": false,
                   "properties": { "decide": { "enum": ["read", "modify"] }, "path": scalar } },
                 { "required": ["decide"], "additionalProperties": false,
-                  "properties": { "decide": { "enum": ["effective", "validate", "status"] } } },
+                  "properties": { "decide": { "enum": ["effective", "validate", "status", "settings"] } } },
                 { "required": ["decide"], "additionalProperties": false,
                   "properties": { "decide": { "const": "explain" }, "sh": { "type": "string" },
                       "argv": { "type": "array", "items": scalar, "minItems": 1 },
@@ -202,6 +202,10 @@ impl JsonSchema for Act {
                       "stderr": { "type": "string" } },
                   "oneOf": [{ "required": ["sh"] }, { "required": ["argv"] }],
                   "anyOf": [{ "required": ["exit"] }, { "required": ["signal"] }] },
+                { "required": ["decide", "command"], "additionalProperties": false,
+                  "properties": { "decide": { "const": "ask" }, "command": scalar,
+                      "rules": { "enum": ["allow", "ask", "deny"] },
+                      "plan": { "type": "boolean" } } },
             ],
         })
     }
@@ -225,6 +229,11 @@ mod tests {
         "{decide: explain, sh: touch a, exit: 1, stderr: x}",
         r#"{"decide":"explain","sh":"touch a","exit":1,"stderr":"x"}"#
     )]
+    #[case("{decide: settings}", r#"{"decide":"settings"}"#)]
+    #[case(
+        "{decide: ask, command: git x, plan: true}",
+        r#"{"decide":"ask","command":"git x","rules":"ask","plan":"true"}"#
+    )]
     #[case("{decide: validate}", r#"{"decide":"validate"}"#)]
     fn reads_and_writes(#[case] yaml: &str, #[case] json: &str) {
         let act: Act = crate::load::fragment(yaml).unwrap();
@@ -246,6 +255,11 @@ mod tests {
     #[case("{decide: validate, path: x}", "unknown field `path`")]
     #[case("{decide: read, path: x, sh: y}", "unknown field `sh`")]
     #[case("{decide: write, path: x}", "settings, ask, explain or status")]
+    #[case("{decide: settings, path: x}", "unknown field `path`")]
+    #[case("{decide: ask}", "names its command")]
+    #[case("{decide: ask, command: x, rules: maybe}", "use allow, ask or deny")]
+    #[case("{decide: ask, command: x, plan: 1}", "use true or false")]
+    #[case("{decide: ask, command: x, rule: ask}", "unknown field `rule`")]
     #[case("{probe: w, probe: w}", "twice")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {
         let error = crate::load::fragment::<Act>(yaml).unwrap_err().to_string();

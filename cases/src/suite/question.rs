@@ -167,6 +167,8 @@ expect: {answer: {denied: <no matching rule>}}
     #[case("orbit: {read: [a]}", "mode: read_only", "about documents")]
     #[case("{read: [a]}", "{read: [a], host: x}", "either `host` or the four lists")]
     #[case("{read: [a]}", "{over: x}", "needs `host`")]
+    #[case("decide: read, path: b", "decide: settings", "denied is no answer to settings")]
+    #[case("orbit: {read: [a]}", "caliban: {settings: ''}", "about documents")]
     #[case("policy:", "twin: {mode: read_only}\npolicy:", "has no twin")]
     #[case("policy:", "control: private_ns\npolicy:", "no control")]
     #[case("policy:", "repeat: 2\npolicy:", "asked once")]
@@ -175,6 +177,14 @@ expect: {answer: {denied: <no matching rule>}}
     fn what_does_not_fit_is_told(#[case] from: &str, #[case] to: &str, #[case] message: &str) {
         let errors = load(&CASE.replace(from, to)).unwrap_err();
         assert!(errors[0].to_string().contains(message), "{}", errors[0]);
+    }
+
+    #[test]
+    fn commands_run_in_a_session_of_their_own() {
+        let text = "purpose: Works.\nrequirement: R-x\n\
+                    policy: {caliban: {settings: '', platform: macos}}\n\
+                    act: {sh: 'true'}\nexpect: {allowed: {}}\n";
+        assert!(load(text).unwrap_err()[0].to_string().contains("leave them out"));
     }
 
     #[test]

@@ -37,6 +37,13 @@ case $how in
     forgets-workspace) rewrite '/"name": "workspace.yaml"/{n;s/deny[A-Z][a-z]*: \[[^]]*\]/description: none/;s/deny[A-Z][a-z]*: \[[^]]*\]/created_at: 2026-01-31T12:00:00Z/;}' ;;
     climbs) rewrite 's#\("path": "\)[^/"]*/\.\./#\1#' ;;
     follows-no-link) mkdir -p "$state/empty" && rewrite "s#\"workspace\": \"[^\"]*\"#\"workspace\": \"$state/empty\"#" ;;
+    lets-chains-out) rewrite 's/\("command": "[a-z]*\)[ ;][^"]*"/\1"/;s/\("-c","touch[^;"&\\]*\)[^"]*"/\1"/' ;;
+    asks-always) rewrite 's/auto_allow_bash_if_sandboxed = true/auto_allow_bash_if_sandboxed = false/' ;;
+    forgets-file-denies) rewrite "s/deny_[a-z]* = \[[^]]*\]//g" ;;
+    opens-local-binding) rewrite 's/allow_local_binding = true/allow_all_outbound = true/' ;;
+    keeps-secrets) rewrite 's/scrub_secrets = true/scrub_secrets = false/' ;;
+    lax-always) rewrite 's/fail_if_unavailable = true/fail_if_unavailable = false/' ;;
+    reads-by-letter) rewrite 's/"reading": *"adr"/"reading":"head"/' ;;
     takes-every-document)
         if [ "$verb" = validate ]; then
             echo '{"protocol":1,"answer":{"valid":{}}}' >"$result"

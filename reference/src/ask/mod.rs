@@ -3,6 +3,7 @@
 mod answer;
 mod check;
 mod effective;
+mod executor;
 mod explain;
 mod finished;
 mod settings;
@@ -151,6 +152,8 @@ pub(crate) enum Ask {
     /// Say what the sandbox block of a configuration file comes to
     #[command(after_help = status::EXAMPLES)]
     Status(status::Block),
+    /// Print what an agent executor would start here, as JSON
+    Executor(executor::Executor),
 }
 
 /// The questions that one call asks by a file, and has answered in another.
@@ -210,6 +213,7 @@ pub(crate) fn answer(prefix: &[&str], ask: &Ask) -> i32 {
         Ask::Explain(over) => finished::explain(over),
         Ask::Validate(batch) => wire::validate(batch),
         Ask::Settings(asked) => settings::settings(prefix, asked),
+        Ask::Executor(asked) => executor::executor(asked),
         Ask::Commands(commands) => settings::decide_ask(prefix, commands),
         Ask::Status(block) => status::status(block),
     })

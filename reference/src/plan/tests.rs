@@ -400,6 +400,21 @@ fn a_list_of_readable_roots_shows_nothing_else(#[case] json: &str, #[case] expec
     assert!(!steps.iter().any(|step| step == "ro /" || step == "empty /run"), "{steps:?}");
 }
 
+/// A listed root brings all that lies in it; making it again would fail, or cover it.
+#[test]
+fn what_lies_in_a_listed_root_is_not_made_again() {
+    let mut host = host();
+    host.platform = vec![
+        Piece::Object("/usr".into()),
+        Piece::Link("/h/o/link".into(), "elsewhere".into()),
+        Piece::Object("/h/o/file".into()),
+    ];
+    let steps = steps(r#"{"readable":["/h/o"]}"#, &host);
+    assert!(steps.contains(&"ro /h/o".to_owned()) && steps.contains(&"ro /usr".to_owned()));
+    let again = |step: &String| step.contains("/h/o/");
+    assert!(!steps.iter().any(again), "{steps:?}");
+}
+
 /// Lets everything be read and modified but what is named.
 struct AllBut(&'static str);
 

@@ -179,7 +179,12 @@ impl<'a> Scene<'a> {
         if !self.lists() {
             return vec![Step::BindReadOnly(root)];
         }
-        let platform = self.host.platform.iter().map(|piece| match piece {
+        // What lies in a listed root is there already, and no place is made for it twice.
+        let covered = |path: &Path| self.shown.iter().any(|root| path.starts_with(root));
+        let platform = self.host.platform.iter().filter(|piece| match piece {
+            Piece::Object(path) | Piece::Link(path, _) => !covered(path),
+        });
+        let platform = platform.map(|piece| match piece {
             Piece::Object(path) => Step::BindReadOnly(path.clone()),
             Piece::Link(path, says) => Step::Link(path.clone(), says.clone()),
         });

@@ -72,12 +72,13 @@ pub fn order(
     }
 }
 
-/// The line that a shell is given: only such a command can be bypassed.
+/// The line that a shell is given: only such a command can be bypassed. What follows the line are
+/// parameters, which a line that can be bypassed has no `$` to name.
 fn shell_line(command: &Command) -> Option<&str> {
     match command {
         Command::Shell(line) => Some(line),
         Command::Argv(argv) => match argv.as_slice() {
-            [sh, c, line] if (sh == "sh" || sh == "/bin/sh") && c == "-c" => Some(line),
+            [sh, c, line, ..] if (sh == "sh" || sh == "/bin/sh") && c == "-c" => Some(line),
             _ => None,
         },
     }
@@ -174,7 +175,8 @@ fn base<'a>(
     let usable = written.iter().find(|path| stands(path) != Some(false));
     match (usable, written.first()) {
         (Some(folder), _) => Ok((Mode::WorkspaceWrite, folder)),
-        (None, None) => Ok((Mode::ReadOnly, PLATFORM[0])),
+        // One that holds no program of ours, which would not be trusted there.
+        (None, None) => Ok((Mode::ReadOnly, SYSTEM[0])),
         (None, Some(path)) => {
             let why = format!(
                 "filesystem.allow_write: {path:?} is no folder, and neither is another one; name the folder it lies in"

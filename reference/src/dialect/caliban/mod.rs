@@ -15,6 +15,8 @@ mod error;
 mod expand;
 mod look;
 mod scrub;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 pub use ask::decide;

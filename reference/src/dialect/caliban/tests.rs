@@ -1,0 +1,164 @@
+//! From the text of settings to the policy: what the stages come to together.
+
+use std::path::Path;
+
+use boxproof_cases::protocol::{
+    Command, Document, EnvBase, Mode, Network, Platform, Readable, Reading, Run, Stdin,
+};
+use rstest::rstest;
+
+use super::*;
+
+fn sound(text: &str, reading: Reading) -> Sound {
+    let document = Document { name: "s.toml".into(), text: text.into() };
+    let variables = Variables::new("/w", [("HOME".to_owned(), "/h".to_owned())]);
+    Settings::parse(&[document]).unwrap().check(reading, &variables).unwrap()
+}
+
+fn ordered(text: &str, reading: Reading, command: Command) -> Result<Compiled, SettingsError> {
+    let run = Run { stdin: Stdin::Inherit, ..Run::new(command, "/w/sub") };
+    let names = ["PATH", "GH_TOKEN", "MY_KEY"].map(str::to_owned);
+    let stands = |path: &str| match path {
+        "/missing" => None,
+        "/file" => Some(false),
+        _ => Some(true),
+    };
+    let commanded = Commanded { run: &run, names: &names, stands: &stands };
+    order(&sound(text, reading), &Availability::Active, commanded)
+}
+
+fn files(lists: &str) -> String {
+    format!("[sandbox]\nenabled = true\n[sandbox.filesystem]\n{lists}\n")
+}
+
+fn compiled(lists: &str) -> Compiled {
+    ordered(&files(lists), Reading::Adr, Command::Argv(vec!["true".into()])).unwrap()
+}
+
+#[test]
+fn grants_and_denies_become_those_of_the_policy() {
+    let lists = "allow_read = ['/r']\nallow_write = ['/file', '${WORKSPACE}']\n\
+                 deny_read = ['/w/k']\ndeny_write = ['${HOME}/d']";
+    let Compiled { policy, run, lenient, .. } = compiled(lists);
+    assert_eq!((policy.mode, policy.workspace), (Mode::WorkspaceWrite, "/w".into()));
+    assert_eq!(policy.writable, ["/file".into(), "/w".into()]);
+    assert_eq!(policy.readable, Readable::Only(["/etc", "/opt", "/r"].map(Into::into).into()));
+    assert_eq!((policy.deny_read, policy.deny_write), (vec!["/w/k".into()], vec!["/h/d".into()]));
+    assert_eq!((policy.network, run.stdin, lenient), (Network::None {}, Stdin::Null, true));
+}
+
+#[test]
+fn what_is_only_read_is_in_no_writable_workspace() {
+    let policy = compiled("allow_read = ['/w']").policy;
+    assert_eq!((policy.mode, policy.workspace), (Mode::ReadOnly, "/etc".into()));
+    assert_eq!(compiled("allow_read = ['/']").policy.readable, Readable::All);
+}
+
+#[rstest]
+#[case("", "grants nothing at the working directory /w/sub")]
+#[case("allow_write = ['/w/su']", "grants nothing at the working directory")]
+#[case("allow_read = ['/']\nallow_write = ['/file']", "is no folder")]
+fn what_leaves_no_place_is_told(#[case] lists: &str, #[case] why: &str) {
+    let error = ordered(&files(lists), Reading::Adr, Command::Shell("true".into())).unwrap_err();
+    assert!(error.to_string().contains(why), "{error}");
+}
+
+#[test]
+fn a_missing_grant_is_passed_over_by_letter_and_left_to_the_plan_else() {
+    let text = files("allow_write = ['/missing', '/w', '/dev/null', '/dev/stdout']");
+    let by = |reading| ordered(&text, reading, Command::Shell("true".into())).unwrap();
+    assert_eq!(by(Reading::Adr).policy.writable, ["/missing".into(), "/w".into()]);
+    let head = by(Reading::Head);
+    assert_eq!(head.policy.writable, ["/w".into()]);
+    assert!(head.notes[0].contains("\"/missing\" does not exist"), "{:?}", head.notes);
+}
+
+#[rstest]
+#[case("", Network::None {})]
+#[case("allow_local_binding = true", Network::None {})]
+#[case("allow_all_outbound = true", Network::Host {})]
+#[case("socks_proxy_port = 9", Network::Proxy { port: 9 })]
+#[case::proxy_wins("http_proxy_port = 8\nallow_all_outbound = true", Network::Proxy { port: 8 })]
+fn the_network_is_as_open_as_it_says(#[case] keys: &str, #[case] network: Network) {
+    let text = format!("{}[sandbox.network]\n{keys}\n", files("allow_write = ['/w']"));
+    let compiled = ordered(&text, Reading::Adr, Command::Shell("true".into())).unwrap();
+    assert_eq!(compiled.policy.network, network);
+}
+
+const BYPASS: &str = "[sandbox]\nenabled = true\nallow_unsandboxed_commands = ['git']\n\
+                      [sandbox.filesystem]\nallow_write = ['/w']\n\
+                      [sandbox.env]\nscrub_secrets = true\npassthrough = ['GH_TOKEN']\n";
+
+fn argv(words: &[&str]) -> Command {
+    Command::Argv(words.iter().map(|word| (*word).to_owned()).collect())
+}
+
+#[rstest]
+#[case(Command::Shell("git status".into()), Mode::Unconfined)]
+#[case(argv(&["/bin/sh", "-c", "git status", "name"]), Mode::Unconfined)]
+#[case(Command::Shell("git status; ls".into()), Mode::WorkspaceWrite)]
+#[case::no_line(argv(&["git", "status"]), Mode::WorkspaceWrite)]
+#[case::another_shell(argv(&["/w/sh", "-c", "git status"]), Mode::WorkspaceWrite)]
+fn only_a_shell_line_is_bypassed(#[case] command: Command, #[case] mode: Mode) {
+    let policy = ordered(BYPASS, Reading::Adr, command).unwrap().policy;
+    assert_eq!(policy.mode, mode);
+    assert_eq!(
+        (policy.env.base, policy.env.pass.join(" ").as_str()),
+        (EnvBase::Clear, "PATH GH_TOKEN")
+    );
+}
+
+#[test]
+fn a_bypassed_command_keeps_its_secrets_by_letter() {
+    let command = Command::Shell("git status".into());
+    let env = ordered(BYPASS, Reading::Head, command).unwrap().policy.env;
+    assert_eq!((env.base, env.scrub), (EnvBase::Inherit, false));
+}
+
+/// A host with one program, which says `version` and can or cannot make namespaces.
+struct Fake(&'static str, Option<&'static str>, bool);
+
+impl Look for Fake {
+    fn is_program(&self, path: &Path) -> bool {
+        path == Path::new(self.0)
+    }
+    fn version(&self, _: &Path) -> Option<Vec<u8>> {
+        self.1.map(Into::into)
+    }
+    fn can_confine(&self, _: &Path) -> bool {
+        self.2
+    }
+    fn own(&self) -> Option<String> {
+        (self.0 != "own").then(|| "nothing confines".to_owned())
+    }
+}
+
+#[rstest]
+#[case("bwrap_path = '/b'", Fake("/b", Some("bubblewrap 0.8.0\n"), true), "")]
+#[case("bwrap_path = '/b'", Fake("/b", None, true), "not available at /b")]
+#[case("bwrap_path = '/b'", Fake("/b", Some("0.4.9"), true), "found 0.4, need >= 0.5")]
+#[case("bwrap_path = '/b'", Fake("/b", Some("bubblewrap 0.8.0\n"), false), "not available at /b")]
+#[case::no_other("bwrap_path = '/x'", Fake("own", Some("bubblewrap 0.8.0\n"), true), "at /x")]
+#[case::own("", Fake("own", None, false), "")]
+#[case::none("", Fake("/b", None, false), "sandbox backend 'bwrap' not available at bwrap")]
+fn a_sandbox_is_found_or_told(#[case] key: &str, #[case] host: Fake, #[case] why: &str) {
+    let found = |strict| {
+        let text = format!("[sandbox]\nenabled = true\nfail_if_unavailable = {strict}\n{key}\n");
+        available(&sound(&text, Reading::Adr), Platform::Linux, &host)
+    };
+    match (found(true), found(false).unwrap()) {
+        (Ok(Availability::Active), Availability::Active) => assert_eq!(why, ""),
+        (Err(error), Availability::Missing(lax)) => {
+            assert_eq!(error, lax);
+            assert!(!why.is_empty() && error.to_string().contains(why), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn nothing_is_looked_for_while_disabled() {
+    let text = "[sandbox]\nfail_if_unavailable = true\nbwrap_path = '/none'\n";
+    let found = available(&sound(text, Reading::Adr), Platform::Windows, &Fake("", None, false));
+    assert_eq!(found, Ok(Availability::Disabled));
+}
