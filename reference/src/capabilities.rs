@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 57] = [
+const CLAIMS: [(&str, By, ClaimLevel); 59] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -78,6 +78,8 @@ const CLAIMS: [(&str, By, ClaimLevel); 57] = [
     ("supervise.capture", Any, Enforced),
     ("supervise.stdin_error", Any, Enforced),
     ("supervise.debug", Any, Enforced),
+    ("host.refuses", Any, Enforced),
+    ("host.fallback", Any, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
     ("fs.root_listed", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
@@ -200,6 +202,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.scrub" | "env.remove" => policy.env.base == EnvBase::Inherit && policy.env.scrub,
         "fs.read_allowlist" | "fs.root_listed" => policy.readable != Readable::All,
         // Answered, not enforced.
+        "host.refuses" | "host.fallback" => false,
         "policy.check" | "policy.effective" | "policy.validate" => false,
         _ => true,
     }
