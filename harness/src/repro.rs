@@ -7,7 +7,7 @@ mod question;
 mod shell;
 mod started;
 
-use boxproof_cases::case::{During, Moment, Oracle, RunSpec, Stimulus, Target};
+use boxproof_cases::case::{Decision, During, Moment, Oracle, RunSpec, Stimulus, Target};
 use boxproof_cases::{Case, Suite};
 
 use crate::asked;
@@ -73,6 +73,14 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "it is about members of a native request or result, which a script does not read",
         ),
         (!case.expect.times.is_empty(), "it is about times, which a script cannot measure"),
+        (
+            launcher.nested.is_some(),
+            "it needs a host inside this one, which a script does not build",
+        ),
+        (
+            case.expect.decision == Decision::Withheld,
+            "it is about who starts nothing, whatever the reason",
+        ),
         (launcher.apart || launcher.hold_stdin, "it needs a launcher that is more than a shell"),
         (
             launcher.inherit.keys().any(|number| *number > 9),

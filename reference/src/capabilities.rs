@@ -82,6 +82,8 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("supervise.capture", Any, Enforced),
     ("supervise.stdin_error", Any, Enforced),
     ("supervise.debug", Any, Enforced),
+    ("host.refuses", Any, Enforced),
+    ("host.fallback", Any, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
     ("fs.root_listed", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
@@ -221,6 +223,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.scrub_values" => policy.env.base == EnvBase::Inherit && policy.env.scrub_values,
         "fs.read_allowlist" | "fs.root_listed" => policy.readable != Readable::All,
         // Answered, not enforced.
+        "host.refuses" | "host.fallback" => false,
         "policy.check" | "policy.effective" | "policy.validate" | "policy.status" => false,
         // An order does not tell what its rules were written in.
         "dialect.caliban" | "dialect.inferoa" => false,

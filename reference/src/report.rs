@@ -70,8 +70,8 @@ pub(crate) fn finished(
 
 /// What a mechanism left to be explained.
 pub(crate) enum Trouble<'a> {
-    /// What its program said.
-    Said(&'a str),
+    /// What its program said, if anything, and how it ended.
+    Ended(Option<&'a str>, &'a str),
     /// A place of its own, and the errno there.
     At(u32, i32),
 }
@@ -114,15 +114,17 @@ pub(crate) fn why_not(
             ErrorKind::Wait,
             format!("the sandbox ended before the command's end was seen ({})", status(outcome)),
         )),
-        (false, false) if outcome.said.trim().is_empty() => Some(Refusal::setup(format!(
-            "the sandbox ended before it was set up ({})",
-            status(outcome)
-        ))),
-        (false, false) => Some(explain(Trouble::Said(&outcome.said))),
+        (false, false) => {
+            let said = Some(outcome.said.as_str()).filter(|said| !said.trim().is_empty());
+            Some(explain(Trouble::Ended(said, &status(outcome))))
+        }
     }
 }
 
 fn status(outcome: &Outcome) -> String {
+    if outcome.mute {
+        return "given up: it did not begin in time".to_owned();
+    }
     outcome.helper.map_or_else(|| "status unknown".to_owned(), |status| status.to_string())
 }
 

@@ -280,7 +280,7 @@ fn carry_out(
             let launch = sys::memory_file(&launch.encode()).map_err(os)?;
             let handles = Handles { launch, control: theirs, streams };
             let program = bubblewrap::helper(prefix, handles, view, &untrusted(order))?;
-            program.start().map_err(|error| Refusal::os("starting the sandbox", error))
+            program.start().map_err(|error| bubblewrap::unstartable(&untrusted(order), &error))
         }
         (None, _) => {
             let inner = Inner::new(&launch, theirs, streams);
@@ -290,7 +290,12 @@ fn carry_out(
     let timeout = run.timeout_ms.map(Duration::from_millis);
     let outcome = supervise::supervise(start, ours, kept, timeout)?;
     let program = shown_program(&run.command);
-    let explain = |trouble: Trouble<'_>| in_words(trouble, plan.view.as_ref());
+    let explain = |trouble: Trouble<'_>| match (trouble, mechanism) {
+        (Trouble::Ended(said, ended), Mechanism::Bubblewrap) => {
+            bubblewrap::explain(said, ended, &untrusted(order))
+        }
+        (trouble, _) => in_words(trouble, plan.view.as_ref()),
+    };
     let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
     Ok(Tried { outcome, mechanism, refusal })
 }
@@ -319,7 +324,10 @@ fn in_words(trouble: Trouble<'_>, view: Option<&View>) -> Refusal {
     match (trouble, view) {
         (Trouble::At(place, errno), Some(view)) => namespaces::explain(place, errno, view),
         (Trouble::At(..), None) => Refusal::setup("the command could not be set up"),
-        (Trouble::Said(words), _) => bubblewrap::explain(words),
+        (Trouble::Ended(said, ended), _) => Refusal::setup(format!(
+            "the sandbox ended before it was set up ({})",
+            said.unwrap_or(ended).trim()
+        )),
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Answer, Bound, Oracle, ResultExpect};
 #[serde(try_from = "Written", into = "Written")]
 #[schemars(with = "Written")]
 pub struct Expect {
-    /// Allowed, denied, contained, refused or an answer.
+    /// Allowed, denied, contained, withheld, refused or an answer.
     pub decision: Decision,
     /// How the run must end; by default as the decision implies.
     pub exit: Option<ExitExpect>,
@@ -34,7 +34,7 @@ pub struct Expect {
     pub compare: Vec<Compare>,
 }
 
-/// The five expectations.
+/// The six expectations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Same exit, stdout and end state as without a sandbox.
@@ -43,6 +43,8 @@ pub enum Decision {
     Denied(Denial),
     /// The act may report success, but nothing happened or leaked outside.
     Contained(Denial),
+    /// Nothing happens outside: the backend declines, says that it cannot be set up, or confines.
+    Withheld,
     /// The backend declines the policy and starts nothing.
     Refused,
     /// A question about policy documents is answered so.
@@ -56,6 +58,7 @@ impl Decision {
             Self::Allowed => "allowed",
             Self::Denied(_) => "denied",
             Self::Contained(_) => "contained",
+            Self::Withheld => "withheld",
             Self::Refused => "refused",
             Self::Answer(_) => "answer",
         }
@@ -100,6 +103,9 @@ struct Written {
     /// Nothing happens outside; the act may fail for one of these reasons or report success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     contained: Option<Denial>,
+    /// Nothing happens outside, whether the backend starts the act or says that it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    withheld: Option<Plain>,
     /// The backend declines the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refused: Option<Plain>,
@@ -143,13 +149,15 @@ impl TryFrom<Written> for Expect {
             written.allowed.map(|_| Decision::Allowed),
             written.denied.map(Decision::Denied),
             written.contained.map(Decision::Contained),
+            written.withheld.map(|_| Decision::Withheld),
             written.refused.map(|_| Decision::Refused),
             written.answer.map(Decision::Answer),
         ];
         let mut found = found.into_iter().flatten();
         let (Some(decision), None) = (found.next(), found.next()) else {
             return Err(
-                "expect has exactly one of allowed, denied, contained, refused and answer".into()
+                "expect has exactly one of allowed, denied, contained, withheld, refused and answer"
+                    .into()
             );
         };
         check(&decision, &written.oracle, written.compare.is_some())?;
@@ -207,6 +215,7 @@ impl From<Expect> for Written {
             }
             Decision::Denied(denial) => written.denied = Some(denial),
             Decision::Contained(denial) => written.contained = Some(denial),
+            Decision::Withheld => written.withheld = Some(Plain {}),
             Decision::Refused => written.refused = Some(Plain {}),
             Decision::Answer(answer) => written.answer = Some(answer),
         }

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::Nested;
+
 /// What the launcher (the process that starts the backend) brings along.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +26,9 @@ pub struct Launcher {
     /// as the backend does, and can be killed apart from it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub apart: bool,
+    /// A host inside this one that every arm runs on; without it, this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nested: Option<Nested>,
     /// Whether the backend's stdin stays open after all of `stdin` has been written.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hold_stdin: bool,

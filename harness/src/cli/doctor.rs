@@ -2,9 +2,14 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+
 use super::{Failure, print};
-use crate::host::{Host, Tools, findings};
+use crate::host::{Ability, Host, Tools, abilities, findings};
 use crate::scratch;
+
+/// Exit code where something lacks that `--require` asks for.
+const LACKING: i32 = 1;
 
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
@@ -15,6 +20,50 @@ pub(super) struct Args {
     /// Where the scratch folder is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
+    /// The program of bubblewrap, instead of the one in PATH.
+    #[arg(long, value_name = "PROGRAM")]
+    bwrap: Option<PathBuf>,
+    /// End with 1 unless the host has all that sandboxes of this kind take.
+    #[arg(long, value_name = "PROFILE")]
+    require: Vec<Profile>,
+}
+
+/// A kind of sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Profile {
+    /// Built of namespaces.
+    Namespaces,
+    /// The same, holding names that do not exist yet.
+    Mediate,
+    /// Started by bwrap.
+    Bubblewrap,
+    /// Built of Landlock.
+    Landlock,
+    /// Started by sandbox-exec.
+    Seatbelt,
+}
+
+impl Profile {
+    /// Whether sandboxes of this kind take the ability `name`.
+    fn takes(self, name: &str) -> bool {
+        let namespaces = || name.ends_with("-namespace") || name == "own-proc";
+        match self {
+            Self::Namespaces => namespaces(),
+            Self::Mediate => namespaces() || name == "seccomp-notify",
+            Self::Bubblewrap => name == "bubblewrap",
+            Self::Landlock => name == "landlock",
+            Self::Seatbelt => name == "sandbox-exec",
+        }
+    }
+
+    /// What of it lacks; where nothing of the kind was even looked at, the kind itself.
+    fn lacks(self, abilities: &[Ability]) -> Vec<String> {
+        let mut taken = abilities.iter().filter(|ability| self.takes(&ability.name)).peekable();
+        if taken.peek().is_none() {
+            return vec!["not on this system".to_owned()];
+        }
+        taken.filter(|ability| ability.seen.is_err()).map(|a| a.name.clone()).collect()
+    }
 }
 
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
@@ -22,23 +71,90 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let made = scratch::Scratch::make(&base)?;
     let host = Host::detect(&made.path, Tools::all());
     drop(made);
+    let abilities = abilities(&host, args.bwrap.clone());
     if args.json {
-        let facts: Vec<_> = host.facts.iter().map(|fact| fact.word()).collect();
-        let all = serde_json::json!({ "facts": facts, "host": host.report });
-        print(&format!("{all:#}\n"));
-        return Ok(0);
+        print(&json(&host, &abilities));
+    } else {
+        tell(&host, &abilities);
     }
+    let mut code = 0;
+    for profile in &args.require {
+        let lacks = profile.lacks(&abilities);
+        if !lacks.is_empty() {
+            eprintln!(
+                "boxproof: {profile:?} is required, and this host lacks: {}",
+                lacks.join(", ")
+            );
+            code = LACKING;
+        }
+    }
+    Ok(code)
+}
+
+fn json(host: &Host, abilities: &[Ability]) -> String {
+    let facts: Vec<_> = host.facts.iter().map(|fact| fact.word()).collect();
+    let tried: serde_json::Map<_, _> = abilities
+        .iter()
+        .map(|ability| {
+            let (Ok(saw) | Err(saw)) = &ability.seen;
+            let told = serde_json::json!({ "ok": ability.seen.is_ok(), "saw": saw });
+            (ability.name.clone(), told)
+        })
+        .collect();
+    let all = serde_json::json!({ "facts": facts, "host": host.report, "abilities": tried });
+    format!("{all:#}\n")
+}
+
+fn tell(host: &Host, abilities: &[Ability]) {
     for (name, value) in &host.report {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         print(&format!("{name:18} {value}\n"));
     }
     print("\n");
-    for finding in findings(&host) {
-        let mark = if finding.ok { "has  " } else { "lacks" };
-        print(&format!("{mark} {:14} {}\n", finding.fact.word(), finding.saw));
-        if !finding.ok {
-            print(&format!("      {}\n      {}\n", finding.meaning, finding.remedy));
-        }
+    for Ability { name, seen, meaning, remedy } in abilities {
+        let (Ok(saw) | Err(saw)) = seen;
+        line(seen.is_ok(), name, saw, meaning, remedy);
     }
-    Ok(0)
+    print("\n");
+    for finding in findings(host) {
+        line(finding.ok, finding.fact.word(), &finding.saw, &finding.meaning, &finding.remedy);
+    }
+}
+
+fn line(ok: bool, name: &str, saw: &str, meaning: &str, remedy: &str) {
+    let mark = if ok { "has  " } else { "lacks" };
+    print(&format!("{mark} {name:16} {saw}\n"));
+    if !ok {
+        print(&format!("      {meaning}\n      {remedy}\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn ability(name: &str, ok: bool) -> Ability {
+        let seen = if ok { Ok("made".to_owned()) } else { Err("EPERM".to_owned()) };
+        let (meaning, remedy) = (String::new(), String::new());
+        Ability { name: name.to_owned(), seen, meaning, remedy }
+    }
+
+    #[rstest]
+    #[case(Profile::Namespaces, &["net-namespace"])]
+    #[case(Profile::Mediate, &["net-namespace", "seccomp-notify"])]
+    #[case(Profile::Landlock, &[])]
+    #[case(Profile::Bubblewrap, &["bubblewrap"])]
+    #[case(Profile::Seatbelt, &["not on this system"])]
+    fn what_lacks_of_a_profile_is_named(#[case] profile: Profile, #[case] lacks: &[&str]) {
+        let found = [
+            ability("user-namespace", true),
+            ability("net-namespace", false),
+            ability("own-proc", true),
+            ability("seccomp-notify", false),
+            ability("landlock", true),
+            ability("bubblewrap", false),
+        ];
+        assert_eq!(profile.lacks(&found), lacks);
+    }
 }

@@ -60,8 +60,15 @@ fn remedy(fact: HostFact) -> &'static str {
     }
 }
 
+/// How a container lets sandboxes start inside.
+pub(super) fn container_remedy() -> String {
+    "start the container with --security-opt seccomp=unconfined --security-opt \
+     apparmor=unconfined --security-opt systempaths=unconfined, or run outside of it"
+        .to_owned()
+}
+
 /// Who refuses user namespaces, and how to get them: the most telling switch first.
-fn refused_namespaces(host: &Host) -> (String, String) {
+pub(super) fn refused_namespaces(host: &Host) -> (String, String) {
     let ordinary = host.uid != 0;
     let (who, remedy) = if host.text(MAX_SWITCH) == "0" {
         (format!("{MAX_SWITCH} is 0"), format!("sysctl -w {MAX_SWITCH}=15000"))
@@ -73,9 +80,7 @@ fn refused_namespaces(host: &Host) -> (String, String) {
         (format!("AppArmor restricts them ({APPARMOR_SWITCH} is 1)"), remedy)
     } else if !host.text("container").is_empty() {
         let who = format!("the container ({}) does not allow them", host.text("container"));
-        let remedy = "start it with --security-opt seccomp=unconfined --security-opt \
-                      apparmor=unconfined, or run outside of it";
-        (who, remedy.to_owned())
+        (who, container_remedy())
     } else {
         let remedy = "look for CONFIG_USER_NS in the kernel's configuration and for a security \
                       module or seccomp filter around this process";

@@ -1,7 +1,9 @@
 //! What this host has and allows, found by doing: [`Host`].
 
+mod ability;
 pub(crate) mod ask;
 mod findings;
+mod helper;
 mod report;
 mod tools;
 
@@ -13,6 +15,7 @@ use std::path::Path;
 use boxproof_cases::case::HostFact;
 use serde_json::Value;
 
+pub use ability::{Ability, abilities};
 pub use findings::{DoctorFinding, findings};
 pub use tools::Tools;
 

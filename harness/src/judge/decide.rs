@@ -54,6 +54,11 @@ pub(super) fn decide(
         Decision::Allowed => end_state(case, control, confined),
         Decision::Refused | Decision::Answer(_) => Ok(()),
         Decision::Denied(_) | Decision::Contained(_) => trace(confined),
+        // Who says that nothing was started leaves no trace.
+        Decision::Withheld if confined.runs.iter().all(|run| ending::unstarted(run).is_some()) => {
+            Ok(())
+        }
+        Decision::Withheld => trace(confined),
     }
 }
 
@@ -85,6 +90,7 @@ fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
         Decision::Allowed => allowed(case, control, run)?,
         Decision::Denied(denial) => denied(case, denial, run)?,
         Decision::Contained(denial) => contained(case, denial, control, run)?,
+        Decision::Withheld => withheld(case, control, run)?,
         Decision::Refused => refused(case, run)?,
         Decision::Answer(_) => {
             return Err(Finding::error(Reason::Harness, "a question was run like a command"));
@@ -105,7 +111,7 @@ fn end_state(case: &Case, control: Option<&Report>, confined: &Report) -> Result
 
 /// The backend was set up, did not decline (unless that is expected), and ended in time.
 pub(super) fn started(run: &RunReport, decision: &Decision) -> Result<(), Finding> {
-    if let Some(why) = ending::setup_failed(run) {
+    if let Some(why) = ending::setup_failed(run).filter(|_| *decision != Decision::Withheld) {
         return Err(Finding::error(Reason::SetupFailed, why));
     }
     if run.exit == Exit::TimedOut {
@@ -113,7 +119,7 @@ pub(super) fn started(run: &RunReport, decision: &Decision) -> Result<(), Findin
         return Err(Finding::inconclusive(Reason::TimedOut, message));
     }
     match (ending::declined(run), decision) {
-        (None, _) | (Some(_), Decision::Refused) => Ok(()),
+        (None, _) | (Some(_), Decision::Refused | Decision::Withheld) => Ok(()),
         (Some(why), Decision::Allowed) => Err(Finding::over_block(Reason::PolicyRefused, why)),
         (Some(why), _) => Err(Finding::contract(Reason::PolicyRefused, why)),
     }
@@ -273,6 +279,19 @@ fn refused(case: &Case, run: &RunReport) -> Result<(), Finding> {
     };
     let message = format!("{message}; the run {}", ending::ended(run));
     Err(Finding::contract(Reason::NotRefused, message))
+}
+
+/// Not started, and said so; else as if it were to be contained. The oracles have been asked.
+fn withheld(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
+    let under_way = run.ready || matches!(ending::seen(case, run), Seen::Outcome(_));
+    match ending::unstarted(run) {
+        Some(_) if !under_way => Ok(()),
+        Some(why) => {
+            let message = format!("the act was done all the same: {why}");
+            Err(Finding::contract(Reason::NotRefused, message))
+        }
+        None => contained(case, &Denial::default(), control, run),
+    }
 }
 
 fn no_record(silent: Seen<'_>, run: &RunReport) -> Finding {

@@ -69,6 +69,11 @@ pub(super) fn declined(run: &RunReport) -> Option<String> {
     }
 }
 
+/// Why nothing was started, where the backend says so: it declined, or could not be set up.
+pub(super) fn unstarted(run: &RunReport) -> Option<String> {
+    declined(run).or_else(|| setup_failed(run))
+}
+
 /// What a native result says of a command that was not started for such a reason.
 fn not_started(run: &RunReport, reason: impl Fn(ErrorKind) -> bool) -> Option<String> {
     let result = run.result.as_ref().filter(|result| !result.started)?;

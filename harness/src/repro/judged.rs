@@ -26,7 +26,7 @@ pub(super) fn settings(case: &Case, besides: &[&str]) -> String {
     };
     let mut reasons = match decision {
         Decision::Denied(denial) | Decision::Contained(denial) => reasons(denial),
-        Decision::Allowed | Decision::Refused | Decision::Answer(_) => Vec::new(),
+        _ => Vec::new(),
     };
     reasons.extend(besides.iter().map(|name| (*name).to_owned()));
     let reasons = reasons.join(" ");
@@ -150,6 +150,7 @@ fn told(case: &Case, besides: &[&str]) -> String {
         Decision::Contained(denial) => {
             denial.errno.iter().map(String::as_str).chain(REFUSALS).collect()
         }
+        Decision::Withheld => REFUSALS.to_vec(),
         Decision::Allowed | Decision::Refused | Decision::Answer(_) => Vec::new(),
     };
     listed.extend(besides);

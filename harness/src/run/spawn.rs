@@ -31,6 +31,9 @@ impl Runner<'_> {
         let mut command = Command::new(&argv[0]);
         command.args(&argv[1..]).env_clear().envs(&spawn.env).current_dir(&spawn.cwd);
         self.connect(&mut command, workspace)?;
+        if let Some(nested) = &self.case.launcher.nested {
+            sys::nest(&mut command, nested);
+        }
         sys::inherit_descriptors(&mut command, self.descriptors(workspace)?);
         let terms = self.terms(workspace)?;
         let started = Instant::now();

@@ -13,7 +13,7 @@ use nix::unistd::{ForkResult, fork};
 ///
 /// `act` runs between fork and exit, so it makes system calls and nothing else: no allocation, no
 /// locks, no panic.
-fn in_child(act: impl FnOnce() -> Result<(), Errno>) -> io::Result<()> {
+pub(super) fn in_child(act: impl FnOnce() -> Result<(), Errno>) -> io::Result<()> {
     // SAFETY: the child calls only `act`, which keeps to async-signal-safe calls, and `_exit`.
     match unsafe { fork() }? {
         ForkResult::Child => {
@@ -62,7 +62,7 @@ pub(crate) fn try_user_namespace(_: u32, _: u32) -> io::Result<()> {
 }
 
 #[cfg(target_os = "linux")]
-fn write_at_once(file: &std::ffi::CStr, text: &str) -> Result<(), Errno> {
+pub(super) fn write_at_once(file: &std::ffi::CStr, text: &str) -> Result<(), Errno> {
     // SAFETY: the path is a C string, and no mode is needed without O_CREAT.
     let fd = Errno::result(unsafe { libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) })?;
     // SAFETY: the buffer is as long as it says; the descriptor ends with this child.

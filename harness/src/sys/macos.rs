@@ -37,6 +37,16 @@ pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
+/// There are no namespaces; the cases that nest are Linux's.
+pub(crate) fn nest(command: &mut Command, _nested: &boxproof_cases::case::Nested) {
+    // SAFETY: the closure does nothing but fail.
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(command, || {
+            Err(io::ErrorKind::Unsupported.into())
+        });
+    }
+}
+
 /// Nothing here ends a child with its parent.
 pub(crate) fn end_with_parent(_command: &mut Command) {}
 

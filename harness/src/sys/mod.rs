@@ -1,18 +1,25 @@
 //! The only `unsafe` of the harness, apart from the host detection beside it: forking, waking on
 //! a child's exit, handing descriptors to a child.
 
+pub(crate) mod ability;
 pub(crate) mod host;
+#[cfg(target_os = "linux")]
+mod nested;
 mod process;
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
 mod system;
 
+#[cfg(target_os = "linux")]
+pub(crate) use nested::nest;
 pub(crate) use process::{
     default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random, resize,
     waiting_bytes,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;
+#[cfg(target_os = "macos")]
+pub(crate) use system::nest;
 pub(crate) use system::{
     become_user, children_of, detach, end_with_parent, exit_watch, own_tmpfs, private_mounts,
     subreaper,

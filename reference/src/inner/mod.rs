@@ -29,6 +29,9 @@ use crate::sys::{self, Leash};
 /// The hidden verb that starts the inner stage; five descriptor numbers follow it.
 pub(crate) const VERB: &str = "__inner";
 
+/// The first process of a pid namespace.
+const FIRST: Pid = Pid::from_raw(1);
+
 /// The command's standard streams, until it has them.
 struct Streams {
     stdin: OwnedFd,
@@ -135,6 +138,12 @@ fn stage(args: &[OsString]) -> io::Result<()> {
     let control = sys::adopt(control)?;
     let streams = [sys::adopt(stdin)?, sys::adopt(stdout)?, sys::adopt(stderr)?];
     sys::seal_descriptors()?;
+    if launch.hold != Hold::Subreaper && Pid::this() != FIRST {
+        // Whoever started us is no sandbox: nothing is run on its word.
+        return Err(io::Error::other(
+            "this is no sandbox: the inner stage is not its first process",
+        ));
+    }
     control::hand_over(&control, Report::Hello, &sys::pidfd_open(Pid::this())?)?;
     serve(Inner::new(&launch, control, streams)?)
 }

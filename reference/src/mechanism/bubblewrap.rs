@@ -1,6 +1,6 @@
 //! The plan rendered as arguments of `bwrap`, which then executes the inner stage as pid 1.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -10,15 +10,14 @@ use std::process::Command;
 
 use boxproof_cases::protocol::ErrorKind;
 
+mod found;
+mod version;
+
 use super::{Handles, Program, inner_words, userns};
 use crate::error::Refusal;
 use crate::plan::{By, Later, Step, View};
 use crate::sys;
 
-/// The program.
-const PROGRAM: &str = "bwrap";
-/// Where it is looked for when PATH is not set.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// `bwrap` reads no more arguments than this (its MAX_ARGS).
 const MAX_ARGUMENTS: usize = 9000;
 /// Namespaces and privileges; the same for every policy.
@@ -42,7 +41,7 @@ pub(crate) fn helper(
     untrusted: &[PathBuf],
 ) -> Result<Program, Refusal> {
     can_hold(view)?;
-    let program = find(std::env::var_os("PATH"), untrusted)?;
+    let program = found::program(untrusted)?;
     let masks = view.steps.iter().filter(|step| step.masks_one_file()).count();
     let masks: Vec<OwnedFd> = (0..masks).map(|_| empty()).collect::<Result<_, _>>()?;
     let numbers: Vec<RawFd> = masks.iter().map(AsRawFd::as_raw_fd).collect();
@@ -152,33 +151,44 @@ fn own_executable() -> std::io::Result<OwnedFd> {
     Ok(File::options().read(true).custom_flags(flags).open("/proc/self/exe")?.into())
 }
 
-/// The first `bwrap` in absolute folders of `path` that an earlier run cannot have planted.
-fn find(path: Option<OsString>, untrusted: &[PathBuf]) -> Result<PathBuf, Refusal> {
-    let path = path.unwrap_or_else(|| OsStr::new(DEFAULT_PATH).to_owned());
-    let trusted = |program: &PathBuf| !untrusted.iter().any(|root| program.starts_with(root));
-    let mut programs = std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .filter_map(|folder| folder.join(PROGRAM).canonicalize().ok());
-    programs.find(trusted).ok_or_else(|| {
-        Refusal::new(
-            ErrorKind::Unavailable,
-            "bubblewrap (bwrap) was not found in PATH; install the package bubblewrap",
-        )
-    })
+/// Why the program could not be started.
+pub(crate) fn unstartable(untrusted: &[PathBuf], error: &std::io::Error) -> Refusal {
+    let program = found::program(untrusted).map_or_else(
+        |refusal| refusal.message,
+        |program| format!("{} cannot be executed: {error}", program.display()),
+    );
+    Refusal::new(ErrorKind::Unavailable, format!("{program}; {REMEDY}"))
 }
 
-/// What a failed start means, from what `bwrap` said.
-pub(crate) fn explain(said: &str) -> Refusal {
-    let said = said.trim().replace('\n', "; ");
-    let denied = ["No permissions to creat", "Creating new namespace failed", "setting up uid map"];
-    if !denied.iter().any(|words| said.contains(words)) {
-        return Refusal::setup(format!("the sandbox could not be set up: {said}"));
+const REMEDY: &str = "install the package bubblewrap, or name another program by REFBOX_BWRAP";
+
+/// What a failed start means, from what `bwrap` said, or how it ended where it said nothing.
+pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) -> Refusal {
+    let said = said.map(|words| words.trim().replace('\n', "; "));
+    let denied = ["No permissions to creat", "reating new namespace failed", "setting up uid map"];
+    let words = said.as_deref().unwrap_or(ended);
+    if denied.iter().any(|part| words.contains(part)) {
+        let switches = userns::remedy();
+        return Refusal::new(
+            ErrorKind::Unavailable,
+            format!("user namespaces are refused on this host ({words}); {switches}"),
+        );
     }
-    let switches = userns::remedy();
-    Refusal::new(
-        ErrorKind::Unavailable,
-        format!("user namespaces are refused on this host ({said}); {switches}"),
-    )
+    if words.contains("Can't mount proc") {
+        let what =
+            format!("a proc of its own is refused on this host ({words}); {}", userns::MASKED_PROC);
+        return Refusal::new(ErrorKind::Unavailable, what);
+    }
+    // It is asked for its version only when it failed: a run that works needs no look at it.
+    let fault = found::program(untrusted).and_then(|program| version::check(&program));
+    match (fault, said.is_some()) {
+        (Err(refusal), _) => refusal,
+        (Ok(()), true) => Refusal::setup(format!("the sandbox could not be set up: {words}")),
+        (Ok(()), false) => Refusal::new(
+            ErrorKind::Unavailable,
+            format!("bwrap started no sandbox ({ended}): it is not what it says; {REMEDY}"),
+        ),
+    }
 }
 
 #[cfg(test)]

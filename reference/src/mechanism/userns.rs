@@ -1,11 +1,21 @@
 //! Why this host refuses user namespaces, and what its owner can do about it.
 
-/// Kernel switches that forbid user namespaces: name, refusing value, remedy.
-const SWITCHES: [(&str, &str, &str); 3] = [
+/// Kernel switches that forbid namespaces: name, refusing value, remedy.
+const SWITCHES: [(&str, &str, &str); 9] = [
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
     ("user.max_user_namespaces", "0", "15000"),
     ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("user.max_mnt_namespaces", "0", "15000"),
+    ("user.max_pid_namespaces", "0", "15000"),
+    ("user.max_net_namespaces", "0", "15000"),
+    ("user.max_ipc_namespaces", "0", "15000"),
+    ("user.max_uts_namespaces", "0", "15000"),
+    ("user.max_cgroup_namespaces", "0", "15000"),
 ];
+
+/// Why there is no `/proc` of one's own, and the remedy.
+pub(super) const MASKED_PROC: &str = "a container that masks parts of /proc forbids a fresh one; \
+    run it outside, or unmask /proc there";
 
 /// Names the switches that refuse here, with the remedy.
 pub(super) fn remedy() -> String {
@@ -21,8 +31,11 @@ fn refusing_switches(read: &dyn Fn(&str) -> Option<String>) -> String {
     let remedies: Vec<String> =
         refusing.map(|(name, _, remedy)| format!("run `sysctl -w {name}={remedy}`")).collect();
     match remedies.is_empty() {
-        true => "allow them for this program, or run it outside the container".to_owned(),
-        false => remedies.join(" and "),
+        true => "allow them for this program, run it outside the container, or ask for the mechanism landlock, which holds less".to_owned(),
+        false => format!(
+            "{}, or ask for the mechanism landlock, which holds less",
+            remedies.join(" and ")
+        ),
     }
 }
 
@@ -46,10 +59,11 @@ mod tests {
     #[case(
         "user/max_user_namespaces",
         "15000\n",
-        "allow them for this program, or run it outside the container"
+        "allow them for this program, run it outside the container"
     )]
     fn the_refusing_switch_is_named(#[case] file: &str, #[case] value: &str, #[case] remedy: &str) {
         let read = |name: &str| (name == format!("/proc/sys/{file}")).then(|| value.to_owned());
-        assert_eq!(refusing_switches(&read), remedy);
+        let said = refusing_switches(&read);
+        assert_eq!(said, format!("{remedy}, or ask for the mechanism landlock, which holds less"));
     }
 }

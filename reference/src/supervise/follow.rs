@@ -11,7 +11,7 @@ use super::signals::Signals;
 use super::sources::{Sources, Watch};
 use super::streams::Ours;
 use super::tree::Tree;
-use super::{GRACE, Seen};
+use super::{BEGINNING, GRACE, Seen};
 use crate::control::{Failed, Order, Report};
 use crate::sys::signals as noted;
 
@@ -60,8 +60,14 @@ impl Supervisor<'_> {
         Ok(())
     }
 
+    /// A helper has a while to begin; then the command's own time counts, if it has any.
     fn set_deadline(&self) -> io::Result<()> {
-        self.timeout.map_or(Ok(()), |timeout| self.instruments.arm(timeout))
+        let beginning = (!self.seen.begun).then_some(BEGINNING);
+        let first = self.timeout.into_iter().chain(beginning).min();
+        match first {
+            Some(first) => self.instruments.arm(first),
+            None => Ok(self.instruments.clock.unset()?),
+        }
     }
 
     /// Waits for something to happen and deals with it. An end that is seen at the same time as a
@@ -85,7 +91,12 @@ impl Supervisor<'_> {
 
     fn hear(&mut self, report: Report) -> io::Result<()> {
         match report {
-            Report::Hello => {}
+            Report::Hello => {
+                self.seen.begun = true;
+                if !self.is_ending() {
+                    self.set_deadline()?;
+                }
+            }
             // Should nothing more be heard, a command that ran must not be called not started.
             Report::Starting => self.seen.started = true,
             Report::Started => {
@@ -163,6 +174,10 @@ impl Supervisor<'_> {
             return Ok(());
         }
         if self.is_ending() {
+            return self.tree.kill();
+        }
+        if !self.seen.begun && self.timeout.is_none_or(|timeout| timeout > BEGINNING) {
+            self.seen.mute = true;
             return self.tree.kill();
         }
         self.seen.timed_out = true;

@@ -43,6 +43,8 @@ pub(crate) use streams::{Captured, Input, Ours, Output, plumb};
 
 /// Time a command has between TERM and KILL. No request can change it.
 pub const GRACE: Duration = Duration::from_secs(5);
+/// Time a helper program has to start the inner stage.
+const BEGINNING: Duration = Duration::from_secs(10);
 /// What is added to the stderr of a command whose time was up.
 pub const TIMED_OUT: &str = "process timed out";
 /// What is added, with the signal's name, to the stderr of a command that a signal to us ended.
@@ -63,6 +65,8 @@ pub(crate) struct Outcome {
     pub(crate) ended_at: Option<Instant>,
     /// Whether its time was up.
     pub(crate) timed_out: bool,
+    /// Whether the helper was given up, as it started no inner stage.
+    pub(crate) mute: bool,
     /// The signal to us that ended the run.
     pub(crate) interrupted_by: Option<Signal>,
     /// How the helper ended; `None` if this process has its children reaped elsewhere.
@@ -88,6 +92,9 @@ struct Seen {
     ended: Option<Report>,
     ended_at: Option<Instant>,
     timed_out: bool,
+    /// Whether the inner stage runs.
+    begun: bool,
+    mute: bool,
     interrupted_by: Option<Signal>,
     /// Whether a signal of ours reached the command while it lived.
     passed: bool,
@@ -135,7 +142,8 @@ fn see_through(
         tree: &mut tree,
         streams: &mut streams,
         timeout,
-        seen: Seen::default(),
+        // Only a program of others says something itself, and can be one that starts nothing.
+        seen: Seen { begun: said.is_none(), ..Seen::default() },
     };
     let broken = supervisor.follow().err();
     let Supervisor { seen, instruments, .. } = supervisor;
@@ -155,6 +163,7 @@ fn see_through(
         started_at: seen.started_at,
         ended_at: seen.ended_at,
         timed_out: seen.timed_out,
+        mute: seen.mute,
         interrupted_by: seen.interrupted_by,
         helper,
         said: said.map_or(Ok(String::new()), text)?,

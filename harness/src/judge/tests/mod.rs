@@ -57,6 +57,13 @@ expect: {refused: {}, oracle: [{unchanged: f}]}
 twin: {mode: workspace_write}
 ";
 
+/// What must not happen on a host that cannot confine it.
+const WITHHELD: &str = "fixture: {f: x}
+act: {probe: write, path: f, text: y}
+expect: {withheld: {}, oracle: [{unchanged: f}]}
+twin: {mode: workspace_write}
+";
+
 /// A probe's act that must work.
 const ALLOWED: &str = "act: {probe: write, path: f, text: y}
 expect: {allowed: {}, oracle: [{exists: f}]}
@@ -145,7 +152,7 @@ fn stopped(case: &Case) -> RunReport {
             observation: seen(case, refusal("EROFS")),
             ..run
         },
-        Decision::Refused => RunReport {
+        Decision::Refused | Decision::Withheld => RunReport {
             exit: Exit::Code(126),
             observation: Observation::Missing,
             result: Some(not_started(ErrorKind::Unsupported)),

@@ -57,9 +57,13 @@ fn a_program_in_a_writable_folder_is_not_trusted() {
     ErrorKind::Unavailable
 )]
 #[case::uid_map("bwrap: setting up uid map: Permission denied", ErrorKind::Unavailable)]
+#[case::masked_proc(
+    "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
+    ErrorKind::Unavailable
+)]
 #[case::other("bwrap: Can't find source path /x: No such file", ErrorKind::Setup)]
 fn failures_are_told_apart(#[case] said: &str, #[case] kind: ErrorKind) {
-    let refusal = explain(said);
+    let refusal = explain(Some(said), "exit status: 1", &[]);
     assert_eq!(refusal.kind, kind);
     assert!(refusal.message.contains(said), "{refusal}");
 }

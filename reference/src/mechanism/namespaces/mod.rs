@@ -74,7 +74,7 @@ fn missing(place: Place, errno: Errno) -> Option<String> {
         Call::Clone if matches!(errno, Errno::ENOSPC | Errno::EUSERS | Errno::EINVAL) => {
             Some(userns::remedy())
         }
-        Call::Fresh if forbidden => Some(MASKED_PROC.to_owned()),
+        Call::Fresh if forbidden => Some(userns::MASKED_PROC.to_owned()),
         _ if forbidden && place.work.is_none() => Some(userns::remedy()),
         _ => None,
     }
@@ -82,8 +82,6 @@ fn missing(place: Place, errno: Errno) -> Option<String> {
 
 const OLD_KERNEL: &str = "the kernel lacks this call (Linux 5.12 has all of them) or a filter hides \
     it; update the kernel, or use the mechanism bubblewrap";
-const MASKED_PROC: &str = "a container that masks parts of /proc forbids a fresh one; run it \
-    outside, or unmask /proc there";
 
 #[cfg(test)]
 mod tests;

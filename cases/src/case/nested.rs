@@ -1,0 +1,81 @@
+//! A host that lacks something: namespaces in which the launcher, and all that it starts, run.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A user namespace inside that of the harness, which maps the harness's own ids alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nested {
+    /// Kinds of namespaces that cannot be made in it. Without user namespaces the launcher has no
+    /// capabilities in it either, as an ordinary user has none.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub without: BTreeSet<Namespace>,
+    /// Whether part of its `/proc` is covered, as container engines do: then no other can be
+    /// mounted.
+    #[serde(default, skip_serializing_if = "super::launcher::is_false")]
+    pub covered_proc: bool,
+}
+
+/// A kind of namespace.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Namespace {
+    /// Users and capabilities.
+    User,
+    /// Mounts.
+    Mnt,
+    /// Processes.
+    Pid,
+    /// The network.
+    Net,
+    /// System V objects and message queues.
+    Ipc,
+    /// Host name.
+    Uts,
+    /// Control groups.
+    Cgroup,
+}
+
+impl Namespace {
+    /// The word a case and the kernel use for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Mnt => "mnt",
+            Self::Pid => "pid",
+            Self::Net => "net",
+            Self::Ipc => "ipc",
+            Self::Uts => "uts",
+            Self::Cgroup => "cgroup",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[test]
+    fn a_host_is_told_by_closed_words() {
+        let nested: Nested =
+            crate::load::fragment("{without: [user, pid], covered_proc: true}").unwrap();
+        assert_eq!(nested.without, BTreeSet::from([Namespace::User, Namespace::Pid]));
+        assert!(nested.covered_proc);
+        let json = serde_json::to_value(&nested).unwrap();
+        assert_eq!(serde_json::from_value::<Nested>(json).unwrap(), nested);
+    }
+
+    #[rstest]
+    #[case("{without: [time]}", "unknown variant `time`")]
+    #[case("{with: []}", "unknown field `with`")]
+    fn refuses(#[case] yaml: &str, #[case] message: &str) {
+        let error = crate::load::fragment::<Nested>(yaml).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,0 +1,102 @@
+//! What sandboxes are built of, each tried out: [`Ability`].
+
+use std::path::PathBuf;
+
+use super::findings::{container_remedy, refused_namespaces};
+use super::{Host, Seen, helper, tried};
+use crate::sys::{ability as sys, host};
+
+/// One thing that a kind of sandbox takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ability {
+    /// The word for it.
+    pub name: String,
+    /// What was seen: how it is there, or why not.
+    pub seen: Seen,
+    /// What its lack means.
+    pub meaning: String,
+    /// What to do about its lack.
+    pub remedy: String,
+}
+
+/// Namespaces that a sandbox takes besides that of users.
+const NAMESPACES: [&str; 6] = ["mnt", "pid", "net", "ipc", "uts", "cgroup"];
+/// What each ABI of Landlock added.
+const LANDLOCK: [(u32, &str); 7] = [
+    (1, "files"),
+    (2, "moves"),
+    (3, "truncate"),
+    (4, "tcp ports"),
+    (5, "devices"),
+    (6, "scopes"),
+    (9, "path sockets"),
+];
+/// The first ABI under which no file outside the grants can be emptied.
+const LANDLOCK_NEEDED: u32 = 3;
+
+/// Everything there is to try; `bwrap` names the program of bubblewrap instead of PATH.
+pub fn abilities(host: &Host, bwrap: Option<PathBuf>) -> Vec<Ability> {
+    if cfg!(target_os = "macos") {
+        return vec![sandbox_exec()];
+    }
+    let (_, namespaces) = refused_namespaces(host);
+    let user = Ability {
+        name: "user-namespace".to_owned(),
+        seen: tried("made", sys::try_namespace("user")),
+        meaning: "sandboxes built of namespaces do not work".to_owned(),
+        remedy: namespaces.clone(),
+    };
+    let others = NAMESPACES.iter().map(|word| Ability {
+        name: format!("{word}-namespace"),
+        seen: tried("made", sys::try_namespace(word)),
+        meaning: format!("sandboxes that need a {word} namespace refuse to start"),
+        remedy: match user.seen {
+            Ok(_) => format!("sysctl -w user.max_{word}_namespaces=15000"),
+            Err(_) => namespaces.clone(),
+        },
+    });
+    let others: Vec<Ability> = others.collect();
+    let proc = Ability {
+        name: "own-proc".to_owned(),
+        seen: tried("mounted", sys::try_proc()),
+        meaning: "sandboxes cannot hide the host's processes, and refuse to start".to_owned(),
+        remedy: if user.seen.is_ok() { container_remedy() } else { namespaces },
+    };
+    let listener = Ability {
+        name: "seccomp-notify".to_owned(),
+        seen: tried("installed", sys::try_listener()),
+        meaning: "denied names that do not exist yet cannot be held".to_owned(),
+        remedy: "use Linux 5.19 or later, outside of filters that hide seccomp".to_owned(),
+    };
+    let bubblewrap = helper::bubblewrap(bwrap);
+    std::iter::once(user).chain(others).chain([proc, listener, landlock(), bubblewrap]).collect()
+}
+
+fn landlock() -> Ability {
+    let abi = host::landlock_abi();
+    let rights = LANDLOCK.iter().filter(|(since, _)| *since <= abi).map(|(_, word)| *word);
+    let rights: Vec<&str> = rights.collect();
+    let seen = format!("ABI {abi}: {}", rights.join(", "));
+    Ability {
+        name: "landlock".to_owned(),
+        seen: match abi {
+            LANDLOCK_NEEDED.. => Ok(seen),
+            0 => Err("the kernel offers none".to_owned()),
+            _ => Err(seen),
+        },
+        meaning: "nothing confines where namespaces are refused".to_owned(),
+        remedy: "use Linux 6.2 or later with `landlock` in the boot option lsm=".to_owned(),
+    }
+}
+
+fn sandbox_exec() -> Ability {
+    let program = PathBuf::from("/usr/bin/sandbox-exec");
+    let argv =
+        [program.into(), "-p".into(), "(version 1)(allow default)".into(), "/usr/bin/true".into()];
+    Ability {
+        name: "sandbox-exec".to_owned(),
+        seen: helper::answer(&argv).map(|_| "runs".to_owned()),
+        meaning: "sandboxes by Seatbelt do not work".to_owned(),
+        remedy: "run outside of another sandbox-exec".to_owned(),
+    }
+}

@@ -1,0 +1,144 @@
+//! The helper program bubblewrap: which one it is, its version, and whether it is a sandbox at all.
+
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::unistd::{AccessFlags, access};
+
+use super::Seen;
+use super::ability::Ability;
+use super::ask;
+
+/// How long it may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The first version that knows what is asked of it.
+const NEEDED: (u32, u32) = (0, 5);
+/// Set-user-id.
+const SETUID: u32 = 0o4000;
+
+/// What there is of bubblewrap: `named`, or the first in PATH that can be executed.
+pub(super) fn bubblewrap(named: Option<PathBuf>) -> Ability {
+    Ability {
+        name: "bubblewrap".to_owned(),
+        seen: look(named),
+        meaning: "sandboxes that start bwrap do not work".to_owned(),
+        remedy:
+            "install bubblewrap 0.5 or later where PATH finds it first, and allow user namespaces"
+                .to_owned(),
+    }
+}
+
+fn look(named: Option<PathBuf>) -> Seen {
+    let program = match named {
+        Some(named) if is_program(&named) => named,
+        // Another than the one that was meant is not taken in its place.
+        Some(named) => {
+            return Err(format!("{} is no program that can be executed", named.display()));
+        }
+        None => in_path().ok_or("no bwrap in PATH can be executed")?,
+    };
+    let at = program.display().to_string();
+    let said = answer(&[program.clone().into(), "--version".into()])
+        .map_err(|why| format!("{at}: {why}"))?;
+    match version(&said) {
+        None => return Err(format!("{at} says no version of bubblewrap: {said:?}")),
+        Some(found) if found < NEEDED => {
+            return Err(format!("{at} is too old: {said}, 0.5 is needed"));
+        }
+        Some(_) => {}
+    }
+    let sort = if is_setuid(&program) { ", set-user-id" } else { "" };
+    confines(&program).map_err(|why| format!("{at} ({said}{sort}): {why}"))?;
+    Ok(format!("{at} ({said}{sort}) makes namespaces"))
+}
+
+/// Whether what it starts is in another pid namespace than we are.
+fn confines(program: &Path) -> Result<(), String> {
+    let own = std::fs::read_link("/proc/self/ns/pid").map_err(|error| error.to_string())?;
+    let options =
+        ["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--"];
+    let line = ["/bin/sh", "-c", "readlink /proc/self/ns/pid"];
+    let argv: Vec<OsString> = std::iter::once(program.into())
+        .chain(options.iter().chain(&line).map(OsString::from))
+        .collect();
+    let inside = answer(&argv)?;
+    match inside.starts_with("pid:[") && Path::new(&inside) != own {
+        true => Ok(()),
+        false => Err(format!("it is no sandbox: what it starts sees {inside:?}")),
+    }
+}
+
+/// The first line that `argv` writes, if it ends well and in time.
+pub(super) fn answer(argv: &[OsString]) -> Seen {
+    let answer = ask::start(argv).and_then(|asked| asked.answer(Instant::now() + PATIENCE));
+    let answer = answer.map_err(|error| error.to_string())?;
+    match answer.code {
+        Some(0) => Ok(answer.first_line()),
+        Some(code) => Err(format!("exited with {code}: {}", answer.first_line())),
+        None => Err("died of a signal".to_owned()),
+    }
+}
+
+fn in_path() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let programs = std::env::split_paths(&path).map(|folder| folder.join("bwrap"));
+    programs.filter(|program| program.is_absolute()).find(|program| is_program(program))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+}
+
+fn is_setuid(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.mode() & SETUID != 0)
+}
+
+/// The first word whose first two parts are numbers.
+fn version(said: &str) -> Option<(u32, u32)> {
+    said.split_whitespace().find_map(|word| {
+        let mut parts = word.split('.');
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn fake(line: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("bwrap");
+        std::fs::write(&program, format!("#!/bin/sh\n{line}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
+        (folder, program)
+    }
+
+    #[rstest]
+    #[case::old("echo bubblewrap 0.4.1", 0o755, "too old: bubblewrap 0.4.1")]
+    #[case::foreign("echo hello", 0o755, "says no version")]
+    #[case::hangs("exec sleep 100000", 0o755, "does not answer")]
+    #[case::fails("exit 3", 0o755, "exited with 3")]
+    #[case::closed("exit 0", 0o644, "can be executed")]
+    #[case::forwards(
+        "[ \"$1\" = --version ] && { echo bubblewrap 0.9.0; exit; }; while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"",
+        0o755,
+        "it is no sandbox"
+    )]
+    #[case::claims("echo bubblewrap 0.9.0", 0o755, "it is no sandbox")]
+    fn what_is_no_bubblewrap_is_told(#[case] line: &str, #[case] mode: u32, #[case] words: &str) {
+        let (_folder, program) = fake(line, mode);
+        let why = look(Some(program)).unwrap_err();
+        assert!(why.contains(words), "{why}");
+    }
+
+    #[test]
+    fn set_user_id_is_seen() {
+        let (_folder, program) = fake("exit 0", 0o4755);
+        assert!(is_setuid(&program));
+        assert!(!is_setuid(&fake("exit 0", 0o755).1));
+    }
+}

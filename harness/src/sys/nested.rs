@@ -1,0 +1,147 @@
+//! Hosts that lack something: a child puts itself into namespaces before it executes anything.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use boxproof_cases::case::{Namespace, Nested};
+
+use super::host::write_at_once;
+
+/// `SECBIT_NOROOT` and its lock: executing a file as uid 0 gives no capabilities.
+const NO_ROOT: libc::c_ulong = 0b11;
+/// What container engines cover of `/proc`.
+const COVERED: &CStr = c"/proc/fs";
+
+/// Makes `command` start inside `nested`; it fails to start where that cannot be built.
+pub(crate) fn nest(command: &mut Command, nested: &Nested) {
+    let host = Host::of(nested);
+    // SAFETY: the closure only makes system calls on what was prepared before the fork.
+    unsafe {
+        command.pre_exec(move || host.enter());
+    }
+}
+
+/// A host, ready to be built by a process that may not allocate.
+struct Host {
+    maps: [(&'static CStr, String); 3],
+    /// Files of limits, each to become 0.
+    limits: Vec<CString>,
+    covered_proc: bool,
+    powerless: bool,
+}
+
+impl Host {
+    fn of(nested: &Nested) -> Self {
+        let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
+        let limit = |kind: &Namespace| format!("/proc/sys/user/max_{}_namespaces", kind.word());
+        Self {
+            maps: [
+                (c"/proc/self/setgroups", "deny".to_owned()),
+                (c"/proc/self/uid_map", format!("{uid} {uid} 1")),
+                (c"/proc/self/gid_map", format!("{gid} {gid} 1")),
+            ],
+            limits: nested.without.iter().filter_map(|k| CString::new(limit(k)).ok()).collect(),
+            covered_proc: nested.covered_proc,
+            powerless: nested.without.contains(&Namespace::User),
+        }
+    }
+
+    fn enter(&self) -> io::Result<()> {
+        self.unshare(if self.covered_proc { libc::CLONE_NEWNS } else { 0 })?;
+        if self.covered_proc {
+            self.cover_proc()?;
+        }
+        for file in &self.limits {
+            write_at_once(file, "0")?;
+        }
+        if self.powerless { give_up() } else { Ok(()) }
+    }
+
+    /// Enters a user namespace of its own, with others.
+    fn unshare(&self, others: libc::c_int) -> io::Result<()> {
+        // SAFETY: takes flags only.
+        checked(unsafe { libc::unshare(libc::CLONE_NEWUSER | others) })?;
+        self.maps.iter().try_for_each(|(file, text)| Ok(write_at_once(file, text)?))
+    }
+
+    /// Covers part of `/proc`, then goes one user namespace further, where that cannot be undone.
+    fn cover_proc(&self) -> io::Result<()> {
+        let (kind, none) = (c"tmpfs".as_ptr(), std::ptr::null());
+        let slave = libc::MS_REC | libc::MS_SLAVE;
+        // SAFETY: the path is a C string; the other pointers may be null for these flags.
+        checked(unsafe { libc::mount(none, c"/".as_ptr(), none, slave, none.cast()) })?;
+        // SAFETY: source, place and type are C strings; there is no data.
+        checked(unsafe { libc::mount(kind, COVERED.as_ptr(), kind, 0, none.cast()) })?;
+        self.unshare(libc::CLONE_NEWNS)
+    }
+}
+
+/// Gives up every capability, also those that uid 0 gets by executing a file.
+fn give_up() -> io::Result<()> {
+    // SAFETY: takes numbers and changes only this process.
+    checked(unsafe { libc::prctl(libc::PR_SET_SECUREBITS, NO_ROOT, 0, 0, 0) })?;
+    /// `_LINUX_CAPABILITY_VERSION_3`.
+    const VERSION: u32 = 0x2008_0522;
+    let header: [u32; 2] = [VERSION, 0];
+    let nothing = [0_u32; 6];
+    // SAFETY: header and words have the layout of that version and outlive the call.
+    let done = unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), nothing.as_ptr()) };
+    checked(done as libc::c_int)
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use std::collections::BTreeSet;
+    use std::process::Output;
+
+    fn inside(without: &[Namespace], covered_proc: bool, line: &str) -> Output {
+        let without = without.iter().copied().collect::<BTreeSet<_>>();
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line]);
+        nest(&mut command, &Nested { without, covered_proc });
+        command.output().unwrap()
+    }
+
+    #[rstest]
+    #[case(Namespace::User, "--user")]
+    #[case(Namespace::Mnt, "--user --mount")]
+    #[case(Namespace::Pid, "--user --pid --fork")]
+    #[case(Namespace::Net, "--user --net")]
+    #[case(Namespace::Ipc, "--user --ipc")]
+    #[case(Namespace::Uts, "--user --uts")]
+    #[case(Namespace::Cgroup, "--user --cgroup")]
+    fn what_is_lacking_cannot_be_made(#[case] kind: Namespace, #[case] flags: &str) {
+        let line = format!("unshare --map-current-user {flags} true");
+        let output = inside(&[], false, &line);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = inside(&[kind], false, &line);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("No space left"), "{said}");
+    }
+
+    #[test]
+    fn a_covered_proc_forbids_another() {
+        let line = "unshare --map-root-user --user --pid --mount --fork mount -t proc p /proc";
+        let [open, covered] = [false, true].map(|covered| inside(&[], covered, line));
+        assert!(open.status.success(), "{}", String::from_utf8_lossy(&open.stderr));
+        let said = String::from_utf8_lossy(&covered.stderr).into_owned();
+        assert!(!covered.status.success() && said.contains("permission denied"), "{said}");
+    }
+
+    #[test]
+    fn who_has_no_user_namespaces_has_no_capabilities() {
+        let line = "grep ^CapEff /proc/self/status; id -u";
+        let output = inside(&[Namespace::User], false, line);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let uid = nix::unistd::geteuid();
+        assert_eq!(said, format!("CapEff:\t0000000000000000\n{uid}\n"));
+    }
+}

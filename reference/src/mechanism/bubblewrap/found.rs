@@ -1,0 +1,112 @@
+//! Which `bwrap` is used: the one that is named, else the first in PATH.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::ErrorKind;
+use nix::unistd::{AccessFlags, access};
+
+use super::REMEDY;
+use crate::error::Refusal;
+
+/// The program.
+const PROGRAM: &str = "bwrap";
+/// Where it is looked for when PATH is not set.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The variable that names it.
+const OVERRIDE: &str = "REFBOX_BWRAP";
+
+/// The program, if there is one that can be executed; `untrusted` are folders that an earlier run
+/// could write.
+pub(super) fn program(untrusted: &[PathBuf]) -> Result<PathBuf, Refusal> {
+    match std::env::var_os(OVERRIDE) {
+        // Another than the one that was meant is not taken in its place.
+        Some(named) => overridden(Path::new(&named), untrusted),
+        None => find(std::env::var_os("PATH"), untrusted),
+    }
+}
+
+fn overridden(named: &Path, untrusted: &[PathBuf]) -> Result<PathBuf, Refusal> {
+    let refuse = |why: &str| {
+        let message = format!("{OVERRIDE}: {} {why}; {REMEDY}", named.display());
+        Err(Refusal::new(ErrorKind::Unavailable, message))
+    };
+    match named.canonicalize() {
+        _ if !named.is_absolute() => refuse("is not an absolute path"),
+        Err(error) => refuse(&format!("is not there ({error})")),
+        Ok(real) if is_below(&real, untrusted) => refuse("lies where commands can write"),
+        Ok(real) if !is_program(&real) => refuse("is no file that can be executed"),
+        Ok(real) => Ok(real),
+    }
+}
+
+/// The first `bwrap` in absolute folders of `path` that an earlier run cannot have planted.
+pub(super) fn find(path: Option<OsString>, untrusted: &[PathBuf]) -> Result<PathBuf, Refusal> {
+    let path = path.unwrap_or_else(|| OsStr::new(DEFAULT_PATH).to_owned());
+    let mut programs = std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .filter_map(|folder| folder.join(PROGRAM).canonicalize().ok())
+        .filter(|program| is_program(program));
+    programs.find(|program| !is_below(program, untrusted)).ok_or_else(|| {
+        Refusal::new(
+            ErrorKind::Unavailable,
+            format!("bubblewrap (bwrap) was not found in PATH; {REMEDY}"),
+        )
+    })
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+}
+
+fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A folder with a `bwrap` of this mode.
+    fn folder(mode: u32) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(PROGRAM);
+        fs::write(&program, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(&program, Permissions::from_mode(mode)).unwrap();
+        folder
+    }
+
+    #[test]
+    fn what_cannot_be_executed_is_passed_over_in_path() {
+        let (closed, open) = (folder(0o644), folder(0o755));
+        let hollow = tempfile::tempdir().unwrap();
+        fs::create_dir(hollow.path().join(PROGRAM)).unwrap();
+        let path = std::env::join_paths([hollow.path(), closed.path(), open.path()]).unwrap();
+        let real = open.path().canonicalize().unwrap();
+        assert_eq!(find(Some(path.clone()), &[]).unwrap(), real.join(PROGRAM));
+        let refusal = find(Some(path), &[real]).unwrap_err();
+        assert!(refusal.message.contains("not found in PATH"), "{refusal}");
+    }
+
+    #[test]
+    fn a_named_program_is_that_or_none() {
+        let (closed, open) = (folder(0o644), folder(0o755));
+        let real = open.path().canonicalize().unwrap();
+        let named = open.path().join(PROGRAM);
+        assert_eq!(overridden(&named, &[]).unwrap(), real.join(PROGRAM));
+        let cases = [
+            (overridden(&closed.path().join(PROGRAM), &[]), "no file that can be executed"),
+            (overridden(open.path(), &[]), "no file that can be executed"),
+            (overridden(&open.path().join("none"), &[]), "is not there"),
+            (overridden(Path::new("bwrap"), &[]), "not an absolute path"),
+            (overridden(&named, &[real]), "where commands can write"),
+        ];
+        for (found, words) in cases {
+            let refusal = found.unwrap_err();
+            assert_eq!(refusal.kind, ErrorKind::Unavailable);
+            assert!(refusal.message.contains(words), "{refusal}");
+        }
+    }
+}

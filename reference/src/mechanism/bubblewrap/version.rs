@@ -1,0 +1,103 @@
+//! Asking a `bwrap` that failed for its version, for no longer than it takes to answer.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use boxproof_cases::protocol::ErrorKind;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::Pid;
+
+use super::REMEDY;
+use crate::error::Refusal;
+use crate::sys;
+
+/// The first version that knows every option which is used here (`--perms`).
+const NEEDED: (u32, u32) = (0, 5);
+/// How long it may take to say its version, in milliseconds.
+const PATIENCE: u16 = 2000;
+
+/// Whether `program` is new enough; names what it said where it is not.
+pub(super) fn check(program: &Path) -> Result<(), Refusal> {
+    let refuse = |why: String| {
+        let message = format!("{} {why}; {REMEDY}", program.display());
+        Err(Refusal::new(ErrorKind::Unavailable, message))
+    };
+    let said = match ask(program) {
+        Ok(Some(said)) => said,
+        Ok(None) => return refuse("does not say its version: given up".to_owned()),
+        Err(error) => return refuse(format!("cannot be asked for its version: {error}")),
+    };
+    match parse(&said) {
+        Some(version) if version >= NEEDED => Ok(()),
+        Some((major, minor)) => {
+            refuse(format!("is too old: found {major}.{minor}, need >= {}.{}", NEEDED.0, NEEDED.1))
+        }
+        None => refuse(format!("says no version of bubblewrap: {:?}", said.trim())),
+    }
+}
+
+/// What `program` says to `--version`; `None` if it does not end.
+fn ask(program: &Path) -> std::io::Result<Option<String>> {
+    let mut said: File = sys::memory_file(b"")?;
+    let mut command = Command::new(program);
+    command.arg("--version").env_clear().stdin(Stdio::null());
+    command.stdout(said.try_clone()?).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let process = sys::pidfd_open(Pid::from_raw(child.id() as i32))?;
+    let mut polled = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
+    let ended = poll(&mut polled, PollTimeout::from(PATIENCE))? > 0;
+    if !ended {
+        child.kill()?;
+    }
+    child.wait()?;
+    let mut text = String::new();
+    said.rewind()?;
+    said.take(256).read_to_string(&mut text)?;
+    Ok(ended.then_some(text))
+}
+
+/// The first word whose first two parts are numbers.
+fn parse(said: &str) -> Option<(u32, u32)> {
+    said.split_whitespace().find_map(|word| {
+        let mut parts = word.split('.');
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("bubblewrap 0.8.0\n", Some((0, 8)))]
+    #[case("bubblewrap 1.0.0", Some((1, 0)))]
+    #[case("0.4.2", Some((0, 4)))]
+    #[case("0.11.0", Some((0, 11)))]
+    #[case("v0.8.0", None)]
+    #[case("0.8-rc1", None)]
+    #[case("bubblewrap dev", None)]
+    #[case("", None)]
+    fn a_version_is_two_numbers(#[case] said: &str, #[case] version: Option<(u32, u32)>) {
+        assert_eq!(parse(said), version);
+    }
+
+    #[rstest]
+    #[case::old("echo bubblewrap 0.4.1", Some("too old: found 0.4, need >= 0.5"))]
+    #[case::nonsense("echo hello", Some("says no version of bubblewrap: \"hello\""))]
+    #[case::hangs("while :; do :; done", Some("given up"))]
+    #[case::new("echo bubblewrap 0.5.0", None)]
+    fn who_is_no_usable_bubblewrap_is_named(#[case] line: &str, #[case] words: Option<&str>) {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("bwrap");
+        std::fs::write(&program, format!("#!/bin/sh\n{line}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let said = check(&program).err().map(|refusal| refusal.message);
+        assert_eq!(said.is_some(), words.is_some(), "{said:?}");
+        assert!(said.unwrap_or_default().contains(words.unwrap_or_default()));
+    }
+}
