@@ -24,7 +24,7 @@ pub(super) fn dangling(found: &Found) -> Option<Missing> {
 }
 
 /// Like [`paths::find`], but a link that leads nowhere is present too.
-fn present(path: &Path) -> Option<Found> {
+pub(super) fn present(path: &Path) -> Option<Found> {
     let dangling = || {
         let stands = fs::symlink_metadata(path).is_ok();
         stands.then(|| Found::at(path.into(), false, vec![path.into()]))

@@ -5,6 +5,7 @@ mod baseline;
 mod fold;
 mod git;
 mod globs;
+mod history;
 mod paths;
 mod reach;
 mod sockets;
@@ -64,6 +65,8 @@ pub(crate) struct Host {
     pub(crate) protected: Vec<Found>,
     /// Protected names that are missing directly below writable roots.
     pub(crate) unprotected: Vec<Missing>,
+    /// Git folders outside the workspace that a grant opens.
+    pub(crate) opened: Vec<Found>,
     /// What running programs takes, where not everything can be read.
     pub(crate) platform: Vec<Piece>,
     /// The file that the command executes, where not everything can be read.
@@ -105,7 +108,7 @@ impl Host {
         let expanded =
             globs.filter_map(|glob| Some((glob.clone(), globs::expand(glob, &mut finder)?)));
         host.globs = expanded.collect();
-        (host.protected, host.unprotected) = host.protected_names(policy);
+        (host.protected, host.unprotected, host.opened) = host.protected_names(policy);
         host
     }
 
@@ -119,17 +122,26 @@ impl Host {
         self.paths.get(path)
     }
 
-    /// Protected names that are there, with what they lead to, and those that are not.
-    fn protected_names(&self, policy: &Policy) -> (Vec<Found>, Vec<Missing>) {
-        let (mut there, mut missing) = (Vec::new(), Vec::new());
+    /// Protected names that are there, with what they lead to; those that are not; git folders
+    /// that a grant opens.
+    fn protected_names(&self, policy: &Policy) -> (Vec<Found>, Vec<Missing>, Vec<Found>) {
+        let (mut there, mut missing, mut opened) = (Vec::new(), Vec::new(), Vec::new());
         if policy.protect == Protect::None || policy.mode != Mode::WorkspaceWrite {
-            return (there, missing);
+            return (there, missing, opened);
         }
         let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
         for root in roots.filter_map(|root| self.at(root.as_path())) {
             let folds = fold::folds(&root.real);
             for name in names::PROTECTED.iter().filter(|name| !name.granted_by(&policy.grants)) {
                 let found = git::below(&root.real, name);
+                if name.history_granted_by(&policy.grants)
+                    && let Some(history) = history::of(&found)
+                {
+                    missing.extend(history.missing);
+                    there.extend(history.held);
+                    opened.extend(history.opened);
+                    continue;
+                }
                 if found.is_empty() {
                     let real = root.real.join(name.name);
                     missing.push(Missing { real, links: Vec::new(), folds });
@@ -139,7 +151,7 @@ impl Host {
                 there.extend(found);
             }
         }
-        (there, missing)
+        (there, missing, opened)
     }
 }
 
