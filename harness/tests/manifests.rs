@@ -185,7 +185,7 @@ fn the_temp_folder_is_where_the_command_looks_for_it(#[case] tmp: TmpPolicy, #[c
 fn a_git_grant_leaves_git_writable_and_nothing_else() {
     let line = Scene::new().line(1500, |request| {
         request.policy.protect = Protect::Metadata;
-        request.policy.grants = vec!["git_metadata_write".to_owned()];
+        request.policy.grants = vec!["git_config_write".to_owned()];
     });
     assert!(line.contains("--ro-bind @/w/.claude @/w/.claude"), "{line}");
     assert!(!line.contains(".git"), "{line}");

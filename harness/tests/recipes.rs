@@ -112,7 +112,7 @@ const POLICIES: &[&str] = &[
     r#"{"deny_read": ["@/w/none"]}"#,
     r#"{"deny_write": ["@/w/conf"]}"#,
     r#"{"protect": "metadata"}"#,
-    r#"{"protect": "metadata", "grants": ["git_metadata_write"]}"#,
+    r#"{"protect": "metadata", "grants": ["git_config_write"]}"#,
     r#"{"tmp": "host"}"#,
     r#"{"tmp": "none"}"#,
     r#"{"network": {"host": {}}}"#,

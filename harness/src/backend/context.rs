@@ -8,7 +8,7 @@ use minijinja::{Environment, Value, context};
 use super::{LaunchContext, LaunchError, environment};
 
 /// The grant that takes [`GIT`] out of the protected names.
-const GIT_GRANT: &str = "git_metadata_write";
+const GIT_GRANT: &str = "git_config_write";
 const GIT: &str = ".git";
 
 /// What [`of`] defines; a template that asks for more is refused when it is read.

@@ -5,6 +5,7 @@ mod baseline;
 mod fold;
 mod git;
 mod globs;
+mod history;
 mod paths;
 mod protected;
 mod reach;

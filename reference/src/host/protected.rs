@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 
+use super::history::{self, History};
 use super::{Found, Missing, fold, git, paths, reach};
 use crate::plan::names::{Name, PROTECTED};
 
@@ -23,6 +24,8 @@ pub(crate) struct Protected {
     pub(crate) missing: Vec<Missing>,
     /// The links that lead to either: each is a name that has to stay what it is.
     pub(crate) links: Vec<Missing>,
+    /// Git folders outside the workspace whose history a grant opens.
+    pub(crate) history: Vec<Found>,
     /// A folder that could not be looked into for repositories.
     pub(crate) closed: Option<PathBuf>,
 }
@@ -34,23 +37,31 @@ impl Protected {
         for root in roots {
             let folds = fold::folds(root);
             for name in PROTECTED.iter().filter(|name| !name.granted_by(grants)) {
-                if !all.take(root, name) {
+                if !all.take(root, name, grants) {
                     let real = root.join(name.name);
                     all.missing.push(Missing { real, links: Vec::new(), folds });
                 }
             }
         }
         for name in PROTECTED.iter().filter(|name| name.git && !name.granted_by(grants)) {
-            all.nested(roots, name);
+            all.nested(roots, name, grants);
         }
         all.links = all.on_the_way();
         all
     }
 
     /// Takes in what stands as `name` in `folder`, if anything does.
-    fn take(&mut self, folder: &Path, name: &Name) -> bool {
+    fn take(&mut self, folder: &Path, name: &Name, grants: &[String]) -> bool {
         let path = folder.join(name.name);
         let found = git::below(folder, name);
+        if name.history_granted_by(grants)
+            && let Some(History { held, missing, opened }) = history::of(&found)
+        {
+            self.there.extend(held);
+            self.missing.extend(missing);
+            self.history.extend(opened);
+            return true;
+        }
         let stands = !found.is_empty() || fs::symlink_metadata(&path).is_ok();
         if stands && found.is_empty() {
             let nowhere =
@@ -64,7 +75,7 @@ impl Protected {
     }
 
     /// Repositories below `roots` that are there now. One that is made later is its maker's own.
-    fn nested(&mut self, roots: &[PathBuf], name: &Name) {
+    fn nested(&mut self, roots: &[PathBuf], name: &Name, grants: &[String]) {
         let below =
             |root: &PathBuf| !roots.iter().any(|other| other != root && root.starts_with(other));
         let mut ahead: Vec<PathBuf> = roots.iter().filter(|root| below(root)).cloned().collect();
@@ -81,7 +92,7 @@ impl Protected {
                 let own = entry.file_name();
                 // A root's own was looked at.
                 if !is_root && own.eq_ignore_ascii_case(name.name) {
-                    self.take(&folder, name);
+                    self.take(&folder, name, grants);
                 }
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 if is_folder && own != name.name {
@@ -147,7 +158,7 @@ mod tests {
         symlink(".", root.join("again")).unwrap();
         let expected = [".git", ".git/modules/s", "a/.git", "a/b/c/.git", "s/.git"];
         assert_eq!(there(&root, &[]), expected);
-        assert_eq!(there(&root, &[crate::request::GIT_GRANT]), [""; 0]);
+        assert_eq!(there(&root, &[crate::request::GIT_CONFIG_GRANT]), [""; 0]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The protected names: data only.
 
-use crate::request::GIT_GRANT;
+use crate::request::{GIT_CONFIG_GRANT, GIT_GRANT};
 
 /// One name that steers tools, protected directly below the workspace and each writable root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,8 +12,13 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// Whether one of `grants` re-opens this name.
+    /// Whether one of `grants` re-opens this name wholly.
     pub(crate) fn granted_by(&self, grants: &[String]) -> bool {
+        self.git && grants.iter().any(|grant| grant == GIT_CONFIG_GRANT)
+    }
+
+    /// Whether one of `grants` opens what lies below this name, but for what steers git.
+    pub(crate) fn history_granted_by(&self, grants: &[String]) -> bool {
         self.git && grants.iter().any(|grant| grant == GIT_GRANT)
     }
 }

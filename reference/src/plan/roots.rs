@@ -33,7 +33,8 @@ fn named(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
         })
         .collect::<Result<_, Refusal>>()?;
     roots.iter().try_for_each(|(name, found)| acceptable(name, found, &roots))?;
-    Ok(roots.into_iter().map(|(_, found)| found.real.clone()).collect())
+    let opened = host.protected.history.iter();
+    Ok(roots.into_iter().map(|(_, found)| found).chain(opened).map(|f| f.real.clone()).collect())
 }
 
 fn absent(name: &Path) -> Refusal {

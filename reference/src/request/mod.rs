@@ -25,10 +25,12 @@ pub(crate) use order::Order;
 
 /// The mechanism name that leaves the choice to us.
 pub(crate) const AUTO: &str = "auto";
-/// The grant that re-opens the names that belong to git.
+/// The grant that lets a repository's history be written: objects, refs, index, logs.
 pub(crate) const GIT_GRANT: &str = "git_metadata_write";
+/// The grant that opens git's names wholly: hooks, configuration and pointer files too.
+pub(crate) const GIT_CONFIG_GRANT: &str = "git_config_write";
 /// Every grant that is understood.
-const GRANTS: [&str; 1] = [GIT_GRANT];
+const GRANTS: [&str; 2] = [GIT_GRANT, GIT_CONFIG_GRANT];
 
 /// Reads and checks the request in `file`.
 pub(crate) fn read(file: &Path) -> Result<Order, Refusal> {

@@ -19,6 +19,7 @@ fn verdict(text: &str) -> Result<Order, Refusal> {
 #[rstest]
 #[case::defaults("", "")]
 #[case::grant(r#","grants":["git_metadata_write"]"#, "")]
+#[case::strong_grant(r#","grants":["git_config_write"]"#, "")]
 #[case::sockets(r#","unix_sockets":["/s","@a"]"#, "")]
 #[case::mechanism("", r#","mechanism":"bubblewrap""#)]
 #[case::namespaces("", r#","mechanism":"namespaces""#)]

@@ -30,7 +30,7 @@ fn an_existing_git_folder_is_readable_and_keeps_its_bytes(
 
 #[rstest]
 #[case::not_asked(json!({}))]
-#[case::granted(json!({"protect": "metadata", "grants": ["git_metadata_write"]}))]
+#[case::granted(json!({"protect": "metadata", "grants": ["git_config_write"]}))]
 fn git_is_writable_without_protection(
     #[case] policy: serde_json::Value,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,

@@ -45,8 +45,8 @@ fn a_program_in_a_writable_folder_is_not_trusted() {
     let root = folder.path().canonicalize().unwrap();
     std::fs::write(root.join("bwrap"), "").unwrap();
     let path = Some(root.clone().into_os_string());
-    assert_eq!(find(path.clone(), &[]).unwrap(), root.join("bwrap"));
-    let refusal = find(path, &[root]).unwrap_err();
+    assert_eq!(found::find(path.clone(), &[]).unwrap(), root.join("bwrap"));
+    let refusal = found::find(path, &[root]).unwrap_err();
     assert_eq!(refusal.kind, ErrorKind::Unavailable);
     assert!(refusal.message.contains("install the package bubblewrap"), "{refusal}");
 }
