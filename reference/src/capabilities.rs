@@ -92,7 +92,9 @@ const CLAIMS: [(&str, By, ClaimLevel); 59] = [
 const MEDIATED: [&str; 4] = ["protect.absent", "fs.deny_absent", "fs.deny_glob", "dialect.orbit"];
 
 /// What takes namespaces: Landlock grants only, and knows no rights for the rest.
-const NAMESPACED: [&str; 13] = [
+const NAMESPACED: [&str; 15] = [
+    "host.refuses",
+    "host.fallback",
     "net.loopback",
     "tty.own",
     "shm.own",

@@ -44,9 +44,11 @@ fn a_program_in_a_writable_folder_is_not_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     std::fs::write(root.join("bwrap"), "").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(root.join("bwrap"), mode).unwrap();
     let path = Some(root.clone().into_os_string());
-    assert_eq!(find(path.clone(), &[]).unwrap(), root.join("bwrap"));
-    let refusal = find(path, &[root]).unwrap_err();
+    assert_eq!(found::find(path.clone(), &[]).unwrap(), root.join("bwrap"));
+    let refusal = found::find(path, &[root]).unwrap_err();
     assert_eq!(refusal.kind, ErrorKind::Unavailable);
     assert!(refusal.message.contains("install the package bubblewrap"), "{refusal}");
 }
