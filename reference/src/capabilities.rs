@@ -109,7 +109,9 @@ const MEDIATED: [&str; 7] = [
 ];
 
 /// What takes namespaces: Landlock grants only, and knows no rights for the rest.
-const NAMESPACED: [&str; 13] = [
+const NAMESPACED: [&str; 15] = [
+    "host.refuses",
+    "host.fallback",
     "net.loopback",
     "tty.own",
     "shm.own",

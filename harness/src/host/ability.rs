@@ -49,7 +49,7 @@ pub fn abilities(host: &Host, bwrap: Option<PathBuf>) -> Vec<Ability> {
     let others = NAMESPACES.iter().map(|word| Ability {
         name: format!("{word}-namespace"),
         seen: tried("made", sys::try_namespace(word)),
-        meaning: format!("sandboxes that need a {word} namespace refuse to start"),
+        meaning: format!("sandboxes with {word} namespaces refuse to start"),
         remedy: match user.seen {
             Ok(_) => format!("sysctl -w user.max_{word}_namespaces=15000"),
             Err(_) => namespaces.clone(),

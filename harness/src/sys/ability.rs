@@ -54,8 +54,8 @@ fn mount_proc() -> Result<(), Errno> {
     let alone = libc::MS_REC | libc::MS_PRIVATE;
     // SAFETY: the path is a C string; the other pointers may be null for these flags.
     Errno::result(unsafe { libc::mount(none, root, none, alone, none.cast()) })?;
-    // SAFETY: source, place and type are C strings; there is no data.
     let place = c"/proc".as_ptr();
+    // SAFETY: source, place and type are C strings; there is no data.
     Errno::result(unsafe { libc::mount(proc, place, proc, 0, none.cast()) }).map(drop)
 }
 

@@ -44,6 +44,8 @@ fn a_program_in_a_writable_folder_is_not_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     std::fs::write(root.join("bwrap"), "").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(root.join("bwrap"), mode).unwrap();
     let path = Some(root.clone().into_os_string());
     assert_eq!(found::find(path.clone(), &[]).unwrap(), root.join("bwrap"));
     let refusal = found::find(path, &[root]).unwrap_err();
