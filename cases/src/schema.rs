@@ -2,8 +2,8 @@
 
 use crate::case::CaseFile;
 use crate::protocol::{
-    Capabilities, CheckRequest, EffectiveRequest, PolicyAnswer, ProfileRequest, RunRequest,
-    RunResult, ValidateRequest,
+    Capabilities, CheckRequest, CompileRequest, EffectiveRequest, PolicyAnswer, ProfileRequest,
+    RunRequest, RunResult, ValidateRequest,
 };
 
 /// Every schema this crate publishes: file name and content.
@@ -15,6 +15,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("check-request.schema.json", pretty(&schemars::schema_for!(CheckRequest))),
         ("effective-request.schema.json", pretty(&schemars::schema_for!(EffectiveRequest))),
         ("validate-request.schema.json", pretty(&schemars::schema_for!(ValidateRequest))),
+        ("compile-request.schema.json", pretty(&schemars::schema_for!(CompileRequest))),
         ("policy-answer.schema.json", pretty(&schemars::schema_for!(PolicyAnswer))),
         ("run-result.schema.json", pretty(&schemars::schema_for!(RunResult))),
         ("capabilities.schema.json", pretty(&schemars::schema_for!(Capabilities))),

@@ -26,7 +26,7 @@ use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
 /// Every claim. What is not here is not claimed.
-const CLAIMS: [(&str, By, ClaimLevel); 53] = [
+const CLAIMS: [(&str, By, ClaimLevel); 55] = [
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -80,6 +80,8 @@ const CLAIMS: [(&str, By, ClaimLevel); 53] = [
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
     ("policy.validate", Any, Enforced),
+    ("compile.bubblewrap", Any, Partial),
+    ("compile.seatbelt", Any, Partial),
 ];
 
 /// What takes the step `mediate`.
@@ -169,6 +171,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.read_allowlist" => policy.readable != Readable::All,
         // Answered, not enforced.
         "policy.check" | "policy.effective" | "policy.validate" => false,
+        "compile.bubblewrap" | "compile.seatbelt" => false,
         _ => true,
     }
 }

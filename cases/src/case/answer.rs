@@ -1,4 +1,4 @@
-//! What must be answered to a question about policy documents.
+//! What must be answered to a question.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,10 @@ pub enum Answer {
     Valid {},
     /// The profile in force has these rules.
     Effective(Rules),
+    /// The compiled text lets it be done.
+    Permits {},
+    /// The compiled text does not let it be done.
+    Forbids {},
 }
 
 impl Answer {
@@ -30,12 +34,14 @@ impl Answer {
             Self::Invalid(_) => "invalid",
             Self::Valid {} => "valid",
             Self::Effective(_) => "effective",
+            Self::Permits {} => "permits",
+            Self::Forbids {} => "forbids",
         }
     }
 
     /// Whether it keeps something from being granted.
     pub fn is_negative(&self) -> bool {
-        matches!(self, Self::Denied(_) | Self::Invalid(_))
+        matches!(self, Self::Denied(_) | Self::Invalid(_) | Self::Forbids {})
     }
 }
 
@@ -168,6 +174,8 @@ mod tests {
     #[case("{denied: {rule: '[]', means: a, line: 3}}", "denied", true)]
     #[case("{invalid: {message: m, line: 2, column: 1}}", "invalid", true)]
     #[case("{valid: {}}", "valid", false)]
+    #[case("{permits: {}}", "permits", false)]
+    #[case("{forbids: {}}", "forbids", true)]
     #[case(
         "{effective: {read: [{rule: a, effect: denies, origin: global_deny}], modify: []}}",
         "effective",

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::protocol::Operation;
+use super::{Attempt, Deed};
+use crate::protocol::{CompileTarget, Operation};
 
 /// A question about the documents of the case's policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub enum Question {
     Effective,
     /// Whether the documents are in order.
     Validate,
+    /// Whether this can be done under the policy as it is compiled for this target.
+    Compile(CompileTarget, Attempt),
 }
 
 impl Question {
@@ -22,6 +25,7 @@ impl Question {
             Self::Path(op, _) => op.word(),
             Self::Effective => "effective",
             Self::Validate => "validate",
+            Self::Compile(target, _) => target.word(),
         }
     }
 
@@ -31,6 +35,7 @@ impl Question {
             Self::Path(..) => "check",
             Self::Effective => "effective",
             Self::Validate => "validate",
+            Self::Compile(..) => "compile",
         }
     }
 
@@ -39,6 +44,29 @@ impl Question {
         match self {
             Self::Path(_, path) => Some(path),
             _ => None,
+        }
+    }
+
+    /// The question that is written `{compile: target, deed: object}`.
+    pub(super) fn compiled(
+        target: &str,
+        rest: BTreeMap<String, Vec<String>>,
+    ) -> Result<Self, String> {
+        let targets = CompileTarget::ALL;
+        let found = targets.into_iter().find(|one| one.word() == target);
+        let target = found.ok_or_else(|| {
+            format!("compile: {target}: use {}", targets.map(|t| t.word()).join(" or "))
+        })?;
+        let mut rest = rest.into_iter();
+        let (Some((word, objects)), None) = (rest.next(), rest.next()) else {
+            return Err("compile: say one deed and what it is done to".to_owned());
+        };
+        let deed = Deed::ALL.into_iter().find(|deed| deed.word() == word).ok_or_else(|| {
+            format!("compile: {word} is no deed: use {}", Deed::ALL.map(Deed::word).join(", "))
+        })?;
+        match <[String; 1]>::try_from(objects) {
+            Ok([object]) => Ok(Self::Compile(target, Attempt { deed, object })),
+            Err(_) => Err(format!("compile: {word} is done to one thing")),
         }
     }
 

@@ -4,6 +4,7 @@
 //! that a misspelt rule can never be a rule that silently does nothing.
 
 mod capabilities;
+mod compile;
 mod path;
 mod policy;
 mod profile;
@@ -14,6 +15,9 @@ mod result;
 mod told;
 
 pub use capabilities::{Capabilities, ClaimLevel};
+pub use compile::{
+    CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText, TMP_PARAM,
+};
 pub use path::WirePath;
 pub use policy::{
     EnvBase, EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy,

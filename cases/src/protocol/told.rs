@@ -1,9 +1,9 @@
-//! What `check`, `effective` and `validate` answer. No answer at all is no answer: never a denial.
+//! What `check`, `effective`, `validate` and `compile` answer. No answer at all is no answer: never a denial.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::WirePath;
+use super::{Compiled, WirePath};
 
 /// What is written to `--result FILE` by each of these verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,8 @@ pub enum Told {
     Effective(EffectiveProfile),
     /// `validate`: the documents are in order.
     Valid {},
+    /// `compile`: the text.
+    Compiled(Compiled),
     /// Any of them: documents or profile are not in order, and nothing is decided.
     Invalid(PolicyFault),
 }

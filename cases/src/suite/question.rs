@@ -31,7 +31,10 @@ pub(super) fn check(case: &Case) -> Result<(), Fault> {
         (Some(question), Some(answer)) => {
             [fits(question, answer), alone(case), told(case, answer)].into_iter().collect()
         }
-        _ => Err(("expect", "a question (decide) expects an answer, and nothing else does".into())),
+        _ => Err((
+            "expect",
+            "a question (decide, compile) expects an answer, and nothing else does".into(),
+        )),
     }
 }
 
@@ -53,6 +56,7 @@ fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
         Answer::Allowed(_) | Answer::Denied(_) => matches!(question, Question::Path(..)),
         Answer::Effective(_) => *question == Question::Effective,
         Answer::Valid {} => *question == Question::Validate,
+        Answer::Permits {} | Answer::Forbids {} => matches!(question, Question::Compile(..)),
     };
     let (asked, word) = (question.word(), answer.word());
     if fits { Ok(()) } else { Err(("expect", format!("{word} is no answer to {asked}"))) }
@@ -72,15 +76,23 @@ fn alone(case: &Case) -> Result<(), Fault> {
         oracle: Vec::new(),
         compare: Compare::ALL.to_vec(),
     };
+    let compiles = matches!(case.question(), Some(Question::Compile(..)));
+    // A profile depends on the environment that the command will have.
+    let env = if compiles { case.launcher.env.clone() } else { Default::default() };
+    let launcher = Launcher { env, ..Launcher::default() };
     let rules = [
         (case.steps.len() > 1, "steps", "a question is the only step"),
-        (case.policy().orbit.is_none(), "policy", "a question is about documents: `orbit`"),
+        (
+            !compiles && case.policy().orbit.is_none(),
+            "policy",
+            "a question is about documents: `orbit`",
+        ),
         (case.twin.is_some(), "twin", "a question has no twin"),
         (case.expect != bare, "expect", "an answer stands alone"),
         (case.repeat > 1 || case.parallel > 1, "repeat", "a question is asked once"),
         (case.stdin.is_some(), "stdin", "a question runs nothing that could read"),
         (case.during != Vec::<During>::new(), "during", "a question takes no time"),
-        (case.launcher != Launcher::default(), "launcher", "a question launches nothing"),
+        (case.launcher != launcher, "launcher", "a question launches nothing"),
         (case.run != RunSpec::default(), "run", "a question runs nothing"),
     ];
     let broken = rules.into_iter().find(|(broken, ..)| *broken);
@@ -136,6 +148,12 @@ expect: {answer: {denied: <no matching rule>}}
     #[case("act: {decide: read, path: b}", "act: {sh: 'true'}", "nothing else does")]
     #[case("{answer: {denied: <no matching rule>}}", "{allowed: {}}", "nothing else does")]
     #[case("decide: read, path: b", "decide: validate", "denied is no answer to validate")]
+    #[case(
+        "decide: read, path: b",
+        "compile: seatbelt, read: b",
+        "denied is no answer to seatbelt"
+    )]
+    #[case("{denied: <no matching rule>}", "{permits: {}}", "permits is no answer to read")]
     #[case("{denied: <no matching rule>}", "{invalid: {line: 1}}", "says which")]
     #[case("<no matching rule>}", "a}, exit: 0", "stands alone")]
     #[case("orbit: {read: [a]}", "mode: read_only", "about documents")]

@@ -1,7 +1,7 @@
 //! A question as a script: the fixture, the request, the call, and what the answer must have.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Rules};
+use boxproof_cases::case::{Answer, ByRule, Decision, Fault, Question, Rules};
 
 use super::laid;
 use super::shell::{Shell, quoted};
@@ -25,6 +25,12 @@ pub(super) fn body(
     else {
         return Err("it is no question".to_owned());
     };
+    if matches!(question, Question::Compile(..)) {
+        let id = &case.id;
+        return Err(format!(
+            "what a compiled text means is worked out by `boxproof run {id}` alone"
+        ));
+    }
     let words: Vec<String> = prefix.iter().map(|word| shell.word(word)).collect();
     let verb = question.verb();
     let limit = case.timeout_ms.div_ceil(1000);
@@ -69,8 +75,8 @@ has() {
 /// The exit code of a call that asks this alone.
 fn exit(answer: &Answer) -> i32 {
     match answer {
-        Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => 0,
-        Answer::Denied(_) => 1,
+        Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) | Answer::Permits {} => 0,
+        Answer::Denied(_) | Answer::Forbids {} => 1,
         Answer::Invalid(_) => 2,
     }
 }
@@ -81,6 +87,7 @@ fn texts(answer: &Answer) -> Vec<String> {
         Answer::Allowed(by) => decided(true, by),
         Answer::Denied(by) => decided(false, by),
         Answer::Invalid(fault) => told(fault),
+        Answer::Permits {} | Answer::Forbids {} => Vec::new(),
         Answer::Valid {} => vec!["\"valid\":{}".to_owned()],
         Answer::Effective(Rules { read, modify }) => {
             let rules = read.iter().chain(modify);

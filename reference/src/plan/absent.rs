@@ -10,7 +10,9 @@ use crate::law::Law;
 /// Why a name must not come to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum By {
-    /// A deny of the policy names it.
+    /// A deny of reading names it.
+    Hide,
+    /// A deny of writing names it.
     Deny,
     /// `protect` covers it. A mechanism that cannot hold it claims less.
     Protect,
@@ -34,6 +36,8 @@ pub(crate) struct Later {
     pub(crate) glob: Glob,
     /// Whether its volume takes names that differ in case for one.
     pub(crate) folds: bool,
+    /// Whether what matches is not to be read either.
+    pub(crate) hides: bool,
 }
 
 /// A profile over its workspace: names that it does not allow must not come to be there.

@@ -41,12 +41,15 @@ impl Denies {
         read.sort_by(|a, b| a.real.cmp(&b.real));
         read.dedup_by(|a, b| a.real == b.real);
         let (mut write, more) = split("deny_write", &policy.deny_write, host)?;
+        let mut hidden_missing = std::mem::take(&mut missing);
         missing.extend(more);
         write.extend(write_globs.iter().flat_map(|one| one.there.iter().cloned()));
         let globs = || read_globs.iter().chain(&write_globs);
-        missing.extend(globs().flat_map(|one| one.missing.iter().cloned()));
+        hidden_missing.extend(read_globs.iter().flat_map(|one| one.missing.iter().cloned()));
+        missing.extend(write_globs.iter().flat_map(|one| one.missing.iter().cloned()));
         globs().try_for_each(|one| held(&one.links, roots))?;
-        missing.iter().try_for_each(|missing| held(&missing.links, roots))?;
+        let mut lacking = hidden_missing.iter().chain(&missing);
+        lacking.try_for_each(|missing| held(&missing.links, roots))?;
         write.extend(host.protected.iter().cloned());
         write.retain(|found| found.reachable);
         write.iter().try_for_each(|found| held(&found.links, roots))?;
@@ -57,8 +60,16 @@ impl Denies {
         let closed = write.iter().cloned().collect();
         let denied = missing.iter().map(|missing| missing.by(By::Deny));
         let protected = host.unprotected.iter().map(|missing| missing.by(By::Protect));
-        let absent = denied.chain(protected).collect();
-        let later = globs().map(|one| Later { glob: one.glob.clone(), folds: one.folds }).collect();
+        let unread = hidden_missing.iter().map(|missing| missing.by(By::Hide));
+        let absent = unread.chain(denied).chain(protected).collect();
+        let later = |hides: bool| {
+            move |one: &&Expansion| Later { glob: one.glob.clone(), folds: one.folds, hides }
+        };
+        let later = read_globs
+            .iter()
+            .map(later(true))
+            .chain(write_globs.iter().map(later(false)))
+            .collect();
         Ok(Self { read, write, absent, later, hidden, closed }.pruned())
     }
 

@@ -9,7 +9,9 @@ use boxproof_cases::protocol::{
     CheckRequest, Dialect, EffectiveRequest, PROTOCOL, PathQuestion, ValidateRequest,
 };
 
+use super::compile;
 use crate::backend::Backend;
+use crate::workspace::Workspace;
 
 /// Questions that one call asks.
 pub(super) struct Call<'a> {
@@ -23,6 +25,14 @@ impl Call<'_> {
     /// The verb that asks.
     pub(super) fn verb(&self) -> &'static str {
         self.cases[0].question().map_or("check", Question::verb)
+    }
+
+    /// What the verb is given besides request and result.
+    pub(super) fn options(&self) -> Vec<&'static str> {
+        match self.cases[0].question() {
+            Some(Question::Compile(target, _)) => vec!["--target", target.word()],
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -55,7 +65,14 @@ pub(super) fn calls<'a>(
 /// The same verb about the same documents in the same workspace.
 fn share_a_call(one: &Case, other: &Case) -> bool {
     one.question().map(Question::verb) == other.question().map(Question::verb)
-        && one.policy().orbit == other.policy().orbit
+        && match (one.question(), other.question()) {
+            (Some(Question::Compile(one_target, _)), Some(Question::Compile(other_target, _))) => {
+                one_target == other_target
+                    && one.policy() == other.policy()
+                    && one.launcher == other.launcher
+            }
+            _ => one.policy().orbit == other.policy().orbit,
+        }
         && one.fixture == other.fixture
         && one.prepare == other.prepare
 }
@@ -64,8 +81,16 @@ fn share_a_call(one: &Case, other: &Case) -> bool {
 ///
 /// # Errors
 /// When they are no questions.
-pub fn request(cases: &[&Case], workspace: &Path) -> Result<String, String> {
+pub fn request(cases: &[&Case], workspace: &Workspace) -> Result<String, String> {
     let first = cases.first().ok_or("no question")?;
+    if let Some(Question::Compile(..)) = first.question() {
+        let request = compile::request(first, workspace)?;
+        return serde_json::to_string_pretty(&request).map_err(|error| error.to_string());
+    }
+    documents_request(first, cases, &workspace.ws())
+}
+
+fn documents_request(first: &Case, cases: &[&Case], workspace: &Path) -> Result<String, String> {
     let orbit: OrbitSpec = first.policy().orbit.clone().ok_or("a question without documents")?;
     let question = first.question().ok_or("no question")?;
     let (protocol, dialect, documents) = (PROTOCOL, Dialect::Orbit, orbit.documents());
@@ -86,6 +111,7 @@ pub fn request(cases: &[&Case], workspace: &Path) -> Result<String, String> {
         Question::Validate => {
             serde_json::to_string_pretty(&ValidateRequest { protocol, dialect, documents })
         }
+        Question::Compile(..) => return Err("a compiled policy is asked for elsewhere".to_owned()),
     };
     text.map_err(|error| error.to_string())
 }
@@ -136,7 +162,7 @@ rows:
     fn a_request_has_every_path_in_order() {
         let suite = suite(TABLE);
         let cases: Vec<&Case> = suite.cases.iter().take(2).collect();
-        let request = request(&cases, Path::new("/w")).unwrap();
+        let request = documents_request(cases[0], &cases, Path::new("/w")).unwrap();
         let request: CheckRequest = serde_json::from_str(&request).unwrap();
         let paths: Vec<_> = request.paths.iter().map(|asked| asked.op.word()).collect();
         assert_eq!(paths, ["read", "modify"]);

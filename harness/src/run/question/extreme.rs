@@ -1,9 +1,10 @@
 //! What the built-in backends answer: who confines nothing allows all, who refuses everything denies
 //! all. An answer that neither of them gets wrong asks nothing. Pure.
 
+use boxproof_cases::case::Question;
 use boxproof_cases::protocol::{
-    EffectiveProfile, PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce, RuleOrigin,
-    Told,
+    CompileTarget, Compiled, CompiledText, EffectiveProfile, PathAnswer, PathDecision, PolicyFault,
+    RuleEffect, RuleInForce, RuleOrigin, Told,
 };
 
 use super::call::Call;
@@ -18,6 +19,7 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
     };
     Some(match (call.verb(), allows) {
         ("check", _) => Told::Decisions(call.cases.iter().map(|_| decided(allows)).collect()),
+        ("compile", allows) => Told::Compiled(compiled(call, allows)),
         ("effective", true) => Told::Effective(everything()),
         (_, true) => Told::Valid {},
         (_, false) => Told::Invalid(PolicyFault {
@@ -27,6 +29,26 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
             column: None,
         }),
     })
+}
+
+/// A text that permits all, or nothing.
+fn compiled(call: &Call<'_>, allows: bool) -> Compiled {
+    let target = match call.cases[0].question() {
+        Some(Question::Compile(target, _)) => *target,
+        _ => CompileTarget::Seatbelt,
+    };
+    let text = match (target, allows) {
+        (CompileTarget::Seatbelt, true) => CompiledText::Sbpl("(version 1)(allow default)".into()),
+        (CompileTarget::Seatbelt, false) => CompiledText::Sbpl("(version 1)(deny default)".into()),
+        (CompileTarget::Bubblewrap, true) => words(&["--bind", "/", "/"]),
+        (CompileTarget::Bubblewrap, false) => words(&["--unshare-net", "--tmpfs", "/"]),
+    };
+    Compiled { text, params: Vec::new(), limits: Vec::new() }
+}
+
+fn words(words: &[&str]) -> CompiledText {
+    let words = ["bwrap"].iter().chain(words).chain(&["--"]);
+    CompiledText::Argv(words.map(|word| (*word).to_owned()).collect())
 }
 
 fn decided(allowed: bool) -> PathAnswer {
