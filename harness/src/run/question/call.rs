@@ -74,6 +74,7 @@ fn share_a_call(one: &Case, other: &Case) -> bool {
             _ => one.policy().orbit == other.policy().orbit,
         }
         && one.fixture == other.fixture
+        && crate::workspace::LISTENERS.iter().all(|name| one.uses(name) == other.uses(name))
         && one.prepare == other.prepare
 }
 
