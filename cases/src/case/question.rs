@@ -55,7 +55,7 @@ impl Question {
         let targets = CompileTarget::ALL;
         let found = targets.into_iter().find(|one| one.word() == target);
         let target = found.ok_or_else(|| {
-            format!("compile: {target}: use {}", targets.map(|t| t.word()).join(" or "))
+            format!("compile: {target}: use {}", targets.map(CompileTarget::word).join(" or "))
         })?;
         let mut rest = rest.into_iter();
         let (Some((word, objects)), None) = (rest.next(), rest.next()) else {

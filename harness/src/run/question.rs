@@ -43,7 +43,7 @@ struct Begun {
 }
 
 /// Why nothing was asked, and the workspace that was made all the same.
-type Unasked = (Reply, Option<Workspace>);
+type Unasked = (Reply, Option<Box<Workspace>>);
 
 /// Asks every pair of (case, backend), each a question; what came of each.
 pub fn ask_all(
@@ -60,7 +60,7 @@ pub fn ask_all(
         for (call, begun) in some.iter().zip(begun) {
             let replies = match begun {
                 Ok(begun) => finish(call, begun),
-                Err((reply, workspace)) => each(call, reply, workspace.as_ref()),
+                Err((reply, workspace)) => each(call, reply, workspace.as_deref()),
             };
             let executions = replies
                 .into_iter()
@@ -100,7 +100,10 @@ fn begin(desk: &Desk<'_>, call: &Call<'_>, folder: &Path) -> Result<Begun, Unask
         let why = "a question is asked by a verb of the protocol, which it does not speak";
         // What is tried of a compiled policy is in the words of a workspace.
         let workspace = match call.verb() {
-            "compile" => Workspace::lay_out(call.cases[0], folder, desk.probe, desk.run_id).ok(),
+            "compile" => {
+                let laid = Workspace::lay_out(call.cases[0], folder, desk.probe, desk.run_id);
+                laid.ok().map(Box::new)
+            }
             _ => None,
         };
         return Err((Reply::Inexpressible(why.to_owned()), workspace));
