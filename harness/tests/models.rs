@@ -94,7 +94,7 @@ fn a_compiled_profile_of_documents_permits_what_the_engine_allows() {
     let scene = Scene::lay_out(&folder.path().join("w"));
     for _ in 0..60 {
         let profile = orbit(&scene, &mut dice);
-        let request = compile_request(serde_json::json!({ "profile": profile }), &scene);
+        let request = compile_request(&serde_json::json!({ "profile": profile }), &scene);
         let Told::Compiled(compiled) = compile(CompileTarget::Seatbelt, &request, &scene) else {
             continue;
         };

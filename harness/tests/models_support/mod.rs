@@ -131,11 +131,11 @@ pub(crate) fn policy(scene: &Scene, dice: &mut Dice) -> Value {
         "tmp": "none",
         "network": if dice.roll(2) == 0 { json!({"none": {}}) } else { json!({"host": {}}) },
     });
-    compile_request(json!({ "policy": policy }), scene)
+    compile_request(&json!({ "policy": policy }), scene)
 }
 
 /// A request to compile `rules`.
-pub(crate) fn compile_request(rules: Value, scene: &Scene) -> Value {
+pub(crate) fn compile_request(rules: &Value, scene: &Scene) -> Value {
     json!({ "protocol": 1, "rules": rules, "cwd": scene.workspace() })
 }
 
