@@ -1,7 +1,7 @@
 //! What a case asks, in its own words ([`of`]): for records, and for whoever reads a case here.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Act, Control, Step, Twin};
+use boxproof_cases::case::{Act, Control, Question, Step, Twin};
 use boxproof_reports::Asked;
 use boxproof_reports::record::STREAM_LIMIT;
 
@@ -43,6 +43,9 @@ pub fn act(act: &Act) -> String {
         }
         Act::Sh(line) => format!("sh: {}", line.trim()),
         Act::Argv(argv) => format!("argv: {argv:?}"),
+        Act::Decide(Question::Compile(target, attempt)) => {
+            format!("compile {}: {attempt}", target.word())
+        }
         Act::Decide(question) => match question.details().as_slice() {
             [] => format!("decide {}", question.word()),
             [(_, value), ..] => format!("decide {} {value:?}", question.word()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use boxproof_cases::case::Moment;
+use boxproof_cases::case::{Attempt, Moment};
 use boxproof_cases::protocol::{RunResult, Told};
 use boxproof_probes::Record;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,8 @@ pub enum Reply {
 pub struct Answered {
     /// The answer; of a path, the one that is about it. The workspace's folders are `$WS`, `$OUT`.
     pub told: Told,
+    /// What is tried of a compiled policy, where that was the question.
+    pub tried: Option<Tried>,
     /// The exit code of the call; none when it died of a signal.
     pub exit: Option<i32>,
     /// The exit code that fits all that was answered in that call.
@@ -49,6 +51,15 @@ pub struct Answered {
     pub stderr: String,
     /// Milliseconds that the call took, shared among its questions.
     pub duration_ms: f64,
+}
+
+/// What is tried of a compiled policy, every variable put in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// The deed; paths are absolute and without links.
+    pub attempt: Attempt,
+    /// The run's own temp folder.
+    pub tmp: String,
 }
 
 /// The three kinds of arm.

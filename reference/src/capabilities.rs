@@ -95,6 +95,8 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
     ("policy.validate", Any, Enforced),
+    ("compile.bubblewrap", Any, Partial),
+    ("compile.seatbelt", Any, Partial),
 ];
 
 /// What takes the step `mediate`.
@@ -229,6 +231,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "policy.check" | "policy.effective" | "policy.validate" | "policy.status" => false,
         // An order does not tell what its rules were written in.
         "dialect.caliban" | "dialect.inferoa" => false,
+        "compile.bubblewrap" | "compile.seatbelt" => false,
         _ => true,
     }
 }

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use boxproof_cases::protocol::exit;
+use boxproof_cases::protocol::{CompileTarget, exit};
 use clap::{Parser, Subcommand};
 
 use crate::ask::{self, Ask, InFiles};
 use crate::request::Mechanism;
-use crate::{capabilities, run};
+use crate::{capabilities, compile, run};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,6 +25,13 @@ was started; 127 if the program was not found. The result file tells these apart
 
 Example:
   refbox run --request request.json --result result.json";
+
+const COMPILE_EXIT: &str = "\
+Exit codes: 0 if there is a text, 2 if there is none.
+
+Examples:
+  refbox compile --target seatbelt --request request.json
+  refbox compile --target bubblewrap --request request.json --result answer.json";
 
 /// A sandbox that answers the boxproof backend protocol.
 #[derive(Debug, Parser)]
@@ -53,6 +60,19 @@ enum Verb {
         #[arg(long, value_name = "FILE")]
         result: PathBuf,
     },
+    /// Print a policy as the text that another program enforces
+    #[command(after_help = COMPILE_EXIT)]
+    Compile {
+        /// bubblewrap (the words of a command line, one a line) or seatbelt (a profile)
+        #[arg(long, value_name = "TARGET", value_parser = target)]
+        target: CompileTarget,
+        /// The request: JSON with protocol, rules, cwd and env
+        #[arg(long, value_name = "FILE")]
+        request: PathBuf,
+        /// Where the answer is written as JSON, instead of the text to stdout
+        #[arg(long, value_name = "FILE")]
+        result: Option<PathBuf>,
+    },
     #[command(flatten)]
     Ask(Ask),
 }
@@ -74,6 +94,9 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
     match Cli::try_parse_from(words(args)) {
         Err(error) => misused(&error),
         Ok(Cli { verb: Verb::Run { request, result } }) => run::run(prefix, &request, &result),
+        Ok(Cli { verb: Verb::Compile { target, request, result } }) => {
+            compile::compile(target, &request, result.as_deref())
+        }
         Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(prefix, &ask),
         Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
     }
@@ -92,6 +115,12 @@ fn misused(error: &clap::Error) -> i32 {
 fn mechanism(name: &str) -> Result<Mechanism, String> {
     let known = || Mechanism::ALL.map(Mechanism::name).join(", ");
     Mechanism::named(name).ok_or_else(|| format!("unknown mechanism; known: {}", known()))
+}
+
+fn target(name: &str) -> Result<CompileTarget, String> {
+    let known = || CompileTarget::ALL.map(CompileTarget::word).join(", ");
+    let found = CompileTarget::ALL.into_iter().find(|target| target.word() == name);
+    found.ok_or_else(|| format!("unknown target; known: {}", known()))
 }
 
 fn capabilities(prefix: &[&str], asked: Option<Mechanism>) -> i32 {

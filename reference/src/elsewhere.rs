@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::env::consts::OS;
 use std::path::Path;
 
-use boxproof_cases::protocol::{Capabilities, ErrorKind, PROTOCOL};
+use boxproof_cases::protocol::{Capabilities, CompileTarget, ErrorKind, PROTOCOL};
 
 use crate::answer::{self, declined};
 use crate::error::Refusal;
@@ -37,12 +37,25 @@ pub(crate) fn run(_prefix: &[&str], request_file: &Path, result_file: &Path) -> 
     answer::answer(request_file, result_file, |_| declined(&refusal, request_file))
 }
 
+/// Compiles nothing yet; the exit code.
+pub(crate) fn compile(_: CompileTarget, _: &Path, _: Option<&Path>) -> i32 {
+    eprintln!("refbox: nothing is compiled on {OS} yet; use Linux");
+    2
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use boxproof_cases::protocol::{RunResult, exit};
     use rstest::rstest;
     use std::fs;
+
+    #[test]
+    fn nothing_is_compiled() {
+        let result = tempfile::tempdir().unwrap().path().join("result");
+        assert_eq!(compile(CompileTarget::Seatbelt, Path::new("/request"), Some(&result)), 2);
+        assert!(!result.exists());
+    }
 
     /// What running a request with these members of `policy` gives: exit code and result.
     fn outcome(policy: &str) -> (i32, RunResult) {

@@ -85,6 +85,12 @@ impl Glob {
         Ok(Self { text: text.to_owned(), base, parts })
     }
 
+    /// Its components after the folders that it begins with.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let all: Vec<&str> = self.text.split('/').collect();
+        all[all.len() - self.parts.len()..].iter().map(|word| (*word).to_owned()).collect()
+    }
+
     /// The folders that it begins with.
     pub(crate) fn base(&self) -> &Path {
         &self.base

@@ -19,10 +19,12 @@ mod settings;
 #[cfg(any(test, not(target_os = "linux")))]
 mod elsewhere;
 #[cfg(not(target_os = "linux"))]
-use {elsewhere as capabilities, elsewhere as run};
+use {elsewhere as capabilities, elsewhere as compile, elsewhere as run};
 
 #[cfg(target_os = "linux")]
 mod capabilities;
+#[cfg(target_os = "linux")]
+mod compile;
 #[cfg(target_os = "linux")]
 mod control;
 mod explain;

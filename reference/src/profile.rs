@@ -26,6 +26,14 @@ fn asked(op: Op) -> orbit::Op {
 
 /// The law of `profile` in `documents`: the host's, then the workspace's if there is one.
 pub(crate) fn law(documents: &[Sent], profile: &str) -> Result<Law, Refusal> {
+    let profile = of(documents, profile)?;
+    let lines = |op: Op| profile.rules(asked(op)).iter().map(line).collect::<Vec<Line>>();
+    let (read, modify) = (lines(Op::Read), lines(Op::Modify));
+    Ok(Law::new(Arc::new(profile), read, modify))
+}
+
+/// `profile` of `documents`, in force.
+pub(crate) fn of(documents: &[Sent], profile: &str) -> Result<Profile, Refusal> {
     let (host, workspace) = match documents {
         [host] => (host, None),
         [host, workspace] => (host, Some(workspace)),
@@ -34,11 +42,7 @@ pub(crate) fn law(documents: &[Sent], profile: &str) -> Result<Law, Refusal> {
             return Err(Refusal::invalid(message));
         }
     };
-    let profile =
-        in_force(host, workspace, profile).map_err(|error| Refusal::invalid(error.to_string()))?;
-    let lines = |op: Op| profile.rules(asked(op)).iter().map(line).collect::<Vec<Line>>();
-    let (read, modify) = (lines(Op::Read), lines(Op::Modify));
-    Ok(Law::new(Arc::new(profile), read, modify))
+    in_force(host, workspace, profile).map_err(|error| Refusal::invalid(error.to_string()))
 }
 
 fn in_force(host: &Sent, workspace: Option<&Sent>, profile: &str) -> Result<Profile, PolicyError> {

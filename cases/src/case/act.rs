@@ -9,6 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Question;
+use crate::protocol::CompileTarget;
 
 /// What tries the thing: a probe, a shell line or an argument vector; or a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,13 +30,14 @@ pub enum Act {
 }
 
 impl Act {
-    /// Every string a variable may stand in. A question is meant letter for letter.
+    /// Every string a variable may stand in. A question about documents is meant letter for letter.
     pub fn strings(&self) -> Vec<&str> {
         match self {
             Self::Probe { args, .. } => args.values().flatten().map(String::as_str).collect(),
             Self::Sh(line) => vec![line],
             Self::Argv(argv) => argv.iter().map(String::as_str).collect(),
             Self::Decide(Question::Explain(ended)) => ended.strings(),
+            Self::Decide(Question::Compile(_, attempt)) => vec![&attempt.object],
             Self::Decide(_) => Vec::new(),
         }
     }
@@ -95,7 +97,7 @@ impl<'de> de::Visitor<'de> for ActVisitor {
     type Value = Act;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{probe: NAME, …}, {sh: \"…\"}, {argv: […]} or {decide: …}")
+        f.write_str("{probe: NAME, …}, {sh: \"…\"}, {argv: […]}, {decide: …} or {compile: …}")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Act, A::Error> {
@@ -116,12 +118,15 @@ fn act_of(mut args: BTreeMap<String, Vec<String>>) -> Result<Act, String> {
     if let Some(what) = args.remove("decide") {
         return Question::written(&one("decide", what)?, args).map(Act::Decide);
     }
+    if let Some(target) = args.remove("compile") {
+        return Question::compiled(&one("compile", target)?, args).map(Act::Decide);
+    }
     let (probe, sh, argv) = (args.remove("probe"), args.remove("sh"), args.remove("argv"));
     let act = match (probe, sh, argv) {
         (Some(probe), None, None) => return Ok(Act::Probe { probe: one("probe", probe)?, args }),
         (None, Some(sh), None) => Act::Sh(one("sh", sh)?),
         (None, None, Some(argv)) if !argv.is_empty() => Act::Argv(argv),
-        _ => return Err("an act is exactly one of probe, sh, argv and decide".to_owned()),
+        _ => return Err("an act is exactly one of probe, sh, argv, decide and compile".to_owned()),
     };
     match args.into_keys().next() {
         Some(key) => Err(format!("unknown field `{key}`: sh and argv stand alone")),
@@ -156,6 +161,10 @@ impl Serialize for Act {
             }
             Self::Sh(line) => map.serialize_entry("sh", line)?,
             Self::Argv(argv) => map.serialize_entry("argv", argv)?,
+            Self::Decide(Question::Compile(target, attempt)) => {
+                map.serialize_entry("compile", target.word())?;
+                map.serialize_entry(attempt.deed.word(), &attempt.object)?;
+            }
             Self::Decide(question) => {
                 map.serialize_entry("decide", question.word())?;
                 for (name, value) in question.details() {
@@ -183,7 +192,7 @@ impl JsonSchema for Act {
             "oneOf": [
                 { "required": ["probe"], "properties": { "probe": { "type": "string" } },
                   "not": { "anyOf": [{ "required": ["sh"] }, { "required": ["argv"] },
-                      { "required": ["decide"] }] },
+                      { "required": ["decide"] }, { "required": ["compile"] }] },
                   "additionalProperties": {
                       "anyOf": [scalar, { "type": "array", "items": scalar }] } },
                 { "required": ["sh"], "properties": { "sh": { "type": "string" } },
@@ -192,6 +201,11 @@ impl JsonSchema for Act {
                   "properties": { "argv": { "type": "array", "items": scalar, "minItems": 1 } } },
                 { "required": ["decide", "path"], "additionalProperties": false,
                   "properties": { "decide": { "enum": ["read", "modify"] }, "path": scalar } },
+                { "required": ["compile"], "additionalProperties": false,
+                  "minProperties": 2, "maxProperties": 2,
+                  "properties": { "compile": { "enum": CompileTarget::ALL.map(CompileTarget::word) },
+                      "read": scalar, "write": scalar, "create": scalar, "remove": scalar,
+                      "move": scalar, "run": scalar, "connect": scalar, "lookup": scalar } },
                 { "required": ["decide"], "additionalProperties": false,
                   "properties": { "decide": { "enum": ["effective", "validate", "status", "settings"] } } },
                 { "required": ["decide"], "additionalProperties": false,
@@ -235,6 +249,7 @@ mod tests {
         r#"{"decide":"ask","command":"git x","rules":"ask","plan":"true"}"#
     )]
     #[case("{decide: validate}", r#"{"decide":"validate"}"#)]
+    #[case("{compile: seatbelt, write: $WS/a}", r#"{"compile":"seatbelt","write":"$WS/a"}"#)]
     fn reads_and_writes(#[case] yaml: &str, #[case] json: &str) {
         let act: Act = crate::load::fragment(yaml).unwrap();
         assert_eq!(serde_json::to_string(&act).unwrap(), json);
@@ -260,6 +275,11 @@ mod tests {
     #[case("{decide: ask, command: x, rules: maybe}", "use allow, ask or deny")]
     #[case("{decide: ask, command: x, plan: 1}", "use true or false")]
     #[case("{decide: ask, command: x, rule: ask}", "unknown field `rule`")]
+    #[case("{compile: chroot, read: x}", "bubblewrap or seatbelt")]
+    #[case("{compile: seatbelt}", "one deed")]
+    #[case("{compile: seatbelt, read: x, write: y}", "one deed")]
+    #[case("{compile: seatbelt, smell: x}", "no deed")]
+    #[case("{compile: seatbelt, read: [x, y]}", "one thing")]
     #[case("{probe: w, probe: w}", "twice")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {
         let error = crate::load::fragment::<Act>(yaml).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What must be answered to a question about policy documents.
+//! What must be answered to a question.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,10 @@ pub enum Answer {
     Blocked(Why),
     /// The block comes to this.
     Status(StatusExpect),
+    /// The compiled text lets it be done.
+    Permits {},
+    /// The compiled text does not let it be done.
+    Forbids {},
 }
 
 impl Answer {
@@ -43,13 +47,17 @@ impl Answer {
             Self::Ask(_) => "ask",
             Self::Blocked(_) => "blocked",
             Self::Status(_) => "status",
+            Self::Permits {} => "permits",
+            Self::Forbids {} => "forbids",
         }
     }
 
     /// Whether it keeps something from being granted.
     pub fn is_negative(&self) -> bool {
         match self {
-            Self::Denied(_) | Self::Invalid(_) | Self::Blocked(Why::By(_)) => true,
+            Self::Denied(_) | Self::Invalid(_) | Self::Blocked(Why::By(_)) | Self::Forbids {} => {
+                true
+            }
             Self::Ask(ask) => ask.decision != Permission::Allow,
             Self::Status(status) => status.is_negative(),
             _ => false,
@@ -223,6 +231,8 @@ mod tests {
     #[case("{valid: {}}", "valid", false)]
     #[case("{blocked: none}", "blocked", false)]
     #[case("{blocked: {rule: read_denied, path: a}}", "blocked", true)]
+    #[case("{permits: {}}", "permits", false)]
+    #[case("{forbids: {}}", "forbids", true)]
     #[case(
         "{effective: {read: [{rule: a, effect: denies, origin: global_deny}], modify: []}}",
         "effective",

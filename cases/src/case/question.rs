@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Ended;
-use crate::protocol::{AskQuestion, Operation, Permission};
+use super::{Attempt, Deed, Ended};
+use crate::protocol::{AskQuestion, CompileTarget, Operation, Permission};
 
 /// A question about the documents of the case's policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Question {
     Explain(Box<Ended>),
     /// What a sandbox block comes to.
     Status,
+    /// Whether this can be done under the policy as it is compiled for this target.
+    Compile(CompileTarget, Attempt),
 }
 
 impl Question {
@@ -35,6 +37,7 @@ impl Question {
             Self::Ask(_) => "ask",
             Self::Explain(_) => "explain",
             Self::Status => "status",
+            Self::Compile(target, _) => target.word(),
         }
     }
 
@@ -48,6 +51,7 @@ impl Question {
             Self::Settings => "settings",
             Self::Ask(_) => "decide-ask",
             Self::Status => "status",
+            Self::Compile(..) => "compile",
         }
     }
 
@@ -59,6 +63,7 @@ impl Question {
     /// What is written beside `decide`, name by name.
     pub fn details(&self) -> Vec<(&'static str, String)> {
         match self {
+            Self::Compile(_, attempt) => vec![(attempt.deed.word(), attempt.object.clone())],
             Self::Path(_, path) => vec![("path", path.clone())],
             Self::Ask(AskQuestion { command, rules, plan }) => vec![
                 ("command", command.clone()),
@@ -81,6 +86,29 @@ impl Question {
         match self {
             Self::Path(_, path) => Some(path),
             _ => None,
+        }
+    }
+
+    /// The question that is written `{compile: target, deed: object}`.
+    pub(super) fn compiled(
+        target: &str,
+        rest: BTreeMap<String, Vec<String>>,
+    ) -> Result<Self, String> {
+        let targets = CompileTarget::ALL;
+        let found = targets.into_iter().find(|one| one.word() == target);
+        let target = found.ok_or_else(|| {
+            format!("compile: {target}: use {}", targets.map(CompileTarget::word).join(" or "))
+        })?;
+        let mut rest = rest.into_iter();
+        let (Some((word, objects)), None) = (rest.next(), rest.next()) else {
+            return Err("compile: say one deed and what it is done to".to_owned());
+        };
+        let deed = Deed::ALL.into_iter().find(|deed| deed.word() == word).ok_or_else(|| {
+            format!("compile: {word} is no deed: use {}", Deed::ALL.map(Deed::word).join(", "))
+        })?;
+        match <[String; 1]>::try_from(objects) {
+            Ok([object]) => Ok(Self::Compile(target, Attempt { deed, object })),
+            Err(_) => Err(format!("compile: {word} is done to one thing")),
         }
     }
 

@@ -4,6 +4,7 @@
 //! that a misspelt rule can never be a rule that silently does nothing.
 
 mod capabilities;
+mod compile;
 mod explained;
 mod path;
 mod policy;
@@ -18,6 +19,9 @@ mod told;
 mod variables;
 
 pub use capabilities::{Capabilities, ClaimLevel};
+pub use compile::{
+    CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText, TMP_PARAM,
+};
 pub use explained::{ExplainRequest, Explanation, FinishedRun};
 pub use path::WirePath;
 pub use policy::{

@@ -31,7 +31,10 @@ pub(super) fn check(case: &Case) -> Result<(), Fault> {
         (Some(question), Some(answer)) => {
             [fits(question, answer), alone(case), told(case, answer)].into_iter().collect()
         }
-        _ => Err(("expect", "a question (decide) expects an answer, and nothing else does".into())),
+        _ => Err((
+            "expect",
+            "a question (decide, compile) expects an answer, and nothing else does".into(),
+        )),
     }
 }
 
@@ -64,6 +67,7 @@ fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
         Answer::Valid {} => *question == Question::Validate,
         Answer::Blocked(_) => matches!(question, Question::Explain(_)),
         Answer::Status(_) => *question == Question::Status,
+        Answer::Permits {} | Answer::Forbids {} => matches!(question, Question::Compile(..)),
     };
     let (asked, word) = (question.word(), answer.word());
     if fits { Ok(()) } else { Err(("expect", format!("{word} is no answer to {asked}"))) }
@@ -83,6 +87,10 @@ fn alone(case: &Case) -> Result<(), Fault> {
         oracle: Vec::new(),
         compare: Compare::ALL.to_vec(),
     };
+    // A profile depends on the environment that the command will have.
+    let compiles = matches!(case.question(), Some(Question::Compile(..)));
+    let env = if compiles { case.launcher.env.clone() } else { Default::default() };
+    let launcher = Launcher { env, ..Launcher::default() };
     let rules = [
         (case.steps.len() > 1, "steps", "a question is the only step"),
         (
@@ -96,7 +104,7 @@ fn alone(case: &Case) -> Result<(), Fault> {
         (case.repeat > 1 || case.parallel > 1, "repeat", "a question is asked once"),
         (case.stdin.is_some(), "stdin", "a question runs nothing that could read"),
         (case.during != Vec::<During>::new(), "during", "a question takes no time"),
-        (case.launcher != Launcher::default(), "launcher", "a question launches nothing"),
+        (case.launcher != launcher, "launcher", "a question launches nothing"),
         (case.run != RunSpec::default(), "run", "a question runs nothing"),
     ];
     let broken = rules.into_iter().find(|(broken, ..)| *broken);
@@ -108,6 +116,7 @@ fn is_about_nothing(case: &Case) -> bool {
     let (documents, caliban) = (case.policy().documents(), &case.policy().caliban);
     match case.question() {
         Some(Question::Explain(_)) => documents.is_some() || caliban.is_some(),
+        Some(Question::Compile(..)) => case.policy().inferoa.is_some() || caliban.is_some(),
         Some(Question::Settings | Question::Ask(_)) => caliban.is_none(),
         _ => documents.is_none(),
     }
@@ -162,6 +171,12 @@ expect: {answer: {denied: <no matching rule>}}
     #[case("act: {decide: read, path: b}", "act: {sh: 'true'}", "nothing else does")]
     #[case("{answer: {denied: <no matching rule>}}", "{allowed: {}}", "nothing else does")]
     #[case("decide: read, path: b", "decide: validate", "denied is no answer to validate")]
+    #[case(
+        "decide: read, path: b",
+        "compile: seatbelt, read: b",
+        "denied is no answer to seatbelt"
+    )]
+    #[case("{denied: <no matching rule>}", "{permits: {}}", "permits is no answer to read")]
     #[case("{denied: <no matching rule>}", "{invalid: {line: 1}}", "says which")]
     #[case("<no matching rule>}", "a}, exit: 0", "stands alone")]
     #[case("orbit: {read: [a]}", "mode: read_only", "about documents")]

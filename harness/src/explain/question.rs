@@ -1,17 +1,35 @@
 //! A question explained: how it is asked, what passes, what fails and why that matters.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByRule, Fault, Question, StatusExpect, Why};
+use boxproof_cases::case::{Answer, Attempt, ByRule, Fault, Question, StatusExpect, Why};
+use boxproof_cases::protocol::CompileTarget;
 
 use super::entry;
 
 /// How it is asked, in place of arms.
 pub(super) fn asking(case: &Case) -> Vec<String> {
+    if let Some(Question::Compile(target, attempt)) = case.question() {
+        return compiling(*target, attempt);
+    }
     let verb = case.question().map(Question::verb).unwrap_or_default();
     vec![
         entry("question", &format!("by `{verb} --request FILE --result FILE`; nothing is run")),
         entry("batch", "all questions of the corpus about these documents go into one call"),
         entry("audit", "who allows all and who denies all must get it wrong, one of them each"),
+    ]
+}
+
+fn compiling(target: CompileTarget, attempt: &Attempt) -> Vec<String> {
+    let target = target.word();
+    let call = format!("by `compile --target {target} --request FILE --result FILE`");
+    let tried = format!("would the text let a command {attempt}?");
+    vec![
+        entry("question", &format!("{call}; nothing is run")),
+        entry("meaning", &format!("a model of {target} reads the text, whoever wrote it: {tried}")),
+        entry(
+            "audit",
+            "a text that permits all and one that permits nothing must get it wrong, one of them each",
+        ),
     ]
 }
 
@@ -37,6 +55,10 @@ pub(super) fn passes(answer: &Answer) -> String {
             if ask.sandboxed { "holds" } else { "does not hold" }
         ),
         Answer::Status(status) => comes_to(status),
+        Answer::Permits {} => "the compiled text permits it".to_owned(),
+        Answer::Forbids {} => {
+            "the compiled text forbids it, and is no text under which nothing runs".to_owned()
+        }
         Answer::Effective(rules) => format!(
             "the profile in force has these rules and no others: {} of reading, {} of modifying",
             rules.read.len(),
@@ -114,7 +136,11 @@ pub(super) fn matters(answer: &Answer) -> &'static str {
             "People and programs go by what the status says: a sandbox that is said to hold and does \
              not is worse than none that is known to be off."
         }
-        Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => {
+        Answer::Forbids {} => {
+            "A rule that is lost on the way into another language protects nothing, and nobody sees \
+             it: the text looks as if it had it."
+        }
+        Answer::Allowed(_) | Answer::Valid {} | Answer::Permits {} | Answer::Effective(_) => {
             "What is granted must be usable, and be said to be granted by the rule that grants it: \
              else people widen rules until it works."
         }

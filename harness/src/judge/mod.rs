@@ -3,6 +3,7 @@
 //! Main function: [`judge`]. An observation that is missing is never a denial: without one the
 //! verdict is inconclusive, whatever the exit code says.
 
+mod compiled;
 mod decide;
 mod effect;
 mod ending;

@@ -6,13 +6,15 @@ use boxproof_cases::case::{
     Answer, ByDenial, ByRule, Decision, Fault, Question, RuleExpect, Rules, StatusExpect, Why,
 };
 use boxproof_cases::protocol::{
-    Blocked, EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault, RuleInForce,
-    Runs, Status, Told,
+    Blocked, Compiled, EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault,
+    RuleInForce, Runs, Status, Told,
 };
 use boxproof_reports::Verdict;
 
+use super::compiled;
 use super::reason::{Finding, Reason};
-use crate::execution::{Answered, Execution, Reply};
+use crate::execution::{Answered, Execution, Reply, Tried};
+use crate::models::Flaw;
 
 /// Whether the answer is the one that the case asks for.
 pub(super) fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
@@ -41,7 +43,7 @@ pub(super) fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding
     if kind != verb && kind != INVALID {
         return Err(astray(&format!("asked to {verb}, it answers as to {kind}")));
     }
-    fits(wanted, &answered.told)?;
+    fits(wanted, answered)?;
     exit(answered)
 }
 
@@ -58,6 +60,7 @@ fn kind(told: &Told) -> &'static str {
         Told::Asks(_) => "decide-ask",
         Told::Explained(_) => "explain",
         Told::Status(_) => "status",
+        Told::Compiled(_) => "compile",
         Told::Invalid(_) => INVALID,
     }
 }
@@ -72,16 +75,21 @@ enum Said<'a> {
     Asked(Permission),
     Explained(Option<&'a Blocked>),
     Status(&'a Status),
+    /// What was tried can be done, or cannot.
+    Compiled(bool),
+    /// Nothing at all runs under the text.
+    Void(String),
 }
 
-fn said(told: &Told) -> Result<Said<'_>, Finding> {
+fn said(answered: &Answered) -> Result<Said<'_>, Finding> {
     let invalid = |message: &String| PolicyFault {
         message: message.clone(),
         file: None,
         line: None,
         column: None,
     };
-    match told {
+    match &answered.told {
+        Told::Compiled(compiled) => means(compiled, answered.tried.as_ref()),
         Told::Decisions(answers) => match answers.as_slice() {
             [PathAnswer::Decided(decision)] => Ok(Said::Decided(decision)),
             [PathAnswer::Invalid(message)] => Ok(Said::Invalid(invalid(message))),
@@ -100,16 +108,27 @@ fn said(told: &Told) -> Result<Said<'_>, Finding> {
     }
 }
 
+fn means<'a>(compiled: &Compiled, tried: Option<&Tried>) -> Result<Said<'a>, Finding> {
+    let tried = tried.ok_or_else(|| Finding::error(Reason::Harness, "nothing was tried"))?;
+    match compiled::permits(compiled, tried) {
+        Ok(permits) => Ok(Said::Compiled(permits)),
+        Err(Flaw::Void(why)) => Ok(Said::Void(why)),
+        Err(flaw) => Err(astray(&flaw.to_string())),
+    }
+}
+
 pub(super) fn astray(message: &str) -> Finding {
     Finding::inconclusive(Reason::UntrustedRecord, message)
 }
 
-fn fits(wanted: &Answer, told: &Told) -> Result<(), Finding> {
-    match (wanted, said(told)?) {
+fn fits(wanted: &Answer, answered: &Answered) -> Result<(), Finding> {
+    match (wanted, said(answered)?) {
         (Answer::Allowed(by), Said::Decided(decision)) if decision.allowed => rests(by, decision),
         (Answer::Denied(by), Said::Decided(decision)) if !decision.allowed => rests(by, decision),
         (Answer::Invalid(fault), Said::Invalid(found)) => same_fault(fault, &found),
-        (Answer::Valid {}, Said::Valid) => Ok(()),
+        (Answer::Valid {}, Said::Valid)
+        | (Answer::Permits {}, Said::Compiled(true))
+        | (Answer::Forbids {}, Said::Compiled(false)) => Ok(()),
         (Answer::Effective(rules), Said::Effective(profile)) => in_force(rules, profile),
         (Answer::Blocked(Why::Not(_)), Said::Explained(None)) => Ok(()),
         (Answer::Blocked(Why::By(by)), Said::Explained(Some(blocked))) => denied(by, blocked),
@@ -123,11 +142,12 @@ fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
     let message = format!("{} is expected, and the answer is: {}", wanted.word(), words(said));
     let granted = match said {
         Said::Decided(decision) => decision.allowed,
+        Said::Compiled(permits) => *permits,
         Said::Valid | Said::Effective(_) | Said::Settings => true,
         Said::Asked(decision) => *decision != Permission::Deny,
         Said::Explained(blocked) => blocked.is_none(),
         Said::Status(status) => status.runs != Runs::Refused,
-        Said::Invalid(_) => false,
+        Said::Invalid(_) | Said::Void(_) => false,
     };
     match (wanted.is_negative(), granted) {
         (true, true) => Finding::new(Verdict::UnderBlock, Reason::Decision, message),
@@ -152,6 +172,9 @@ fn words(said: &Said<'_>) -> String {
         Said::Explained(None) => "the sandbox is not why it failed".to_owned(),
         Said::Explained(Some(blocked)) => format!("{}: {}", blocked.rule, blocked.reason),
         Said::Status(status) => format!("status {:?}", status.runs),
+        Said::Compiled(true) => "a text that permits it".to_owned(),
+        Said::Compiled(false) => "a text that forbids it".to_owned(),
+        Said::Void(why) => format!("a text under which nothing runs: {why}"),
     }
 }
 

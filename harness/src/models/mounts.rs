@@ -26,6 +26,9 @@ enum Kind {
 struct Mount {
     place: PathBuf,
     kind: Kind,
+    /// The host's object that it was put on. While it is there that object keeps its name, even
+    /// where a later mount covers both.
+    on: Option<PathBuf>,
 }
 
 /// A mount table, and whether the host's network is there.
@@ -73,7 +76,8 @@ impl Mounts {
     }
 
     fn mount(&mut self, place: &str, kind: Kind) {
-        self.table.push(Mount { place: place.into(), kind });
+        let on = self.at(Path::new(place)).map(|(host, _)| host);
+        self.table.push(Mount { place: place.into(), kind, on });
     }
 
     /// Whether `deed` can be done to the host's `object` by any name that it has inside.
@@ -121,13 +125,12 @@ impl Mounts {
     /// Whether the name can come or go: its folder is the host's and writable, and no mount holds it.
     fn changes_name(&self, name: &Path, object: &Path) -> bool {
         let (Some(folder), Some(host)) = (name.parent(), object.parent()) else { return false };
-        !self.is_held(name) && self.at(folder) == Some((host.to_owned(), true))
+        !self.is_held(object) && self.at(folder) == Some((host.to_owned(), true))
     }
 
-    /// Whether a mount that can be seen lies exactly there. A name that holds one can neither go nor
-    /// be put over.
-    fn is_held(&self, name: &Path) -> bool {
-        self.top(name).is_some_and(|mount| mount.place == name)
+    /// Whether a mount lies on the object, by whatever name: it can neither go nor be put over.
+    fn is_held(&self, object: &Path) -> bool {
+        self.table.iter().any(|mount| mount.on.as_deref() == Some(object))
     }
 
     /// What of the host is at `name`, and whether it is writable.

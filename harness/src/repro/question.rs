@@ -1,8 +1,9 @@
 //! A question as a script: the fixture, the request, the call, and what the answer must have.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, ByDenial, ByRule, Decision, Fault, Rules, StatusExpect, Why};
-
+use boxproof_cases::case::{
+    Answer, ByDenial, ByRule, Decision, Fault, Question, Rules, StatusExpect, Why,
+};
 use boxproof_cases::protocol::Permission;
 
 use super::laid;
@@ -27,6 +28,12 @@ pub(super) fn body(
     else {
         return Err("it is no question".to_owned());
     };
+    if matches!(question, Question::Compile(..)) {
+        let id = &case.id;
+        return Err(format!(
+            "what a compiled text means is worked out by `boxproof run {id}` alone"
+        ));
+    }
     let words: Vec<String> = prefix.iter().map(|word| shell.word(word)).collect();
     let verb = question.verb();
     let limit = case.timeout_ms.div_ceil(1000);
@@ -71,10 +78,10 @@ has() {
 /// The exit code of a call that asks this alone.
 fn exit(answer: &Answer) -> i32 {
     match answer {
-        Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) => 0,
+        Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) | Answer::Permits {} => 0,
         Answer::Settings(_) => 0,
         Answer::Ask(ask) => i32::from(ask.decision != Permission::Allow),
-        Answer::Denied(_) => 1,
+        Answer::Denied(_) | Answer::Forbids {} => 1,
         Answer::Blocked(why) => i32::from(matches!(why, Why::By(_))),
         Answer::Status(status) => i32::from(status.is_negative()),
         Answer::Invalid(_) => 2,
@@ -90,6 +97,7 @@ fn texts(answer: &Answer) -> Vec<String> {
         Answer::Blocked(Why::Not(_)) => vec!["\"blocked\":null".to_owned()],
         Answer::Blocked(Why::By(by)) => denied(by),
         Answer::Status(status) => comes_to(status),
+        Answer::Permits {} | Answer::Forbids {} => Vec::new(),
         Answer::Valid {} => vec!["\"valid\":{}".to_owned()],
         Answer::Ask(ask) => {
             let mut texts = vec![member("decision", &ask.decision)];

@@ -2,6 +2,7 @@
 //! backend, a few calls at once. Main function: [`ask_all`].
 
 mod call;
+mod compile;
 mod extreme;
 mod finished;
 mod settings;
@@ -45,6 +46,9 @@ struct Begun {
     started: Instant,
 }
 
+/// Why nothing was asked, and the workspace that was made all the same.
+type Unasked = (Reply, Option<Box<Workspace>>);
+
 /// Asks every pair of (case, backend), each a question; what came of each.
 pub fn ask_all(
     desk: &Desk<'_>,
@@ -55,12 +59,12 @@ pub fn ask_all(
     let mut seen = HashMap::new();
     for (round, some) in calls.chunks(desk.slots.max(1)).enumerate() {
         let folder = |at: usize| desk.scratch.join(format!("question-{round}-{at}"));
-        let begun: Vec<Result<Begun, Reply>> =
+        let begun: Vec<Result<Begun, Unasked>> =
             some.iter().enumerate().map(|(at, call)| begin(desk, call, &folder(at))).collect();
         for (call, begun) in some.iter().zip(begun) {
             let replies = match begun {
                 Ok(begun) => finish(call, begun),
-                Err(reply) => each(call, reply),
+                Err((reply, workspace)) => each(call, reply, workspace.as_deref()),
             };
             let executions = replies
                 .into_iter()
@@ -72,12 +76,18 @@ pub fn ask_all(
 }
 
 /// The same for every question of a call; a built-in answer differs from path to path.
-fn each(call: &Call<'_>, reply: Reply) -> Vec<Reply> {
+fn each(call: &Call<'_>, reply: Reply, workspace: Option<&Workspace>) -> Vec<Reply> {
     match extreme::told(call) {
-        Some(told) => split(call, &told, &|told| {
+        Some(told) => split(call, &told, &|case, told| {
             let due = exit_of(&told);
+            let tried = workspace.map_or(Ok(None), |workspace| compile::tried(case, workspace));
+            let tried = match tried {
+                Ok(tried) => tried,
+                Err(why) => return Reply::Fault(why),
+            };
             Reply::Answered(Box::new(Answered {
                 told,
+                tried,
                 exit: Some(due),
                 due,
                 stderr: String::new(),
@@ -89,24 +99,35 @@ fn each(call: &Call<'_>, reply: Reply) -> Vec<Reply> {
 }
 
 /// Lays out the fixture and starts the call in `folder`.
-fn begin(desk: &Desk<'_>, call: &Call<'_>, folder: &Path) -> Result<Begun, Reply> {
+fn begin(desk: &Desk<'_>, call: &Call<'_>, folder: &Path) -> Result<Begun, Unasked> {
     let Kind::Native { program, prefix, .. } = &call.backend.kind else {
         let why = "a question is asked by a verb of the protocol, which it does not speak";
-        return Err(Reply::Inexpressible(why.to_owned()));
+        // What is tried of a compiled policy is in the words of a workspace.
+        let workspace = match call.verb() {
+            "compile" => {
+                let laid = Workspace::lay_out(call.cases[0], folder, desk.probe, desk.run_id);
+                laid.ok().map(Box::new)
+            }
+            _ => None,
+        };
+        return Err((Reply::Inexpressible(why.to_owned()), workspace));
     };
-    let fault = |why: String| Reply::Fault(why);
+    let fault = |why: String| (Reply::Fault(why), None);
     let workspace =
         Workspace::lay_out(call.cases[0], folder, desk.probe, desk.run_id).map_err(fault)?;
     let [request, result] = ["request.json", "result.json"].map(|f| workspace.state().join(f));
-    let text = call::request(&call.cases, &workspace.ws(), &workspace.vars).map_err(fault)?;
+    let text = call::request(&call.cases, &workspace).map_err(fault)?;
     std::fs::write(&request, text).map_err(|error| fault(error.to_string()))?;
     let mut argv = vec![program.into()];
     argv.extend(prefix.iter().map(Into::into));
-    argv.extend([call.verb().into(), "--request".into(), request.into()]);
+    argv.push(call.verb().into());
+    argv.extend(call.options().iter().map(Into::into));
+    argv.extend(["--request".into(), request.into()]);
     argv.extend(["--result".into(), result.clone().into()]);
     let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
     let asked = ask::start_at(&home, &argv).map_err(|error| {
-        Reply::Silent(format!("{} cannot be started: {error}", program.display()))
+        let why = format!("{} cannot be started: {error}", program.display());
+        (Reply::Silent(why), None)
     })?;
     Ok(Begun { asked, workspace, result, started: Instant::now() })
 }
@@ -125,9 +146,14 @@ fn finish(call: &Call<'_>, begun: Begun) -> Vec<Reply> {
     let due = exit_of(&told);
     let told = neutral(told, &workspace);
     let share = started.elapsed().as_secs_f64() * 1000.0 / call.cases.len() as f64;
-    split(call, &told, &|told| {
+    split(call, &told, &|case, told| {
+        let tried = match compile::tried(case, &workspace) {
+            Ok(tried) => tried,
+            Err(why) => return Reply::Fault(why),
+        };
         Reply::Answered(Box::new(Answered {
             told,
+            tried,
             exit: ended.code,
             due,
             stderr: workspace.neutral_text(&String::from_utf8_lossy(&ended.stderr)),
@@ -161,30 +187,32 @@ fn exit_of(told: &Told) -> i32 {
         Told::Explained(why) => i32::from(why.blocked.is_some()),
         Told::Asks(asked) => i32::from(!settings::all_allowed(asked)),
         Told::Status(status) => i32::from(status.runs == Runs::Refused),
-        Told::Effective(_) | Told::Valid {} | Told::Settings(_) => 0,
+        Told::Effective(_) | Told::Valid {} | Told::Settings(_) | Told::Compiled(_) => 0,
         Told::Invalid(_) => 2,
     }
 }
 
 /// What is for each question of the call.
-fn split(call: &Call<'_>, told: &Told, reply: &dyn Fn(Told) -> Reply) -> Vec<Reply> {
+fn split(call: &Call<'_>, told: &Told, reply: &dyn Fn(&Case, Told) -> Reply) -> Vec<Reply> {
     let count = call.cases.len();
     match told {
         Told::Decisions(answers) if answers.len() == count => {
-            answers.iter().map(|answer| reply(Told::Decisions(vec![answer.clone()]))).collect()
+            let each = call.cases.iter().zip(answers);
+            each.map(|(case, answer)| reply(case, Told::Decisions(vec![answer.clone()]))).collect()
         }
         Told::Decisions(answers) => {
             let why = format!("{} answers to {count} paths", answers.len());
             vec![Reply::Silent(why); count]
         }
         Told::Asks(asked) if asked.len() == count => {
-            asked.iter().map(|asked| reply(Told::Asks(vec![asked.clone()]))).collect()
+            let each = call.cases.iter().zip(asked);
+            each.map(|(case, asked)| reply(case, Told::Asks(vec![asked.clone()]))).collect()
         }
         Told::Asks(asked) => {
             let why = format!("{} answers to {count} commands", asked.len());
             vec![Reply::Silent(why); count]
         }
-        told => (0..count).map(|_| reply(told.clone())).collect(),
+        told => call.cases.iter().map(|case| reply(case, told.clone())).collect(),
     }
 }
 

@@ -68,7 +68,7 @@ pub fn token(variable: &str) -> String {
 pub fn render_question(case: &Case, scene: &Scene<'_>) -> Result<(Rendered, String), Unrendered> {
     let root = scene.folder.join("arm");
     let workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
-    let request = super::question::request(&[case], &workspace.ws(), &workspace.vars)?;
+    let request = super::question::request(&[case], &workspace)?;
     Ok((Rendered { vars: workspace.vars.clone(), steps: Vec::new() }, request))
 }
 

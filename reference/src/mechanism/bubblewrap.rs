@@ -66,6 +66,33 @@ pub(crate) fn helper(
     Ok(Program { command, kept, owners: (handles, owners), namespaced: true })
 }
 
+/// The words that run a command under `view` without us: no inner stage, no open descriptors.
+pub(crate) fn standalone(view: &View, cwd: &Path) -> Result<Vec<OsString>, Refusal> {
+    can_hold(view)?;
+    let mut list = vec![OsString::from(PROGRAM), "--new-session".into()];
+    list.extend(FIXED.iter().filter(|word| **word != "--as-pid-1").map(OsString::from));
+    if !view.host_network {
+        list.push("--unshare-net".into());
+    }
+    for step in &view.steps {
+        match step {
+            // A device that cannot be opened there, as devices are not let in.
+            Step::MaskFile(path) => {
+                list.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
+            }
+            step => list.extend(rendered(step, -1)),
+        }
+    }
+    list.extend(["--chdir".into(), cwd.into(), "--".into()]);
+    if list.len() > MAX_ARGUMENTS {
+        return Err(Refusal::unsupported(format!(
+            "the policy needs {} arguments of bwrap, which reads {MAX_ARGUMENTS} at most; deny folders instead of single files",
+            list.len()
+        )));
+    }
+    Ok(list)
+}
+
 /// What the policy denies by name must be there.
 fn can_hold(view: &View) -> Result<(), Refusal> {
     let refused = |what: String, remedy: &str| {
@@ -73,7 +100,7 @@ fn can_hold(view: &View) -> Result<(), Refusal> {
             "the policy denies {what}: bubblewrap has no step mediate that could hold it; {remedy}, or use the mechanism namespaces"
         )))
     };
-    if let Some(name) = view.mediate.names.iter().find(|name| name.by == By::Deny) {
+    if let Some(name) = view.mediate.names.iter().find(|name| name.by != By::Protect) {
         return refused(format!("{}, which does not exist", name.path.display()), "create it");
     }
     if let Some(name) = view.mediate.names.iter().find(|name| name.by == By::Link) {

@@ -106,7 +106,7 @@ fn rule(name: &Absent, mounts: &Mounts) -> io::Result<Rule> {
 
 /// The pattern from its beginning on, and from every mount below that.
 fn anchors(later: &Later, mounts: &Mounts) -> io::Result<Vec<Anchor>> {
-    let Later { glob, folds } = later;
+    let Later { glob, folds, .. } = later;
     let anchor = |root, start| Anchor { root, glob: glob.clone(), start, folds: *folds };
     let mut all = vec![anchor(place(glob.base(), mounts)?, glob.start())];
     for (below, root) in mounts.below(glob.base()) {

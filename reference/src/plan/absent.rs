@@ -10,7 +10,9 @@ use crate::law::Law;
 /// Why a name must not come to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum By {
-    /// A deny of the policy names it.
+    /// A deny of reading names it.
+    Hide,
+    /// A deny of writing names it.
     Deny,
     /// A link stands there that leads to something protected, and has to stay what it is.
     Link,
@@ -36,6 +38,8 @@ pub(crate) struct Later {
     pub(crate) glob: Glob,
     /// Whether its volume takes names that differ in case for one.
     pub(crate) folds: bool,
+    /// Whether what matches is not to be read either.
+    pub(crate) hides: bool,
 }
 
 /// A profile over its workspace: names that it does not allow must not come to be there.

@@ -45,12 +45,15 @@ impl Denies {
         read.sort_by(|a, b| a.real.cmp(&b.real));
         read.dedup_by(|a, b| a.real == b.real);
         let (mut write, more) = split("deny_write", &policy.deny_write, host)?;
+        let mut hidden_missing = std::mem::take(&mut missing);
         missing.extend(more);
         write.extend(write_globs.iter().flat_map(|one| one.there.iter().cloned()));
         let globs = || read_globs.iter().chain(&write_globs);
-        missing.extend(globs().flat_map(|one| one.missing.iter().cloned()));
+        hidden_missing.extend(read_globs.iter().flat_map(|one| one.missing.iter().cloned()));
+        missing.extend(write_globs.iter().flat_map(|one| one.missing.iter().cloned()));
         globs().try_for_each(|one| held(&one.links, roots))?;
-        missing.iter().try_for_each(|missing| held(&missing.links, roots))?;
+        let mut lacking = hidden_missing.iter().chain(&missing);
+        lacking.try_for_each(|missing| held(&missing.links, roots))?;
         let open = || host.opened.iter().filter(|one| !one.whole);
         write.extend(open().flat_map(|one| one.rest.iter().cloned()));
         write.retain(|found| found.reachable);
@@ -68,11 +71,19 @@ impl Denies {
         let protected = protected.missing.iter().map(|missing| missing.by(By::Protect));
         let inside =
             open().map(|one| Absent { path: one.folder.clone(), folds: one.folds, by: By::Deny });
-        let absent = denied.chain(links).chain(protected).chain(inside).collect();
+        let unread = hidden_missing.iter().map(|missing| missing.by(By::Hide));
+        let absent = unread.chain(denied).chain(links).chain(protected).chain(inside).collect();
         let passages = open().map(|one| one.folder.clone()).collect();
         let whole = host.opened.iter().filter(|one| one.whole);
         let parts = whole.flat_map(|one| one.parts.iter().cloned()).collect();
-        let later = globs().map(|one| Later { glob: one.glob.clone(), folds: one.folds }).collect();
+        let later = |hides: bool| {
+            move |one: &&Expansion| Later { glob: one.glob.clone(), folds: one.folds, hides }
+        };
+        let later = read_globs
+            .iter()
+            .map(later(true))
+            .chain(write_globs.iter().map(later(false)))
+            .collect();
         Ok(Self { read, write, parts, passages, absent, later, hidden, closed }.pruned())
     }
 

@@ -63,7 +63,7 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
 }
 
 /// Everything that can be said against a request without looking at the host.
-fn check(request: &Order) -> Result<(), Refusal> {
+pub(crate) fn check(request: &Order) -> Result<(), Refusal> {
     if request.protocol != PROTOCOL {
         let spoken = request.protocol;
         return Err(Refusal::invalid(format!("protocol: {spoken} is unknown; use {PROTOCOL}")));

@@ -66,7 +66,14 @@ fn concluded(question: &str, answer: &str, reply: Option<Reply>) -> String {
 
 fn answered(told: Told) -> Option<Reply> {
     let (stderr, duration_ms) = (String::new(), 1.0);
-    Some(Reply::Answered(Box::new(Answered { told, exit: Some(3), due: 3, stderr, duration_ms })))
+    Some(Reply::Answered(Box::new(Answered {
+        told,
+        tried: None,
+        exit: Some(3),
+        due: 3,
+        stderr,
+        duration_ms,
+    })))
 }
 
 #[rstest]
@@ -123,7 +130,8 @@ fn silence_is_no_denial(#[case] reply: Option<Reply>, #[case] verdict: &str) {
 #[case(Some(1), "pass")]
 fn the_exit_code_is_part_of_the_answer(#[case] exit: Option<i32>, #[case] verdict: &str) {
     let told = decided(false, "s/**");
-    let answered = Answered { told, exit, due: 1, stderr: String::new(), duration_ms: 1.0 };
+    let answered =
+        Answered { told, tried: None, exit, due: 1, stderr: String::new(), duration_ms: 1.0 };
     let reply = Some(Reply::Answered(Box::new(answered)));
     assert_eq!(concluded("read, path: s/k", DENIED, reply), verdict);
 }

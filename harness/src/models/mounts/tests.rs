@@ -54,6 +54,14 @@ fn a_later_mount_covers_what_lies_below_it() {
 }
 
 #[test]
+fn a_mount_holds_its_object_even_where_it_is_covered() {
+    let mounts = read("--bind / / --ro-bind /w/a /w/a --bind /w /w").unwrap();
+    assert_eq!(mounts.permits(Deed::Write, "/w/a"), Ok(true));
+    assert_eq!(mounts.permits(Deed::Remove, "/w/a"), Ok(false));
+    assert_eq!(mounts.permits(Deed::Remove, "/w/b"), Ok(true));
+}
+
+#[test]
 fn a_remount_is_of_the_mount_that_is_there() {
     let mounts = read("--ro-bind / / --bind /w /w --remount-ro /w").unwrap();
     assert_eq!(mounts.permits(Deed::Write, "/w/a"), Ok(false));

@@ -9,10 +9,9 @@ use boxproof_cases::protocol::{
     CheckRequest, EffectiveRequest, PROTOCOL, PathQuestion, StatusRequest, ValidateRequest,
 };
 
-use boxproof_cases::vars::Vars;
-
-use super::finished;
+use super::{compile, finished};
 use crate::backend::Backend;
+use crate::workspace::Workspace;
 
 /// Questions that one call asks.
 pub(super) struct Call<'a> {
@@ -26,6 +25,14 @@ impl Call<'_> {
     /// The verb that asks.
     pub(super) fn verb(&self) -> &'static str {
         self.cases[0].question().map_or("check", Question::verb)
+    }
+
+    /// What the verb is given besides request and result.
+    pub(super) fn options(&self) -> Vec<&'static str> {
+        match self.cases[0].question() {
+            Some(Question::Compile(target, _)) => vec!["--target", target.word()],
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -59,9 +66,19 @@ pub(super) fn calls<'a>(
 fn share_a_call(one: &Case, other: &Case) -> bool {
     one.question().map(Question::verb) == other.question().map(Question::verb)
         && one.question().is_some_and(Question::is_of_documents)
-        && one.policy().documents() == other.policy().documents()
-        && one.policy().caliban == other.policy().caliban
+        && match (one.question(), other.question()) {
+            (Some(Question::Compile(one_target, _)), Some(Question::Compile(other_target, _))) => {
+                one_target == other_target
+                    && one.policy() == other.policy()
+                    && one.launcher == other.launcher
+            }
+            _ => {
+                one.policy().documents() == other.policy().documents()
+                    && one.policy().caliban == other.policy().caliban
+            }
+        }
         && one.fixture == other.fixture
+        && crate::workspace::LISTENERS.iter().all(|name| one.uses(name) == other.uses(name))
         && one.prepare == other.prepare
 }
 
@@ -69,15 +86,25 @@ fn share_a_call(one: &Case, other: &Case) -> bool {
 ///
 /// # Errors
 /// When they are no questions.
-pub fn request(cases: &[&Case], workspace: &Path, vars: &Vars) -> Result<String, String> {
+pub fn request(cases: &[&Case], workspace: &Workspace) -> Result<String, String> {
     let first = cases.first().ok_or("no question")?;
-    if first.question().is_some_and(Question::is_about_settings) {
-        return super::settings::request(cases, workspace, vars);
-    }
-    if let Some(Question::Explain(ended)) = first.question() {
-        let request = finished::request(first, ended, workspace, vars)?;
-        return serde_json::to_string_pretty(&request).map_err(|error| error.to_string());
-    }
+    let (root, vars) = (workspace.ws(), &workspace.vars);
+    let written = match first.question() {
+        Some(Question::Compile(..)) => {
+            serde_json::to_string_pretty(&compile::request(first, workspace)?)
+        }
+        Some(Question::Explain(ended)) => {
+            serde_json::to_string_pretty(&finished::request(first, ended, &root, vars)?)
+        }
+        Some(question) if question.is_about_settings() => {
+            return super::settings::request(cases, &root, vars);
+        }
+        _ => return documents_request(first, cases, &root),
+    };
+    written.map_err(|error| error.to_string())
+}
+
+fn documents_request(first: &Case, cases: &[&Case], workspace: &Path) -> Result<String, String> {
     let asked = first.policy().documents().ok_or("a question without documents")?;
     let Documents { dialect, documents, profile, workspace: named } = asked;
     let question = first.question().ok_or("no question")?;
@@ -106,6 +133,7 @@ pub fn request(cases: &[&Case], workspace: &Path, vars: &Vars) -> Result<String,
         }
         Question::Settings | Question::Ask(_) => return Err("no question of documents".to_owned()),
         Question::Explain(_) => return Err("a run is no document".to_owned()),
+        Question::Compile(..) => return Err("a compiled policy is asked for elsewhere".to_owned()),
     };
     text.map_err(|error| error.to_string())
 }
@@ -156,7 +184,7 @@ rows:
     fn a_request_has_every_path_in_order() {
         let suite = suite(TABLE);
         let cases: Vec<&Case> = suite.cases.iter().take(2).collect();
-        let request = request(&cases, Path::new("/w"), &Vars::default()).unwrap();
+        let request = documents_request(cases[0], &cases, Path::new("/w")).unwrap();
         let request: CheckRequest = serde_json::from_str(&request).unwrap();
         let paths: Vec<_> = request.paths.iter().map(|asked| asked.op.word()).collect();
         assert_eq!(paths, ["read", "modify"]);

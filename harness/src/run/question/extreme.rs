@@ -1,10 +1,11 @@
 //! What the built-in backends answer: who confines nothing allows all, who refuses everything denies
 //! all. An answer that neither of them gets wrong asks nothing. Pure.
 
+use boxproof_cases::case::Question;
 use boxproof_cases::protocol::{
-    AskBy, AskDecision, BlockBackend, BlockMode, BlockNetwork, Blocked, EffectiveProfile,
-    Explanation, PathAnswer, PathDecision, Permission, PolicyFault, RuleEffect, RuleInForce,
-    RuleOrigin, Runs, Stage, Status, Told,
+    AskBy, AskDecision, BlockBackend, BlockMode, BlockNetwork, Blocked, CompileTarget, Compiled,
+    CompiledText, EffectiveProfile, Explanation, PathAnswer, PathDecision, Permission, PolicyFault,
+    RuleEffect, RuleInForce, RuleOrigin, Runs, Stage, Status, Told,
 };
 
 use super::call::Call;
@@ -20,6 +21,7 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
     Some(match (call.verb(), allows) {
         ("check", _) => Told::Decisions(call.cases.iter().map(|_| decided(allows)).collect()),
         ("explain", _) => Told::Explained(Explanation { blocked: (!allows).then(denied) }),
+        ("compile", allows) => Told::Compiled(compiled(call, allows)),
         ("effective", true) => Told::Effective(everything()),
         ("settings", true) => Told::Settings(Box::default()),
         ("decide-ask", allows) => Told::Asks(vec![asked(allows); call.cases.len()]),
@@ -49,6 +51,26 @@ fn denied() -> Blocked {
         reason: "everything is refused".to_owned(),
         suggested_action: None,
     }
+}
+
+/// A text that permits all, or nothing.
+fn compiled(call: &Call<'_>, allows: bool) -> Compiled {
+    let target = match call.cases[0].question() {
+        Some(Question::Compile(target, _)) => *target,
+        _ => CompileTarget::Seatbelt,
+    };
+    let text = match (target, allows) {
+        (CompileTarget::Seatbelt, true) => CompiledText::Sbpl("(version 1)(allow default)".into()),
+        (CompileTarget::Seatbelt, false) => CompiledText::Sbpl("(version 1)(deny default)".into()),
+        (CompileTarget::Bubblewrap, true) => words(&["--bind", "/", "/"]),
+        (CompileTarget::Bubblewrap, false) => words(&["--unshare-net", "--tmpfs", "/"]),
+    };
+    Compiled { text, params: Vec::new(), limits: Vec::new() }
+}
+
+fn words(words: &[&str]) -> CompiledText {
+    let words = ["bwrap"].iter().chain(words).chain(&["--"]);
+    CompiledText::Argv(words.map(|word| (*word).to_owned()).collect())
 }
 
 fn decided(allowed: bool) -> PathAnswer {

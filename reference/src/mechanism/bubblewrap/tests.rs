@@ -73,7 +73,7 @@ fn failures_are_told_apart(#[case] said: &str, #[case] kind: ErrorKind) {
 #[test]
 fn a_pattern_is_refused_by_its_text() {
     let glob = crate::glob::Glob::parse("/w/**/*.env").unwrap();
-    let globs = vec![Later { glob, folds: false }];
+    let globs = vec![Later { glob, folds: false, hides: false }];
     let mediate = Held { globs, ..Held::default() };
     let refusal = can_hold(&View { steps: Vec::new(), mediate, host_network: false }).unwrap_err();
     assert!(refusal.message.contains("/w/**/*.env"), "{}", refusal.message);

@@ -1,0 +1,100 @@
+//! The request and the answer of `compile`: a policy as the text that another program enforces.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Dialect, Document, Policy, WirePath};
+
+/// Who is to enforce a compiled policy.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CompileTarget {
+    /// `bwrap`, by its arguments.
+    Bubblewrap,
+    /// `sandbox-exec`, by a profile.
+    Seatbelt,
+}
+
+impl CompileTarget {
+    /// Every target.
+    pub const ALL: [Self; 2] = [Self::Bubblewrap, Self::Seatbelt];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bubblewrap => "bubblewrap",
+            Self::Seatbelt => "seatbelt",
+        }
+    }
+}
+
+/// What `compile --target TARGET --request FILE` reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompileRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// What is compiled.
+    pub rules: CompileRules,
+    /// The command's working directory (absolute).
+    pub cwd: WirePath,
+    /// The environment that the command will have, as far as rules depend on it (`HOME`,
+    /// `CODEX_HOME`, …).
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// What is compiled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CompileRules {
+    /// The neutral policy.
+    Policy(Box<Policy>),
+    /// A profile of documents of a policy language.
+    Profile(CompileProfile),
+}
+
+/// A profile of documents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompileProfile {
+    /// The language of the documents.
+    pub dialect: Dialect,
+    /// The documents: the host's own first, then the workspace's.
+    pub documents: Vec<Document>,
+    /// The profile, letter for letter.
+    pub profile: String,
+    /// The folder that paths of the documents start at (absolute).
+    pub workspace: WirePath,
+}
+
+/// What was compiled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compiled {
+    /// The text.
+    pub text: CompiledText,
+    /// Parameters of a profile that the caller gives (`-D NAME=VALUE`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub params: Vec<String>,
+    /// What the text cannot hold, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
+}
+
+/// A compiled policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CompiledText {
+    /// The words of a command line up to `--`, after which the command comes.
+    Argv(Vec<String>),
+    /// A Seatbelt profile.
+    Sbpl(String),
+}
+
+/// The parameter that is the run's own temp folder: made by the caller, real path, removed after.
+pub const TMP_PARAM: &str = "TMP";

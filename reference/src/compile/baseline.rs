@@ -1,0 +1,86 @@
+//! What every program on macOS takes, whatever the policy: without it nothing starts. Pure.
+
+use super::sbpl::{Does, Text, literal, regex, service, subpath};
+
+/// Services that looking up users, writing logs and the like ask for. None of them starts programs
+/// or keeps secrets.
+const SERVICES: [&str; 6] = [
+    "com.apple.bsd.dirhelper",
+    "com.apple.logd",
+    "com.apple.system.logger",
+    "com.apple.system.notification_center",
+    "com.apple.system.opendirectoryd.libinfo",
+    "com.apple.system.opendirectoryd.membership",
+];
+/// Services that names and certificates are looked up by.
+const NETWORK_SERVICES: [&str; 4] = [
+    "com.apple.SystemConfiguration.DNSConfiguration",
+    "com.apple.SystemConfiguration.configd",
+    "com.apple.mDNSResponder",
+    "com.apple.trustd.agent",
+];
+/// Devices that anybody may write to.
+const DEVICES: [&str; 7] = [
+    "/dev/dtracehelper",
+    "/dev/null",
+    "/dev/ptmx",
+    "/dev/stderr",
+    "/dev/stdout",
+    "/dev/tty",
+    "/dev/zero",
+];
+/// Devices that are only read.
+const SOURCES: [&str; 4] = ["/dev", "/dev/random", "/dev/stdin", "/dev/urandom"];
+/// Terminals.
+const TERMINALS: &str = "^/dev/ttys[0-9]+$";
+/// Where macOS keeps its programs and libraries, and what it looks up; nothing that holds secrets.
+const PLATFORM: [&str; 12] = [
+    "/Library/Apple",
+    "/System",
+    "/bin",
+    "/private/etc/hosts",
+    "/private/etc/passwd",
+    "/private/etc/protocols",
+    "/private/etc/resolv.conf",
+    "/private/etc/services",
+    "/private/etc/ssl",
+    "/private/var/db/dyld",
+    "/private/var/db/timezone",
+    "/sbin",
+];
+
+/// Processes, settings and services.
+pub(super) fn processes(text: &mut Text) {
+    text.rule(Does::Allow, "process-exec process-fork", &[]);
+    text.about(Does::Allow, "process-info*", "(target same-sandbox)".to_owned());
+    text.about(Does::Allow, "signal", "(target same-sandbox)".to_owned());
+    text.rule(Does::Allow, "sysctl-read", &[]);
+    text.rule(Does::Allow, "ipc-posix-sem ipc-posix-shm*", &[]);
+    text.rule(Does::Allow, "mach-lookup", &SERVICES.map(service));
+    text.rule(Does::Allow, "pseudo-tty", &[]);
+}
+
+/// The devices, and no others.
+pub(super) fn devices(text: &mut Text) {
+    text.about(Does::Deny, "file-read* file-write*", subpath("/dev"));
+    text.rule(Does::Allow, "file-read*", &SOURCES.map(literal));
+    let mut written: Vec<String> = DEVICES.map(literal).into();
+    written.extend([subpath("/dev/fd"), regex(TERMINALS)]);
+    text.rule(Does::Allow, "file-read* file-write-data file-ioctl", &written);
+}
+
+/// The network of the host, or none.
+pub(super) fn network(text: &mut Text, host: bool) {
+    if host {
+        text.rule(Does::Allow, "network* system-socket", &[]);
+        text.rule(Does::Allow, "mach-lookup", &NETWORK_SERVICES.map(service));
+    } else {
+        text.rule(Does::Deny, "network*", &[]);
+    }
+}
+
+/// What a program is loaded from, where only listed roots can be read.
+pub(super) fn platform(text: &mut Text) {
+    text.about(Does::Allow, "file-read*", literal("/"));
+    text.rule(Does::Allow, "file-read*", &PLATFORM.map(subpath));
+}

@@ -1,0 +1,118 @@
+//! A profile of orbit documents as a Seatbelt profile: its rules in their order, as there the last
+//! one that matches decides, too. Pure.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use boxproof_cases::protocol::{Compiled, CompiledText};
+
+use super::sbpl::{Does, Text, literal, regex, subpath};
+use super::{baseline, pattern, states, text};
+use crate::dialect::orbit::{Effect, Op, Origin, Profile, ProfileRule};
+use crate::error::Refusal;
+
+/// Scratch that the dialect leaves open.
+const SCRATCH: [&str; 3] = ["/private/tmp", "/private/var/folders", "/tmp"];
+
+/// What the dialect leaves to the host.
+const LIMITS: [&str; 3] = [
+    "Outside the workspace everything can be read, and scratch and the state of agents written.",
+    "The network is not limited.",
+    "In a rule `?` stands for one byte, so that it misses letters beyond ASCII.",
+];
+
+/// The profile for `profile` over `workspace`, a real path.
+pub(super) fn profile(
+    profile: &Profile,
+    workspace: &Path,
+    env: &BTreeMap<String, String>,
+) -> Result<Compiled, Refusal> {
+    let root = text(workspace)?;
+    let mut out = Text::new();
+    baseline::processes(&mut out);
+    out.rule(Does::Allow, "file-read*", &[]);
+    baseline::devices(&mut out);
+    out.rule(Does::Allow, "file-write*", &SCRATCH.map(subpath));
+    let states = states::writable(env);
+    if !states.is_empty() {
+        out.rule(Does::Allow, "file-write*", &states);
+    }
+    out.about(Does::Deny, "file-read* file-write*", subpath(root));
+    // Who opens a file has to get by the folders above it.
+    out.about(Does::Allow, "file-read-metadata", subpath(root));
+    rules("file-read*", root, profile.rules(Op::Read), &mut out);
+    let modify = profile.rules(Op::Modify);
+    rules("file-write*", root, modify, &mut out);
+    pins(root, modify, profile.rules(Op::Read), &mut out);
+    baseline::network(&mut out, true);
+    let asks = |op| profile.rules(op).iter().any(|rule| rule.rule.pattern.contains('?'));
+    let shown = if asks(Op::Read) || asks(Op::Modify) { 3 } else { 2 };
+    Ok(Compiled {
+        text: CompiledText::Sbpl(out.finish()),
+        params: Vec::new(),
+        limits: LIMITS[..shown].iter().map(|limit| (*limit).to_owned()).collect(),
+    })
+}
+
+fn rules(operations: &str, root: &str, rules: &[ProfileRule], out: &mut Text) {
+    for (at, rule) in rules.iter().enumerate() {
+        let matched = filter(root, &rule.rule.pattern);
+        match rule.effect {
+            Effect::Grant => out.about(Does::Allow, operations, matched),
+            Effect::Refuse => out.about(Does::Deny, operations, matched),
+            Effect::Except => {
+                // It gives back what the profile's own rules before it grant, and nothing else.
+                out.about(Does::Deny, operations, matched.clone());
+                if let Some(own) = granted(root, &rules[..at]) {
+                    let both = format!("(require-all {matched} {own})");
+                    out.about(Does::Allow, operations, both);
+                }
+            }
+        }
+    }
+}
+
+/// The filter of what the profile's own rules grant; none if that is nothing.
+fn granted(root: &str, rules: &[ProfileRule]) -> Option<String> {
+    let own = rules.iter().filter(|rule| {
+        matches!(rule.origin, Origin::Profile | Origin::Fallback) && rule.effect != Effect::Except
+    });
+    own.fold(None, |before: Option<String>, rule| {
+        let matched = filter(root, &rule.rule.pattern);
+        match (rule.effect, before) {
+            (Effect::Grant, None) => Some(matched),
+            (Effect::Grant, Some(before)) => Some(format!("(require-any {matched} {before})")),
+            (_, None) => None,
+            (_, Some(before)) => Some(format!("(require-all (require-not {matched}) {before})")),
+        }
+    })
+}
+
+/// What one rule matches.
+fn filter(root: &str, rule: &str) -> String {
+    let place = |names: &str| format!("{}/{names}", root.trim_end_matches('/'));
+    let is_plain = |names: &str| !names.contains(['*', '?']);
+    match rule.strip_suffix("/**") {
+        _ if rule == "." => literal(root),
+        _ if rule == "**" => subpath(root),
+        Some(folder) if is_plain(folder) && folder != "." => subpath(&place(folder)),
+        None if is_plain(rule) => literal(&place(rule)),
+        _ => regex(&pattern::of_orbit(root, rule)),
+    }
+}
+
+/// Folders above what is denied stay where they are: elsewhere their content would be free.
+fn pins(root: &str, modify: &[ProfileRule], read: &[ProfileRule], out: &mut Text) {
+    let denied = modify.iter().chain(read).filter(|rule| rule.effect == Effect::Refuse);
+    let mut held = vec![root.to_owned()];
+    for rule in denied {
+        let names: Vec<&str> = rule.rule.pattern.split('/').collect();
+        let plain = names.iter().take_while(|name| !name.contains(['*', '?']) && **name != ".");
+        let above = plain.count().min(names.len() - 1);
+        held.extend((1..=above).map(|count| format!("{root}/{}", names[..count].join("/"))));
+    }
+    held.sort();
+    held.dedup();
+    let held: Vec<String> = held.iter().map(|path| literal(path)).collect();
+    out.rule(Does::Deny, "file-write-unlink", &held);
+}

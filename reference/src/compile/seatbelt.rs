@@ -1,0 +1,138 @@
+//! A plan as a Seatbelt profile: each step of the view becomes rules about its place, in the order
+//! of the steps, so that the last rule that matches is that of the topmost step. Pure.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use boxproof_cases::protocol::{Compiled, CompiledText, Policy, TMP_PARAM, TmpPolicy, WirePath};
+
+use super::sbpl::{Does, Text, literal, quoted, regex, subpath};
+use super::{baseline, pattern, text};
+use crate::error::Refusal;
+use crate::plan::{Absent, By, Step, View};
+
+const BOTH: &str = "file-read* file-write*";
+
+/// What no profile can hold.
+const MOVED_IN: &str = "A folder that is made elsewhere can be moved to where a name in it is then \
+    a denied one: the profile closes what is in it from then on, and does not undo it.";
+
+/// The profile for `view`.
+pub(super) fn profile(view: &View, policy: &Policy) -> Result<Compiled, Refusal> {
+    if let Some(profile) = &view.mediate.profile {
+        let root = profile.root.display();
+        return Err(Refusal::unsupported(format!("{root}: compile the documents themselves")));
+    }
+    let mut out = Text::new();
+    baseline::processes(&mut out);
+    view.steps.iter().try_for_each(|step| rules(step, view, &mut out))?;
+    let names = &view.mediate.names;
+    names.iter().try_for_each(|name| absent(name, &mut out))?;
+    for later in &view.mediate.globs {
+        let operations = if later.hides { BOTH } else { "file-write*" };
+        out.about(Does::Deny, operations, regex(&pattern::of_glob(&later.glob, later.folds)?));
+    }
+    pins(view, &mut out)?;
+    let private = policy.tmp == TmpPolicy::Private;
+    if private {
+        out.about(Does::Allow, BOTH, format!("(subpath (param {}))", quoted(TMP_PARAM)));
+    }
+    baseline::network(&mut out, view.host_network);
+    sockets(policy, &mut out)?;
+    let moved_in = !names.is_empty() || !view.mediate.globs.is_empty();
+    Ok(Compiled {
+        text: CompiledText::Sbpl(out.finish()),
+        params: private.then(|| TMP_PARAM.to_owned()).into_iter().collect(),
+        limits: moved_in.then(|| MOVED_IN.to_owned()).into_iter().collect(),
+    })
+}
+
+fn rules(step: &Step, view: &View, out: &mut Text) -> Result<(), Refusal> {
+    let path = step.path();
+    if path.starts_with("/proc") {
+        return Ok(());
+    }
+    let place = text(path)?;
+    match step {
+        Step::Bind(_) => {
+            passage(path, view, out)?;
+            out.about(Does::Allow, BOTH, subpath(place));
+            // As a mount point it would stay where it is, and what is denied in it with it.
+            out.about(Does::Deny, "file-write-unlink", literal(place));
+        }
+        Step::BindReadOnly(_) => {
+            passage(path, view, out)?;
+            out.about(Does::Allow, "file-read*", subpath(place));
+            out.about(Does::Deny, "file-write*", subpath(place));
+        }
+        Step::MaskFile(_) | Step::MaskFolder(_) => out.about(Does::Deny, BOTH, subpath(place)),
+        Step::Tmpfs(..) => {
+            // No folder is fresh here: what is there on the host is closed instead.
+            out.about(Does::Deny, BOTH, subpath(place));
+            if place == "/" {
+                baseline::platform(out);
+            }
+        }
+        Step::Link(..) => out.about(Does::Allow, "file-read*", literal(place)),
+        Step::Dev => baseline::devices(out),
+        Step::Seal(_) | Step::Proc => {}
+    }
+    Ok(())
+}
+
+/// Who opens a file has to get by the folders above it, also where these are closed.
+fn passage(path: &Path, view: &View, out: &mut Text) -> Result<(), Refusal> {
+    let closed = |folder: &&Path| {
+        view.steps.iter().any(|step| {
+            matches!(step, Step::Tmpfs(..) | Step::MaskFolder(_)) && folder.starts_with(step.path())
+        })
+    };
+    let above: Vec<&Path> = path.ancestors().skip(1).filter(closed).collect();
+    let above = above.into_iter().rev().map(|folder| text(folder).map(literal));
+    let above: Vec<String> = above.collect::<Result<_, _>>()?;
+    if !above.is_empty() {
+        out.rule(Does::Allow, "file-read-metadata", &above);
+    }
+    Ok(())
+}
+
+/// A name that is not there and must not come to be.
+fn absent(name: &Absent, out: &mut Text) -> Result<(), Refusal> {
+    let place = text(&name.path)?;
+    let filter = match name.folds {
+        true => regex(&pattern::of_path(place, true)),
+        false => subpath(place),
+    };
+    out.about(Does::Deny, if name.by == By::Hide { BOTH } else { "file-write*" }, filter);
+    Ok(())
+}
+
+/// Folders of names that must not come to be stay where they are, up to the writable root.
+fn pins(view: &View, out: &mut Text) -> Result<(), Refusal> {
+    let within = |path: &&Path| {
+        view.steps.iter().any(|step| matches!(step, Step::Bind(root) if path.starts_with(root)))
+    };
+    let names = view.mediate.names.iter().filter_map(|name| name.path.parent());
+    let folders = names.chain(view.mediate.globs.iter().map(|later| later.glob.base()));
+    let held: BTreeSet<&Path> =
+        folders.flat_map(|folder| folder.ancestors().take_while(within)).collect();
+    if !held.is_empty() {
+        let held = held.into_iter().map(|path| text(path).map(literal));
+        out.rule(Does::Deny, "file-write-unlink", &held.collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(())
+}
+
+fn sockets(policy: &Policy, out: &mut Text) -> Result<(), Refusal> {
+    for path in policy.unix_sockets.iter().map(WirePath::as_path) {
+        let name = text(path)?;
+        if name.starts_with('@') {
+            return Err(Refusal::unsupported(format!(
+                "policy.unix_sockets: {name} is abstract, and macOS has no such sockets; remove it"
+            )));
+        }
+        let filter = format!("(remote unix-socket (path-literal {}))", quoted(name));
+        out.about(Does::Allow, "network-outbound", filter);
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Goldens: what is compiled, letter for letter, and what patterns become.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::{Document, Policy, WirePath};
+use rstest::rstest;
+
+use super::*;
+use crate::glob::Glob;
+use crate::plan::{Absent, By, Held, Later, Step};
+
+fn view() -> View {
+    let path = PathBuf::from;
+    let steps = vec![
+        Step::BindReadOnly(path("/")),
+        Step::Dev,
+        Step::Proc,
+        Step::Tmpfs(path("/tmp"), 0o1777),
+        Step::Bind(path("/w")),
+        Step::BindReadOnly(path("/w/ro \"x\\")),
+        Step::MaskFile(path("/w/key")),
+        Step::MaskFolder(path("/w/secret")),
+        Step::Seal(path("/dev")),
+    ];
+    View { steps, mediate: Held::default(), host_network: false }
+}
+
+fn sbpl(compiled: Compiled) -> String {
+    match compiled.text {
+        CompiledText::Sbpl(text) => text,
+        CompiledText::Argv(words) => panic!("{words:?}"),
+    }
+}
+
+#[test]
+fn bubblewrap_words() {
+    let compiled = argv::argv(&view(), Path::new("/w")).unwrap();
+    let CompiledText::Argv(words) = compiled.text else { panic!("no words") };
+    insta::assert_snapshot!("bubblewrap_words", words.join("\n"));
+}
+
+#[test]
+fn seatbelt_of_a_neutral_policy() {
+    let mut view = view();
+    let glob = Glob::parse("/w/**/*.env").unwrap();
+    view.mediate.globs.push(Later { glob, folds: true, hides: true });
+    let names = [("/w/d/.git", By::Protect, false), ("/w/Later", By::Hide, true)];
+    let absent = names.map(|(path, by, folds)| Absent { path: path.into(), by, folds });
+    view.mediate.names.extend(absent);
+    let mut policy = Policy::new("/w");
+    policy.unix_sockets = vec![WirePath::from("/s")];
+    let compiled = seatbelt::profile(&view, &policy).unwrap();
+    assert_eq!(compiled.params, ["TMP"]);
+    insta::assert_snapshot!("seatbelt_of_a_neutral_policy", sbpl(compiled));
+}
+
+#[test]
+fn seatbelt_of_documents() {
+    let text = "schemaVersion: 2\nkind: Policy\nmetadata: {name: default}\nspec: {denyRead: [k], \
+        denyModify: ['d/**', '!d/ok', '**/*.env'], fsProfiles: {p: {read: ['**', '!a?/**'], \
+        modify: ['*.md', 'src/**', '!src/gen/**']}}}\n";
+    let document = Document { name: "h".to_owned(), text: text.to_owned() };
+    let profile = profile::of(&[document], "p").unwrap();
+    let env = BTreeMap::from([
+        ("HOME".to_owned(), "/h".to_owned()),
+        ("CODEX_HOME".to_owned(), "/c".to_owned()),
+    ]);
+    let compiled = orbit::profile(&profile, Path::new("/w"), &env).unwrap();
+    assert_eq!(compiled.limits.len(), 3);
+    insta::assert_snapshot!("seatbelt_of_documents", sbpl(compiled));
+}
+
+#[rstest]
+#[case::name("/w/*.env", false, "^/w/[^/]*\\.env(/.*)?$")]
+#[case::folders("/w/**/k", false, "^/w(/[^/]+)*/k(/.*)?$")]
+#[case::content("/w/a/**", false, "^/w/a/.*$")]
+#[case::letters("/w/*.e", true, "^/[wW]/[^/]*\\.[eE](/.*)?$")]
+#[case::class("/w/[a-c]", false, "^/w/(a|b|c)(/.*)?$")]
+#[case::bracket("/w/[]]", false, "^/w/(\\])(/.*)?$")]
+#[case::choice("/w/{a,b?}", false, "^/w/(a|b[^/])(/.*)?$")]
+#[case::escape("/w/x\\*", false, "^/w/x\\*(/.*)?$")]
+fn patterns_become_expressions(#[case] glob: &str, #[case] folds: bool, #[case] due: &str) {
+    let glob = Glob::parse(glob).unwrap();
+    assert_eq!(pattern::of_glob(&glob, folds).unwrap(), due);
+}
+
+#[rstest]
+#[case("/w/[!a]", "excludes")]
+#[case("/w/[à-é]", "not ASCII")]
+fn what_has_no_expression_is_refused(#[case] glob: &str, #[case] why: &str) {
+    let refusal = pattern::of_glob(&Glob::parse(glob).unwrap(), false).unwrap_err();
+    assert!(refusal.message.contains(why) && refusal.message.contains(glob), "{refusal}");
+}
+
+#[rstest]
+#[case("*.md", "^/w/[^/]*\\.md$")]
+#[case("**/s/**", "^/w(/[^/]+)*/s(/.*)?$")]
+#[case("a?b", "^/w/a[^/]b$")]
+#[case("[x]/?", "^/w/\\[x\\]/[^/]$")]
+#[case("a**b", "^/w/a.*b$")]
+fn rules_become_expressions(#[case] rule: &str, #[case] due: &str) {
+    assert_eq!(pattern::of_orbit("/w", rule), due);
+}
