@@ -171,6 +171,11 @@ fn seen(case: &Case, outcome: Outcome) -> Observation {
     }
 }
 
+/// The record of a probe `write`.
+fn recorded(outcome: Outcome) -> Observation {
+    Observation::Seen(Record { probe: "write".to_owned(), outcome, detail: BTreeMap::new() })
+}
+
 fn refusal(errno: &str) -> Outcome {
     Outcome::Refused { errno: errno.to_owned(), call: "openat".to_owned() }
 }
