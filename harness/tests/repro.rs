@@ -10,10 +10,10 @@ use std::process::Command;
 
 use boxproof::backend::{Backend, Kind, resolve};
 use boxproof::execution::ArmKind;
-use boxproof::repro::{Subject, obstacle, script};
-use boxproof::run::{Scene, render};
-use boxproof_cases::Suite;
+use boxproof::repro::{Subject, obstacle, question_script, script};
+use boxproof::run::{Scene, render, render_question};
 use boxproof_cases::case::Control;
+use boxproof_cases::{Case, Suite};
 use rstest::rstest;
 use support::{BOXPROOF, DENIED, IMPOSSIBLE, Place, Ran, WORKS, has};
 
@@ -286,7 +286,8 @@ fn every_case_has_a_script_or_says_why_not() {
     let none = Backend { kind: Kind::Bare, ..resolve("none", Path::new(BOXPROOF)).unwrap() };
     let uid = nix::unistd::geteuid().as_raw();
     let (mut written, mut without) = (0, 0);
-    for (number, case) in suite.cases.iter().enumerate() {
+    let acts = suite.cases.iter().filter(|case| case.question().is_none());
+    for (number, case) in acts.enumerate() {
         if obstacle(case, &none).is_some() {
             without += 1;
             continue;
@@ -307,12 +308,40 @@ fn every_case_has_a_script_or_says_why_not() {
         let text = script(&subject).unwrap();
         let root = confined.vars.get("WS").unwrap().strip_suffix("/ws").unwrap();
         assert!(!text.contains(root), "{}: the script knows a folder that is gone", case.id);
-        let file = folder.join("repro.sh");
-        std::fs::write(&file, text).unwrap();
-        let read = Command::new("sh").arg("-n").arg(&file).output().unwrap();
-        assert!(read.status.success(), "{}: {}", case.id, String::from_utf8_lossy(&read.stderr));
+        is_read(&folder.join("repro.sh"), &text, case);
         written += 1;
     }
     // What is about a native request, its result or times has none.
     assert!(written >= 3 * without && without > 0, "{written} scripts, {without} without");
+}
+
+/// A shell takes the script.
+fn is_read(file: &Path, text: &str, case: &Case) {
+    std::fs::write(file, text).unwrap();
+    let read = Command::new("sh").arg("-n").arg(file).output().unwrap();
+    assert!(read.status.success(), "{}: {}", case.id, String::from_utf8_lossy(&read.stderr));
+}
+
+#[test]
+fn every_question_has_a_script_that_asks_it() {
+    let suite = Suite::embedded().unwrap();
+    let place = Place::new();
+    let native = resolve("reference", Path::new(BOXPROOF)).unwrap();
+    let uid = nix::unistd::geteuid().as_raw();
+    let questions: Vec<&Case> =
+        suite.cases.iter().filter(|case| case.question().is_some()).collect();
+    for (number, case) in questions.iter().enumerate() {
+        assert_eq!(obstacle(case, &native), None, "{}", case.id);
+        let folder = place.path(&format!("{number}"));
+        std::fs::create_dir(&folder).unwrap();
+        let scene =
+            Scene { folder: &folder, probe: Path::new(BOXPROOF), run_id: "bxtest", boss: None };
+        let (rendered, request) =
+            render_question(case, &scene).unwrap_or_else(|error| panic!("{}: {error}", case.id));
+        let (suite, backend, rendered) = (&suite, &native, &rendered);
+        let (arm, control) = (ArmKind::Confined, None);
+        let subject = Subject { case, suite, backend, arm, rendered, control, uid };
+        is_read(&folder.join("repro.sh"), &question_script(&subject, &request).unwrap(), case);
+    }
+    assert!(questions.len() > 300, "{}", questions.len());
 }
