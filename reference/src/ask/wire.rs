@@ -121,7 +121,7 @@ fn exit_of(told: &Told) -> i32 {
         Told::Status(status) => return super::status::exit(status),
         Told::Explained(why) => return if why.blocked.is_none() { YES } else { NO },
         Told::Invalid(_) => return INVALID,
-        Told::Effective(_) | Told::Valid {} | Told::Settings(_) => return YES,
+        Told::Effective(_) | Told::Valid {} | Told::Settings(_) | Told::Compiled(_) => return YES,
     };
     let code = |answer: &PathAnswer| match answer {
         PathAnswer::Decided(decision) => {

@@ -127,7 +127,7 @@ fn order(request: &CompileRequest) -> Result<Order, Refusal> {
                 protocol,
                 dialect: *dialect,
                 documents: documents.clone(),
-                profile: profile.clone(),
+                profile: Some(profile.clone()),
                 workspace: workspace.clone(),
                 run,
             })

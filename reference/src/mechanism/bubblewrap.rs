@@ -69,7 +69,7 @@ pub(crate) fn helper(
 /// The words that run a command under `view` without us: no inner stage, no open descriptors.
 pub(crate) fn standalone(view: &View, cwd: &Path) -> Result<Vec<OsString>, Refusal> {
     can_hold(view)?;
-    let mut list = vec![OsString::from(PROGRAM), "--new-session".into()];
+    let mut list = vec![OsString::from(found::PROGRAM), "--new-session".into()];
     list.extend(FIXED.iter().filter(|word| **word != "--as-pid-1").map(OsString::from));
     if !view.host_network {
         list.push("--unshare-net".into());

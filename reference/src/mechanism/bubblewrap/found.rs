@@ -10,7 +10,7 @@ use super::REMEDY;
 use crate::error::Refusal;
 
 /// The program.
-const PROGRAM: &str = "bwrap";
+pub(super) const PROGRAM: &str = "bwrap";
 /// Where it is looked for when PATH is not set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The variable that names it.

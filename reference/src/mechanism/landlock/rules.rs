@@ -75,7 +75,7 @@ impl Rules {
         if let Some(name) = view.mediate.names.first() {
             let path = name.path.display();
             return Err(match name.by {
-                By::Deny => refused(&format!("denies {path}, which does not exist yet")),
+                By::Deny | By::Hide => refused(&format!("denies {path}, which does not exist yet")),
                 By::Link | By::Protect => refused(&format!("protects {path}")),
             });
         }
