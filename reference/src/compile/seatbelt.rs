@@ -65,7 +65,9 @@ fn rules(step: &Step, view: &View, out: &mut Text) -> Result<(), Refusal> {
             out.about(Does::Allow, "file-read*", subpath(place));
             out.about(Does::Deny, "file-write*", subpath(place));
         }
-        Step::MaskFile(_) | Step::MaskSocket(_) | Step::MaskFolder(_) => out.about(Does::Deny, BOTH, subpath(place)),
+        Step::MaskFile(_) | Step::MaskSocket(_) | Step::MaskFolder(_) => {
+            out.about(Does::Deny, BOTH, subpath(place));
+        }
         Step::Tmpfs(..) => {
             // No folder is fresh here: what is there on the host is closed instead.
             out.about(Does::Deny, BOTH, subpath(place));
