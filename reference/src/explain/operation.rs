@@ -210,7 +210,12 @@ fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
                 found.push((option(&["-C", "--directory"]), Op::Write));
             }
         }
-        "curl" | "gcc" | "cc" | "clang" | "sort" | "ld" | "rustc" | "go" => {
+        "curl" => {
+            let bundled = one.bundled('o').map(str::to_owned);
+            found.push((option(&["-o", "--output"]), Op::Write));
+            found.push((bundled.into_iter().collect(), Op::Write));
+        }
+        "gcc" | "cc" | "clang" | "sort" | "ld" | "rustc" | "go" => {
             found.push((option(&["-o", "--output"]), Op::Write));
         }
         "wget" => found.push((option(&["-O", "--output-document", "-P"]), Op::Write)),

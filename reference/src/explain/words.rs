@@ -29,6 +29,18 @@ impl Simple {
         args.filter(|word| !word.starts_with('-') || *word == "-")
     }
 
+    /// The word behind single letters of which `letter` is the last: `-so FILE`.
+    pub(super) fn bundled(&self, letter: char) -> Option<&str> {
+        let ends = |word: &String| {
+            let letters = word.strip_prefix('-').filter(|rest| rest.len() > 1);
+            letters.is_some_and(|letters| {
+                letters.ends_with(letter) && letters.chars().all(|c| c.is_ascii_alphabetic())
+            })
+        };
+        let at = self.words.iter().skip(1).position(ends)?;
+        self.words.get(at + 2).map(String::as_str)
+    }
+
     /// What follows option `name`, apart or in one word.
     pub(super) fn option(&self, names: &[&str]) -> Option<&str> {
         let mut args = self.words.iter().skip(1);
