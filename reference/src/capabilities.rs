@@ -111,7 +111,9 @@ const MEDIATED: [&str; 7] = [
 ];
 
 /// What takes namespaces: Landlock grants only, and knows no rights for the rest.
-const NAMESPACED: [&str; 15] = [
+const NAMESPACED: [&str; 17] = [
+    "dialect.caliban",
+    "protect.nested",
     "host.refuses",
     "host.fallback",
     "net.loopback",

@@ -195,21 +195,7 @@ fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
             });
             found.push((operands, if changes { Op::Write } else { Op::Read }));
         }
-        "tar" | "bsdtar" => {
-            let packs =
-                one.words.get(1).is_some_and(|word| word.trim_start_matches('-').contains('c'));
-            let archive = one
-                .words
-                .iter()
-                .skip(1)
-                .position(|word| word.contains('f'))
-                .and_then(|at| one.words.get(at + 2))
-                .cloned();
-            found.push((archive.into_iter().collect(), if packs { Op::Write } else { Op::Read }));
-            if !packs {
-                found.push((option(&["-C", "--directory"]), Op::Write));
-            }
-        }
+        "tar" | "bsdtar" => found.extend(archived(one)),
         "curl" => {
             let bundled = one.bundled('o').map(str::to_owned);
             found.push((option(&["-o", "--output"]), Op::Write));
@@ -224,6 +210,18 @@ fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
         _ => {}
     }
     found
+}
+
+/// An archive is written and what goes into it read, or the other way round.
+fn archived(one: &Simple) -> Vec<(Vec<String>, Op)> {
+    let packs = one.words.get(1).is_some_and(|word| word.trim_start_matches('-').contains('c'));
+    let at = one.words.iter().skip(1).position(|word| word.contains('f'));
+    let archive = at.and_then(|at| one.words.get(at + 2)).cloned().into_iter().collect();
+    if packs {
+        return vec![(archive, Op::Write)];
+    }
+    let folder = one.option(&["-C", "--directory"]).map(str::to_owned);
+    vec![(archive, Op::Read), (folder.into_iter().collect(), Op::Write)]
 }
 
 /// The destination is written, the sources are read.
