@@ -100,7 +100,9 @@ fn can_hold(view: &View) -> Result<(), Refusal> {
             "the policy denies {what}: bubblewrap has no step mediate that could hold it; {remedy}, or use the mechanism namespaces"
         )))
     };
-    if let Some(name) = view.mediate.names.iter().find(|name| name.by != By::Protect) {
+    if let Some(name) =
+        view.mediate.names.iter().find(|name| matches!(name.by, By::Deny | By::Hide))
+    {
         return refused(format!("{}, which does not exist", name.path.display()), "create it");
     }
     if let Some(name) = view.mediate.names.iter().find(|name| name.by == By::Link) {
