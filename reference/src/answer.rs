@@ -60,6 +60,7 @@ pub(crate) fn blank(mechanism: &str, took: Duration) -> RunResult {
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         mechanism: mechanism.to_owned(),
         enforced: Default::default(),
+        inferred: None,
         blocked: None,
         annotations: Vec::new(),
         error: None,

@@ -26,7 +26,16 @@ pub(crate) fn order(request: ProfileRequest) -> Result<Order, Refusal> {
         }
     }
     let Settled { policy, unavailable, .. } = settled;
-    Ok(Order { protocol, policy, law: None, unavailable, run, notes: Vec::new(), lenient: false })
+    Ok(Order {
+        protocol,
+        policy,
+        law: None,
+        unavailable,
+        run,
+        notes: Vec::new(),
+        lenient: false,
+        inferred: None,
+    })
 }
 
 /// What the one document of `documents` comes to.

@@ -30,6 +30,7 @@ mod control;
 mod explain;
 mod fold;
 mod glob;
+mod grant;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]

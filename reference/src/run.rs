@@ -94,6 +94,7 @@ fn degraded(prefix: &[&str], order: &Order, file: &Path, reason: &Refusal) -> (R
             let nothing =
                 claims(Mechanism::Namespaces).map(|(name, _)| (name.into(), ClaimLevel::None));
             result.enforced = nothing.collect();
+            result.inferred = None;
             result.annotations.insert(0, warning);
         }),
     }
@@ -118,10 +119,12 @@ fn conclude(
     let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
     result.blocked = blocked;
+    result.inferred = order.inferred.clone();
     complete(&mut result);
     if !result.started {
-        // Nothing ran, so nothing was enforced.
+        // Nothing ran, so nothing was enforced, and nothing granted.
         result.enforced.clear();
+        result.inferred = None;
     }
     (result, code)
 }

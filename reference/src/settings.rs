@@ -20,7 +20,16 @@ impl TryFrom<SettingsRunRequest> for Order {
         let protocol = request.protocol;
         let Compiled { policy, run, notes, lenient } =
             compiled(&request).map_err(|error| refused(&error))?;
-        Ok(Self { protocol, policy, law: None, unavailable: None, run, notes, lenient })
+        Ok(Self {
+            protocol,
+            policy,
+            law: None,
+            unavailable: None,
+            run,
+            notes,
+            lenient,
+            inferred: None,
+        })
     }
 }
 

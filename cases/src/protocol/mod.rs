@@ -6,6 +6,7 @@
 mod capabilities;
 mod compile;
 mod explained;
+mod grants;
 mod path;
 mod policy;
 mod profile;
@@ -23,6 +24,7 @@ pub use compile::{
     CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText, TMP_PARAM,
 };
 pub use explained::{ExplainRequest, Explanation, FinishedRun};
+pub use grants::{GrantsRequest, InferredGrants};
 pub use path::WirePath;
 pub use policy::{
     EnvBase, EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy,

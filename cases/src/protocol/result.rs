@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ClaimLevel, WirePath};
+use super::{ClaimLevel, InferredGrants, WirePath};
 
 /// What happened. A refusal (`started: false`) cannot be confused with any command's exit code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +37,9 @@ pub struct RunResult {
     /// Capability → how far it was enforced in this run.
     #[serde(default)]
     pub enforced: BTreeMap<String, ClaimLevel>,
+    /// What the command's line granted itself besides what the policy grants, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inferred: Option<InferredGrants>,
     /// The structured explanation of a denial, if there is one.
     #[serde(default)]
     pub blocked: Option<Blocked>,

@@ -38,7 +38,7 @@ pub(crate) fn read(file: &Path) -> Result<Order, Refusal> {
         .map_err(|error| Refusal::invalid(format!("cannot read the request: {error}")))?;
     let order = parse(&text)?;
     check(&order)?;
-    Ok(order)
+    Ok(order.with_inferred())
 }
 
 /// Whichever kind of request `text` is: the member `dialect` tells.

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use boxproof_cases::protocol::{Dialect, Mode, Policy, ProfileRequest, Readable, Run, RunRequest};
+use boxproof_cases::protocol::{
+    Dialect, InferredGrants, Mode, Policy, ProfileRequest, Readable, Run, RunRequest,
+};
 
 use crate::error::Refusal;
 use crate::law::Law;
-use crate::{block, profile};
+use crate::{block, grant, profile};
 
 /// One run to be carried out.
 #[derive(Debug, Clone)]
@@ -21,11 +23,23 @@ pub(crate) struct Order {
     pub(crate) unavailable: Option<String>,
     /// The command.
     pub(crate) run: Run,
+    /// What the command's line grants itself; the policy has it already.
+    pub(crate) inferred: Option<InferredGrants>,
     /// What a person should know besides: said on stderr, and in the result.
     pub(crate) notes: Vec<String>,
     /// Whether the command runs unconfined where this host cannot confine it; what no host could
     /// confine is refused all the same.
     pub(crate) lenient: bool,
+}
+
+impl Order {
+    /// The same with what its command's line grants itself.
+    pub(crate) fn with_inferred(mut self) -> Self {
+        self.inferred = grant::for_run(&self.policy, &self.run);
+        let granted = self.inferred.iter().flat_map(|inferred| inferred.granted.iter().cloned());
+        self.policy.grants.extend(granted);
+        self
+    }
 }
 
 impl From<RunRequest> for Order {
@@ -39,6 +53,7 @@ impl From<RunRequest> for Order {
             run,
             notes: Vec::new(),
             lenient: false,
+            inferred: None,
         }
     }
 }
@@ -66,6 +81,7 @@ impl TryFrom<ProfileRequest> for Order {
             run,
             notes: Vec::new(),
             lenient: false,
+            inferred: None,
         })
     }
 }

@@ -204,6 +204,7 @@ fn result(exit_code: Option<i32>, signal: Option<i32>) -> RunResult {
         duration_ms: 1,
         mechanism: "test".to_owned(),
         enforced: BTreeMap::new(),
+        inferred: None,
         blocked: None,
         annotations: Vec::new(),
         error: None,

@@ -1,0 +1,215 @@
+//! One command of git: its options before the subcommand, the subcommand, and what that is given.
+
+use super::config;
+use super::judge::{Part, Scene};
+use super::options::{Given, Odd, Options};
+use super::place;
+use super::subcommands::{DESTROYS, Kind, STRATEGIES, SUBCOMMANDS};
+use super::word::Word;
+
+/// Options before the subcommand that bear on nothing but what is shown.
+const SHOWN: [&str; 7] = [
+    "--no-pager",
+    "-P",
+    "--no-optional-locks",
+    "--no-replace-objects",
+    "--literal-pathspecs",
+    "--no-advice",
+    "--icase-pathspecs",
+];
+/// What is all there is to do.
+const ALONE: [&str; 4] = ["--version", "-v", "--help", "-h"];
+
+/// What `git words` is.
+pub(super) fn judge(scene: &Scene<'_>, words: &[Word]) -> Part {
+    let refused = |why: String| Part::Refused(why, suspected(words));
+    let (name, rest) = match before(scene, words) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Part::Harmless,
+        Err(why) => return refused(why),
+    };
+    let Some((name, kind)) = SUBCOMMANDS.iter().find(|(known, _)| *known == name) else {
+        return refused(policy_alone(name));
+    };
+    match subcommand(name, *kind, rest) {
+        Ok(part) => part,
+        Err(why) => refused(why),
+    }
+}
+
+/// The subcommand and what follows it; none where git only says something of itself.
+fn before<'a>(
+    scene: &Scene<'_>,
+    words: &'a [Word],
+) -> Result<Option<(&'a str, &'a [Word])>, String> {
+    let mut rest = words;
+    while let Some((word, after)) = rest.split_first() {
+        let Some(text) = word.known() else {
+            return Err("which subcommand of git is run is not known".to_owned());
+        };
+        rest = match text {
+            text if SHOWN.contains(&text) => after,
+            text if ALONE.contains(&text) => return Ok(None),
+            "-C" => folder(scene, after)?,
+            "-c" => setting(after)?,
+            text if text.starts_with('-') => {
+                let name = text.split('=').next().unwrap_or(text);
+                return Err(format!("git {name} can lead to another repository or program"));
+            }
+            name => return Ok(Some((name, after))),
+        };
+    }
+    Ok(None)
+}
+
+fn folder<'a>(scene: &Scene<'_>, after: &'a [Word]) -> Result<&'a [Word], String> {
+    match after.split_first() {
+        Some((folder, rest)) if folder.known().is_some_and(|one| place::within(scene, one)) => {
+            Ok(rest)
+        }
+        _ => Err("git -C leads out of the workspace, or nobody knows where".to_owned()),
+    }
+}
+
+fn setting(after: &[Word]) -> Result<&[Word], String> {
+    match after.split_first() {
+        Some((setting, rest)) => match setting.known() {
+            Some(text) if config::is_kind(text) => Ok(rest),
+            _ => Err(format!("git -c {} is not known to be harmless", setting.text)),
+        },
+        None => Err("git -c has no setting".to_owned()),
+    }
+}
+
+fn subcommand(name: &'static str, kind: Kind, words: &[Word]) -> Result<Part, String> {
+    destroys(name, words)?;
+    match kind {
+        Kind::Granted => Ok(Part::Changes(name)),
+        Kind::GrantedWith(options) => {
+            let given = read(name, options, words)?;
+            if matches!(name, "merge" | "rebase") {
+                strategies(&given)?;
+            }
+            Ok(Part::Changes(name))
+        }
+        Kind::Looks => looks(name, words),
+        Kind::Beside(options) => {
+            let given = read(name, options, words)?;
+            match name {
+                "push" => pushes(&given).map(|()| Part::Harmless),
+                "clean" => cleans(words).map(|()| Part::Harmless),
+                _ => Ok(Part::Harmless),
+            }
+        }
+        Kind::BesideAs(verbs) => {
+            let verb = words.iter().find(|word| !is_verbose(word));
+            match verb.map_or(Some(""), Word::known) {
+                Some(verb) if verbs.contains(&verb) => looks(name, words),
+                _ => Err(policy_alone(name)),
+            }
+        }
+        Kind::Never(why) => Err(format!("git {name}: {why}")),
+    }
+}
+
+fn policy_alone(name: &str) -> String {
+    format!("git {name} takes git_metadata_write, which it gets from the policy alone")
+}
+
+fn read(name: &str, options: Options, words: &[Word]) -> Result<Given, String> {
+    options.read(words).map_err(|odd: Odd| odd.because(&format!("git {name}")))
+}
+
+/// Forms that throw work away; one dash may have several letters.
+fn destroys(name: &str, words: &[Word]) -> Result<(), String> {
+    let before = words.iter().take_while(|word| word.known() != Some("--"));
+    let options: Vec<&str> = before.map(|word| word.text.as_str()).collect();
+    let given = |option: &str| match option.strip_prefix("--") {
+        Some(_) => options.iter().any(|one| one.split('=').next() == Some(option)),
+        None => options.contains(&option),
+    };
+    let found = DESTROYS.iter().find(|(sub, option)| *sub == name && given(option));
+    match found {
+        Some((_, option)) => Err(format!("git {name} {option} throws work away")),
+        None => Ok(()),
+    }
+}
+
+/// What only looks can still write where it is told to, or show it in a program.
+fn looks(name: &str, words: &[Word]) -> Result<Part, String> {
+    let odd = |word: &&Word| {
+        let text = word.text.as_str();
+        let pager = name == "grep" && (text.starts_with("--op") || is_cluster_with(text, 'O'));
+        let runs = text == "--ext" || text.starts_with("--ext-");
+        text.starts_with("--ou") || runs || pager
+    };
+    // An option whose value alone is unknown is still that option.
+    let known = |word: &&Word| {
+        word.known().is_some() || word.is_operand() || word.is_one() && word.text.contains('=')
+    };
+    let before: Vec<&Word> = words.iter().take_while(|word| word.known() != Some("--")).collect();
+    if let Some(word) = before.iter().find(|word| odd(word)) {
+        return Err(format!("git {name} {} can write or run something", word.text));
+    }
+    match before.iter().all(known) {
+        true => Ok(Part::Harmless),
+        false => Err(format!("what git {name} is given is not known")),
+    }
+}
+
+fn is_cluster_with(text: &str, letter: char) -> bool {
+    text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+}
+
+fn is_verbose(word: &Word) -> bool {
+    matches!(word.known(), Some("-v" | "--verbose" | "-q" | "--quiet"))
+}
+
+/// A strategy that git does not have itself is a program.
+fn strategies(given: &Given) -> Result<(), String> {
+    let named = given.values.iter().filter(|(name, _)| matches!(name.as_str(), "s" | "strategy"));
+    let known = |value: &Option<String>| value.as_deref().is_some_and(|v| STRATEGIES.contains(&v));
+    match named.into_iter().find(|(_, value)| !known(value)) {
+        Some(_) => Err("a strategy of merging that git does not have is a program".to_owned()),
+        None => Ok(()),
+    }
+}
+
+/// Only a plain name of a remote and plain refs; `+` forces, `:ref` removes.
+fn pushes(given: &Given) -> Result<(), String> {
+    let plain = |word: &Word| {
+        let word_like = |c: char| c.is_ascii_alphanumeric() || "-_./:@^~".contains(c);
+        word.known().is_some_and(|text| !text.starts_with(':') && text.chars().all(word_like))
+    };
+    let remote = |word: &Word| word.known().is_some_and(|text| !text.contains([':', '/']));
+    let all = given.operands.iter().all(plain) && given.operands.first().is_none_or(remote);
+    if all { Ok(()) } else { Err("git push forces, removes or goes somewhere unknown".to_owned()) }
+}
+
+/// Only what would be removed is said.
+fn cleans(words: &[Word]) -> Result<(), String> {
+    let dry = |word: &Word| {
+        word.known() == Some("--dry-run") || is_cluster_with(&word.text, 'n') && word.is_one()
+    };
+    match words.iter().any(dry) {
+        true => Ok(()),
+        false => Err("git clean throws work away".to_owned()),
+    }
+}
+
+/// The subcommand that the words seem to have, where they are not understood.
+fn suspected(words: &[Word]) -> Option<&'static str> {
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match word.text.as_str() {
+            "-C" | "-c" => _ = rest.next(),
+            text if text.starts_with('-') => {}
+            text => {
+                let found = SUBCOMMANDS.iter().find(|(name, _)| *name == text)?;
+                let changes = matches!(found.1, Kind::Granted | Kind::GrantedWith(_));
+                return changes.then_some(found.0);
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,104 @@
+//! What one simple command is: a change of a repository that is granted, harmless, or neither.
+
+use std::path::Path;
+
+use super::assign;
+use super::git;
+use super::parse;
+use super::place;
+use super::programs;
+use super::word::{Simple, Word};
+use super::wrapper::{self, Inner};
+
+/// How deeply commands may be wrapped.
+const DEPTH: usize = 8;
+
+/// Where a line is started.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) workspace: &'a Path,
+    pub(super) cwd: &'a Path,
+}
+
+/// What became of one simple command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    /// It changes a repository by this subcommand, which is granted.
+    Changes(&'static str),
+    /// It does no harm to a repository, even if that can be written.
+    Harmless,
+    /// It may, for this reason; the subcommand that is in it all the same.
+    Refused(String, Option<&'static str>),
+}
+
+impl Part {
+    /// The subcommand that would change a repository.
+    pub(super) fn subcommand(&self) -> Option<&'static str> {
+        match self {
+            Self::Changes(name) => Some(name),
+            Self::Harmless => None,
+            Self::Refused(_, name) => *name,
+        }
+    }
+
+    /// Why it is neither granted nor harmless.
+    pub(super) fn refusal(&self) -> Option<String> {
+        match self {
+            Self::Refused(why, _) => Some(why.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl Scene<'_> {
+    /// Whether the line is started in the workspace, and not in a git folder.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        match place::within(self, &self.cwd.to_string_lossy()) {
+            true => Ok(()),
+            false => Err("it is not started in the workspace"),
+        }
+    }
+}
+
+/// What becomes of each.
+pub(super) fn each(scene: &Scene<'_>, simples: &[Simple]) -> Vec<Part> {
+    simples.iter().flat_map(|simple| parts(scene, simple, 0)).collect()
+}
+
+fn parts(scene: &Scene<'_>, simple: &Simple, depth: usize) -> Vec<Part> {
+    let around = simple.written.iter().map(place::written);
+    let around =
+        around.chain(simple.assigned.iter().map(|(name, value)| assign::is_kind(name, value)));
+    let broken = around.filter_map(Result::err).map(|why| Part::Refused(why, None));
+    broken.chain(program(scene, &simple.words, depth)).collect()
+}
+
+/// What `words` are, without what stands around them.
+fn program(scene: &Scene<'_>, words: &[Word], depth: usize) -> Vec<Part> {
+    let Some((first, rest)) = words.split_first() else { return Vec::new() };
+    let Some(name) = first.known() else {
+        return vec![Part::Refused("which program is run is not known".to_owned(), None)];
+    };
+    if depth == DEPTH {
+        return vec![Part::Refused("it is wrapped too often".to_owned(), None)];
+    }
+    match wrapper::inner(name, rest) {
+        Some(Ok(Inner::Words(words))) => return program(scene, &words, depth + 1),
+        Some(Ok(Inner::Simple(simple))) => return parts(scene, &simple, depth + 1),
+        Some(Ok(Inner::Line(line))) => return nested(scene, &line, depth + 1),
+        Some(Err(why)) => return vec![Part::Refused(why, None)],
+        None => {}
+    }
+    vec![match name {
+        "git" | "/usr/bin/git" | "/bin/git" => git::judge(scene, rest),
+        name => programs::judge(scene, name, rest),
+    }]
+}
+
+/// The parts of a line that a shell within the line is given.
+fn nested(scene: &Scene<'_>, line: &str, depth: usize) -> Vec<Part> {
+    match parse::parse(line) {
+        Ok(simples) => simples.iter().flat_map(|simple| parts(scene, simple, depth)).collect(),
+        Err(why) => vec![Part::Refused(format!("a line within is not understood: {why}"), None)],
+    }
+}

@@ -1,0 +1,254 @@
+//! The words of a shell line: quotes, expansions, comments. What two shells could read differently
+//! is not read at all.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use super::parse;
+use super::word::{Rest, Simple, Word};
+
+/// Why a line is not understood.
+pub(super) type Unsure = &'static str;
+
+/// A place in a line, and what was found before it.
+#[derive(Debug, Clone)]
+pub(super) struct Lexer<'a> {
+    pub(super) chars: Peekable<Chars<'a>>,
+    /// Every simple command so far, also those in substitutions.
+    pub(super) found: Vec<Simple>,
+    /// Ends of here-documents whose text comes after this line.
+    pub(super) ahead: Vec<Ahead>,
+    /// How many substitutions and subshells are open.
+    pub(super) depth: usize,
+}
+
+/// A here-document that begins at the next line.
+#[derive(Debug, Clone)]
+pub(super) struct Ahead {
+    end: String,
+    literal: bool,
+    tabs: bool,
+}
+
+/// Characters that end a word.
+const ENDS: &[char] = &[' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'];
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(line: &'a str) -> Result<Self, Unsure> {
+        let odd = |c: char| c.is_control() && c != '\n' && c != '\t';
+        if line.chars().any(odd) {
+            return Err("it has control characters");
+        }
+        let chars = line.chars().peekable();
+        Ok(Self { chars, found: Vec::new(), ahead: Vec::new(), depth: 0 })
+    }
+
+    pub(super) fn peek(&mut self) -> Option<char> {
+        self.chars.peek().copied()
+    }
+
+    pub(super) fn takes(&mut self, c: char) -> bool {
+        self.chars.next_if_eq(&c).is_some()
+    }
+
+    /// Blanks, then a comment.
+    pub(super) fn skip_blanks(&mut self) {
+        while self.chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+        if self.peek() == Some('#') {
+            while self.chars.next_if(|c| *c != '\n').is_some() {}
+        }
+    }
+
+    /// Blanks and ends of lines that a backslash takes away, then a comment.
+    pub(super) fn skip_between(&mut self) {
+        loop {
+            self.skip_blanks();
+            if self.peek() != Some('\\') || self.second() != Some('\n') {
+                return;
+            }
+            self.chars.nth(1);
+        }
+    }
+
+    pub(super) fn second(&self) -> Option<char> {
+        self.chars.clone().nth(1)
+    }
+
+    /// The word that begins here.
+    pub(super) fn word(&mut self) -> Result<Word, Unsure> {
+        let mut word = Word { text: String::new(), rest: Rest::Nothing, quoted: false };
+        let (mut brace, mut tilde) = (false, true);
+        while let Some(c) = self.chars.next_if(|c| !ENDS.contains(c)) {
+            let home = std::mem::replace(&mut tilde, matches!(c, '=' | ':'));
+            match c {
+                '~' if home => word.widen(Rest::OneWord),
+                '\'' => self.single(&mut word)?,
+                '"' => self.double(&mut word)?,
+                '\\' => self.escaped(&mut word)?,
+                '`' => return Err("it has a backquote"),
+                '$' => self.expansion(&mut word, Rest::Words)?,
+                '*' | '?' | '[' => word.widen(Rest::Names),
+                '{' => {
+                    brace = true;
+                    word.push(c);
+                }
+                ',' if brace => return Err("it has braces that some shells expand"),
+                '.' if brace && self.peek() == Some('.') => {
+                    return Err("it has braces that some shells expand");
+                }
+                c if c.is_ascii() => word.push(c),
+                _ => return Err("a character that is not ASCII stands outside of quotes"),
+            }
+        }
+        Ok(word)
+    }
+
+    fn single(&mut self, word: &mut Word) -> Result<(), Unsure> {
+        word.quoted = true;
+        loop {
+            match self.inside()? {
+                '\'' => return Ok(()),
+                c => word.push(c),
+            }
+        }
+    }
+
+    fn double(&mut self, word: &mut Word) -> Result<(), Unsure> {
+        word.quoted = true;
+        loop {
+            match self.inside()? {
+                '"' => return Ok(()),
+                '`' => return Err("it has a backquote"),
+                '$' if matches!(self.peek(), Some('@' | '*')) => {
+                    return Err("it has every argument at once");
+                }
+                '$' => self.expansion(word, Rest::OneWord)?,
+                '\\' => match self.inside()? {
+                    '\n' => {}
+                    c @ ('$' | '"' | '\\' | '`') => word.push(c),
+                    c => {
+                        word.push('\\');
+                        word.push(c);
+                    }
+                },
+                c => word.push(c),
+            }
+        }
+    }
+
+    /// The next character in quotes. Where a here-document would begin in there, nobody is sure.
+    fn inside(&mut self) -> Result<char, Unsure> {
+        match self.chars.next() {
+            None => Err("a quote is not closed"),
+            Some('\n') if !self.ahead.is_empty() => Err("a here-document begins in a quote"),
+            Some(c) => Ok(c),
+        }
+    }
+
+    fn escaped(&mut self, word: &mut Word) -> Result<(), Unsure> {
+        match self.chars.next() {
+            None => Err("it ends with a backslash"),
+            Some('\n') => Err("a line is continued within a word"),
+            Some(c) => {
+                word.quoted = true;
+                word.push(c);
+                Ok(())
+            }
+        }
+    }
+
+    /// What follows a `$`.
+    fn expansion(&mut self, word: &mut Word, rest: Rest) -> Result<(), Unsure> {
+        word.widen(rest);
+        match self.chars.next() {
+            Some('(') if self.peek() == Some('(') => Err("it calculates"),
+            Some('(') => self.nested(),
+            Some('{') => {
+                self.name()?;
+                if self.takes('}') { Ok(()) } else { Err("it changes a variable's value") }
+            }
+            Some('?' | '$' | '#' | '!' | '0'..='9') => Ok(()),
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
+                while self.chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_').is_some() {}
+                Ok(())
+            }
+            _ => Err("it has a dollar sign with another meaning from shell to shell"),
+        }
+    }
+
+    fn name(&mut self) -> Result<(), Unsure> {
+        if self.chars.next_if(|c| c.is_ascii_alphabetic() || *c == '_').is_none() {
+            return Err("it changes a variable's value");
+        }
+        while self.chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_').is_some() {}
+        Ok(())
+    }
+
+    /// A list of commands up to the `)` that closes it.
+    pub(super) fn nested(&mut self) -> Result<(), Unsure> {
+        if !self.ahead.is_empty() {
+            return Err("a here-document begins in a substitution");
+        }
+        if self.depth == 16 {
+            return Err("it nests too deeply");
+        }
+        self.depth += 1;
+        parse::list(self)?;
+        self.depth -= 1;
+        match self.takes(')') && self.ahead.is_empty() {
+            true => Ok(()),
+            false => Err("a parenthesis is not closed"),
+        }
+    }
+
+    /// The word that a redirection goes to. A number next to another one belongs to that.
+    pub(super) fn target(&mut self) -> Result<Word, Unsure> {
+        let word = self.word()?;
+        match self.peek() {
+            Some('<' | '>') => Err("two redirections touch"),
+            _ => Ok(word),
+        }
+    }
+
+    /// Takes note of a here-document; its end is the next word.
+    pub(super) fn here(&mut self) -> Result<(), Unsure> {
+        let tabs = self.takes('-');
+        self.skip_blanks();
+        let word = self.target()?;
+        match word.known() {
+            Some(end) if !end.is_empty() && !end.contains('\n') => {
+                let end = end.to_owned();
+                self.ahead.push(Ahead { end, literal: word.quoted, tabs });
+                Ok(())
+            }
+            _ => Err("a here-document has no plain end"),
+        }
+    }
+
+    /// The texts of the here-documents, after the line that names them.
+    pub(super) fn bodies(&mut self) -> Result<(), Unsure> {
+        for Ahead { end, literal, tabs } in std::mem::take(&mut self.ahead) {
+            loop {
+                let mut line = String::new();
+                while let Some(c) = self.chars.next_if(|c| *c != '\n') {
+                    line.push(c);
+                }
+                let ended = !self.takes('\n');
+                let text = if tabs { line.trim_start_matches('\t') } else { &line };
+                if text == end {
+                    if ended && self.depth > 0 {
+                        return Err("a here-document ends with its substitution");
+                    }
+                    break;
+                }
+                if ended {
+                    return Err("a here-document has no end");
+                }
+                if !literal && line.contains(['$', '`', '\\']) {
+                    return Err("a here-document is expanded");
+                }
+            }
+        }
+        Ok(())
+    }
+}

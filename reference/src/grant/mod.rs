@@ -1,0 +1,74 @@
+//! Which grant a command line gives itself ([`infer`]): it is parsed, and every simple command in it
+//! has to change a repository in a way that is known to be kind, or to be harmless beside that. What
+//! is not understood grants nothing. Pure: no file is looked at, so the grant's own limits, and not
+//! this, are what holds.
+
+mod assign;
+mod config;
+mod git;
+mod judge;
+mod lex;
+mod options;
+mod parse;
+mod place;
+mod programs;
+mod subcommands;
+mod word;
+mod wrapper;
+
+use std::path::Path;
+
+use boxproof_cases::protocol::{Command, InferredGrants, Mode, Policy, Protect, Run};
+
+use crate::request::GIT_GRANT;
+use judge::{Part, Scene};
+
+/// What the command of `run` is granted besides what `policy` grants; none where nothing would come
+/// of it. Only a line for a shell says what somebody means: a rewritten one by its original form.
+pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
+    let held = policy.protect == Protect::Metadata && policy.mode == Mode::WorkspaceWrite;
+    let asked = held && policy.infer_grants && !policy.grants.iter().any(|one| one == GIT_GRANT);
+    let line = run.original_command.as_deref().or_else(|| shell_line(&run.command))?;
+    let inferred = infer(line, policy.workspace.as_path(), run.cwd.as_path());
+    (asked && !inferred.granted.is_empty()).then_some(inferred)
+}
+
+/// What `line` grants itself, started in `cwd`.
+pub(crate) fn infer(line: &str, workspace: &Path, cwd: &Path) -> InferredGrants {
+    let scene = Scene { workspace, cwd };
+    let told = |granted: Vec<String>, subcommand: Option<&str>, because: String| InferredGrants {
+        granted,
+        subcommand: subcommand.map(str::to_owned),
+        because,
+    };
+    let parts = match parse::parse(line) {
+        Ok(simples) => judge::each(&scene, &simples),
+        Err(why) => return told(Vec::new(), None, format!("the line is not understood: {why}")),
+    };
+    let changes = parts.iter().find_map(Part::subcommand);
+    if let Err(why) = scene.check() {
+        return told(Vec::new(), changes, why.to_owned());
+    }
+    match (parts.iter().find_map(Part::refusal), changes) {
+        (Some(why), _) => told(Vec::new(), changes, why),
+        (None, None) => told(Vec::new(), None, "nothing in it changes a repository".to_owned()),
+        (None, Some(name)) => {
+            let because = format!("git {name} changes a repository, and the rest does no harm");
+            told(vec![GIT_GRANT.to_owned()], Some(name), because)
+        }
+    }
+}
+
+/// The line that a shell is given.
+fn shell_line(command: &Command) -> Option<&str> {
+    match command {
+        Command::Shell(line) => Some(line),
+        Command::Argv(argv) => match argv.as_slice() {
+            [shell, option, line] if option == "-c" && wrapper::is_shell(shell) => Some(line),
+            _ => None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

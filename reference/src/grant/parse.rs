@@ -1,0 +1,199 @@
+//! The simple commands of a shell line, in a grammar that every shell shares: lists, pipelines,
+//! subshells, substitutions, redirections, here-documents. Anything else is not understood.
+
+use super::lex::{Lexer, Unsure};
+use super::word::{Simple, Word};
+
+/// Words that begin something else than a simple command, in one shell or another.
+const RESERVED: [&str; 24] = [
+    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
+    "in", "select", "function", "coproc", "time", "{", "}", "[[", "]]", "((", "end", "repeat",
+];
+
+const STRANGE: &str = "it has an operator that not every shell has";
+
+/// Every simple command of `line`, those in substitutions too.
+pub(super) fn parse(line: &str) -> Result<Vec<Simple>, Unsure> {
+    let mut lexer = Lexer::new(line)?;
+    list(&mut lexer)?;
+    match lexer.peek() {
+        None if lexer.ahead.is_empty() => Ok(lexer.found),
+        None => Err("a here-document has no end"),
+        Some(_) => Err("a parenthesis is not opened"),
+    }
+}
+
+/// Commands up to the end or to a `)`.
+pub(super) fn list(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
+    lines(lexer)?;
+    if matches!(lexer.peek(), None | Some(')')) {
+        return Err("it has no command");
+    }
+    loop {
+        and_or(lexer)?;
+        lexer.skip_between();
+        match lexer.peek() {
+            None | Some(')') => return Ok(()),
+            Some('\n') => {}
+            Some(';' | '&') => _ = lexer.chars.next(),
+            Some(_) => return Err("something follows a command"),
+        }
+        if matches!(lexer.peek(), Some('>' | '\\')) {
+            return Err(STRANGE);
+        }
+        lines(lexer)?;
+        if matches!(lexer.peek(), None | Some(')')) {
+            return Ok(());
+        }
+    }
+}
+
+/// Blanks and ends of lines.
+fn lines(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
+    loop {
+        lexer.skip_between();
+        if !lexer.takes('\n') {
+            return Ok(());
+        }
+        lexer.bodies()?;
+    }
+}
+
+fn and_or(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
+    let mut piped = false;
+    loop {
+        command(lexer, piped)?;
+        lexer.skip_between();
+        match (lexer.peek(), lexer.second()) {
+            (Some('&'), Some('&')) | (Some('|'), Some('|')) => {
+                lexer.chars.nth(1);
+                piped = false;
+            }
+            (Some('|'), Some('&' | '\\')) => return Err(STRANGE),
+            (Some('|'), _) => {
+                lexer.chars.next();
+                piped = true;
+            }
+            _ => return Ok(()),
+        }
+        lines(lexer)?;
+    }
+}
+
+/// One command; one that is `piped` into cannot be negated.
+fn command(lexer: &mut Lexer<'_>, piped: bool) -> Result<(), Unsure> {
+    lexer.skip_between();
+    let mut simple = Simple::default();
+    let subshell = lexer.takes('(');
+    if subshell {
+        if matches!(lexer.peek(), Some('(' | '\\')) {
+            return Err("it calculates");
+        }
+        lexer.nested()?;
+    }
+    let mut parts = 0;
+    loop {
+        lexer.skip_between();
+        match lexer.peek() {
+            Some('<' | '>') => {
+                redirection(lexer, &mut simple)?;
+                parts += 1;
+            }
+            None | Some('\n' | ';' | '&' | '|' | ')') => break,
+            Some('(') => return Err("it defines a function"),
+            Some(_) if subshell => return Err("something follows a subshell"),
+            Some(_) => parts += usize::from(word(lexer, &mut simple, piped)?),
+        }
+    }
+    if parts == 0 && !subshell {
+        return Err("a command is missing");
+    }
+    lexer.found.push(simple);
+    Ok(())
+}
+
+/// Takes one word; whether it is part of the command, and not its negation.
+fn word(lexer: &mut Lexer<'_>, simple: &mut Simple, piped: bool) -> Result<bool, Unsure> {
+    let before = lexer.chars.clone();
+    let word = lexer.word()?;
+    let negation = simple.words.is_empty() && !word.quoted && word.known() == Some("!");
+    if negation {
+        let bare = simple.assigned.is_empty() && simple.written.is_empty() && !piped;
+        return if bare { Ok(false) } else { Err("a command is negated within") };
+    }
+    let known = word.known().filter(|_| !word.quoted).unwrap_or_default();
+    let digits = !known.is_empty() && known.bytes().all(|byte| byte.is_ascii_digit());
+    if matches!(lexer.peek(), Some('<' | '>')) {
+        return match digits {
+            true if known.len() == 1 => redirection(lexer, simple).map(|()| true),
+            true => Err("a descriptor has more than one digit"),
+            false if word.text.starts_with('{') => Err("a redirection names a variable"),
+            false => place(simple, word, before).map(|()| true),
+        };
+    }
+    place(simple, word, before).map(|()| true)
+}
+
+fn place(
+    simple: &mut Simple,
+    word: Word,
+    before: std::iter::Peekable<std::str::Chars<'_>>,
+) -> Result<(), Unsure> {
+    let first = simple.words.is_empty();
+    if first && let Some(name) = assigned(before) {
+        let text = word.text.get(name.len() + 1..).unwrap_or_default().to_owned();
+        if text.contains('~') && !word.quoted {
+            return Err("a value has a tilde");
+        }
+        simple.assigned.push((name, Word { text, ..word }));
+        return Ok(());
+    }
+    if first && !word.quoted && RESERVED.contains(&word.text.as_str()) {
+        return Err("it has a compound command");
+    }
+    simple.words.push(word);
+    Ok(())
+}
+
+/// The name, if the source is an assignment: a name and `=`, none of it quoted.
+fn assigned(mut source: std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
+    let mut name = String::new();
+    while let Some(c) = source.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+        name.push(c);
+    }
+    let starts = name.starts_with(|c: char| !c.is_ascii_digit());
+    (starts && source.next() == Some('=')).then_some(name)
+}
+
+fn redirection(lexer: &mut Lexer<'_>, simple: &mut Simple) -> Result<(), Unsure> {
+    let operator = lexer.chars.next();
+    match (operator, lexer.peek()) {
+        (_, Some('(')) => return Err(STRANGE),
+        (Some('<'), Some('<')) => {
+            lexer.chars.next();
+            return match lexer.peek() {
+                Some('<') => Err(STRANGE),
+                _ => lexer.here(),
+            };
+        }
+        (Some('<'), Some('>')) => return Err("a file is opened for reading and writing"),
+        (_, Some('&')) => {
+            lexer.chars.next();
+            let word = lexer.target()?;
+            let plain =
+                word.known().is_some_and(|text| text.len() == 1 && "0123456789-".contains(text));
+            return if plain { Ok(()) } else { Err("a descriptor has no plain number") };
+        }
+        (Some('>'), Some('>' | '|')) => _ = lexer.chars.next(),
+        _ => {}
+    }
+    lexer.skip_blanks();
+    if matches!(lexer.peek(), None | Some('\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')')) {
+        return Err("a redirection has no file");
+    }
+    let file = lexer.target()?;
+    if operator == Some('>') {
+        simple.written.push(file);
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! The subcommands of git, as data: which change a repository and are granted, which only look, and
+//! which never are granted by inference.
+
+use super::options::Options;
+
+/// What is made of a subcommand.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    /// It changes a repository, and is granted with any options.
+    Granted,
+    /// It changes a repository, and is granted with these options.
+    GrantedWith(Options),
+    /// It only looks, whatever it is given but names of files to write and programs to run.
+    Looks,
+    /// It does no harm with these options.
+    Beside(Options),
+    /// It does no harm if its first operand is one of these.
+    BesideAs(&'static [&'static str]),
+    /// It does more than a repository's history takes.
+    Never(&'static str),
+}
+
+const fn with(flags: &'static str, valued: &'static str) -> Kind {
+    Kind::GrantedWith(Options { flags, valued })
+}
+
+const CONFIGURES: &str = "it writes git's configuration, which takes git_config_write";
+const MAKES: &str = "it makes a repository, which takes git_config_write";
+
+/// Forms that throw work away: `subcommand option`. They are in no table of options; what is said of
+/// them is clearer so.
+pub(super) const DESTROYS: &[(&str, &str)] = &[
+    ("reset", "--hard"),
+    ("reset", "--merge"),
+    ("clean", "-f"),
+    ("clean", "--force"),
+    ("push", "-f"),
+    ("push", "--force"),
+    ("push", "--force-with-lease"),
+    ("push", "--mirror"),
+    ("push", "--delete"),
+    ("push", "-d"),
+    ("push", "--prune"),
+    ("checkout", "-f"),
+    ("checkout", "--force"),
+    ("checkout", "-B"),
+    ("switch", "-f"),
+    ("switch", "--force"),
+    ("switch", "--discard-changes"),
+    ("switch", "-C"),
+    ("branch", "-f"),
+    ("branch", "--force"),
+    ("tag", "-f"),
+];
+
+/// Every subcommand that is known.
+pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
+    ("add", Kind::Granted),
+    ("commit", Kind::Granted),
+    (
+        "branch",
+        with(
+            "a r v q l d D m i t all remotes verbose quiet list delete move ignore-case track \
+             no-track show-current create-reflog color no-color column no-column merged no-merged \
+             contains no-contains",
+            "sort format points-at u set-upstream-to abbrev",
+        ),
+    ),
+    (
+        "checkout",
+        with(
+            "q quiet t track no-track l d detach m merge ours theirs 2 3 p patch progress \
+             no-progress overlay no-overlay guess no-guess recurse-submodules no-recurse-submodules",
+            "b orphan conflict pathspec-from-file",
+        ),
+    ),
+    (
+        "switch",
+        with(
+            "q quiet d detach m merge t track no-track guess no-guess progress no-progress \
+             recurse-submodules no-recurse-submodules",
+            "c create orphan conflict",
+        ),
+    ),
+    (
+        "merge",
+        with(
+            "n stat no-stat summary q quiet v verbose e edit no-edit ff no-ff ff-only squash \
+             no-squash commit no-commit abort continue quit signoff no-signoff autostash \
+             no-autostash allow-unrelated-histories log no-log verify no-verify no-gpg-sign \
+             progress no-progress no-verify-signatures rerere-autoupdate no-rerere-autoupdate",
+            "m message F file into-name s strategy X strategy-option cleanup",
+        ),
+    ),
+    ("mv", with("n v k dry-run verbose", "")),
+    (
+        "rebase",
+        with(
+            "i interactive q quiet v verbose n stat no-stat continue abort skip quit edit-todo \
+             show-current-patch autosquash no-autosquash autostash no-autostash root keep-base \
+             keep-empty no-keep-empty r rebase-merges no-rebase-merges no-ff fork-point \
+             no-fork-point signoff m merge apply update-refs no-update-refs verify no-verify \
+             committer-date-is-author-date ignore-date reset-author-date reapply-cherry-picks \
+             no-reapply-cherry-picks ignore-whitespace no-gpg-sign",
+            "onto s strategy X strategy-option empty whitespace C",
+        ),
+    ),
+    (
+        "reset",
+        with(
+            "q quiet soft mixed keep N intent-to-add p patch refresh no-refresh",
+            "pathspec-from-file",
+        ),
+    ),
+    (
+        "restore",
+        with(
+            "S staged W worktree q quiet p patch ours theirs m merge progress no-progress overlay \
+             no-overlay ignore-unmerged",
+            "s source conflict pathspec-from-file",
+        ),
+    ),
+    ("rm", with("r q n cached dry-run quiet ignore-unmatch sparse", "pathspec-from-file")),
+    (
+        "tag",
+        with(
+            "a annotate l list d delete n 0 1 2 3 4 5 6 7 8 9 i ignore-case column no-column color \
+             create-reflog merged no-merged contains no-contains no-sign",
+            "m message F file cleanup sort format points-at",
+        ),
+    ),
+    ("blame", Kind::Looks),
+    ("cat-file", Kind::Looks),
+    ("check-attr", Kind::Looks),
+    ("check-ignore", Kind::Looks),
+    ("cherry", Kind::Looks),
+    ("count-objects", Kind::Looks),
+    ("describe", Kind::Looks),
+    ("diff", Kind::Looks),
+    ("diff-files", Kind::Looks),
+    ("diff-index", Kind::Looks),
+    ("diff-tree", Kind::Looks),
+    ("for-each-ref", Kind::Looks),
+    ("grep", Kind::Looks),
+    ("log", Kind::Looks),
+    ("ls-files", Kind::Looks),
+    ("ls-tree", Kind::Looks),
+    ("merge-base", Kind::Looks),
+    ("name-rev", Kind::Looks),
+    ("range-diff", Kind::Looks),
+    ("rev-list", Kind::Looks),
+    ("rev-parse", Kind::Looks),
+    ("shortlog", Kind::Looks),
+    ("show", Kind::Looks),
+    ("show-branch", Kind::Looks),
+    ("show-ref", Kind::Looks),
+    ("status", Kind::Looks),
+    ("var", Kind::Looks),
+    ("version", Kind::Looks),
+    ("whatchanged", Kind::Looks),
+    ("reflog", Kind::BesideAs(&["", "show", "exists"])),
+    ("remote", Kind::BesideAs(&["", "show", "get-url"])),
+    ("stash", Kind::BesideAs(&["list", "show"])),
+    ("submodule", Kind::BesideAs(&["", "status", "summary"])),
+    ("worktree", Kind::BesideAs(&["list"])),
+    (
+        "apply",
+        Kind::Beside(Options {
+            flags: "stat numstat summary check v verbose q quiet R reverse recount reject \
+                    unidiff-zero allow-empty",
+            valued: "p C whitespace exclude include directory",
+        }),
+    ),
+    ("clean", Kind::Beside(Options { flags: "n dry-run d x X q quiet", valued: "" })),
+    (
+        "push",
+        Kind::Beside(Options {
+            flags: "q quiet v verbose u set-upstream tags follow-tags all n dry-run porcelain atomic \
+                    progress no-progress no-verify",
+            valued: "",
+        }),
+    ),
+    ("config", Kind::Never(CONFIGURES)),
+    ("init", Kind::Never(MAKES)),
+    ("clone", Kind::Never(MAKES)),
+    ("filter-branch", Kind::Never("it runs programs on all of history")),
+    ("submodule--helper", Kind::Never("it makes repositories, which takes git_config_write")),
+];
+
+/// Strategies of merging that git has itself; another name is a program.
+pub(super) const STRATEGIES: [&str; 6] =
+    ["ort", "recursive", "resolve", "octopus", "ours", "subtree"];

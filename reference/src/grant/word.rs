@@ -1,0 +1,82 @@
+//! One word of a shell line, as far as it can be told before the shell expands it.
+
+/// What of a word is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// Nothing: the text is all of it.
+    Nothing,
+    /// How it goes on; it stays one word.
+    OneWord,
+    /// How it goes on; it may become names of files, each of which begins with the text.
+    Names,
+    /// How it goes on; it may become any number of words.
+    Words,
+}
+
+/// A word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The text without quotes, up to the first expansion.
+    pub(super) text: String,
+    /// What follows.
+    pub(super) rest: Rest,
+    /// Whether a part of it was quoted: then it is no reserved word.
+    pub(super) quoted: bool,
+}
+
+impl Word {
+    /// An empty word that nothing is known of.
+    pub(super) fn anything() -> Self {
+        Self { text: String::new(), rest: Rest::Words, quoted: false }
+    }
+
+    /// The whole word, if it is known.
+    pub(super) fn known(&self) -> Option<&str> {
+        (self.rest == Rest::Nothing).then_some(&self.text)
+    }
+
+    /// Whether it becomes one word, whatever that is.
+    pub(super) fn is_one(&self) -> bool {
+        matches!(self.rest, Rest::Nothing | Rest::OneWord)
+    }
+
+    /// Whether it surely is no option of a program.
+    pub(super) fn is_operand(&self) -> bool {
+        let dash = self.text.starts_with('-');
+        match self.rest {
+            Rest::Nothing => !dash || self.text == "-",
+            Rest::OneWord | Rest::Names => !self.text.is_empty() && !dash,
+            Rest::Words => false,
+        }
+    }
+
+    /// Takes a character that is meant as it stands.
+    pub(super) fn push(&mut self, c: char) {
+        if self.rest == Rest::Nothing {
+            self.text.push(c);
+        }
+    }
+
+    /// From here on less is known.
+    pub(super) fn widen(&mut self, rest: Rest) {
+        self.rest = match (self.rest, rest) {
+            (Rest::Nothing, rest) => rest,
+            (Rest::OneWord, Rest::OneWord) => Rest::OneWord,
+            (Rest::Names, Rest::Names | Rest::OneWord) | (Rest::OneWord, Rest::Names) => {
+                Rest::Names
+            }
+            _ => Rest::Words,
+        };
+    }
+}
+
+/// One simple command: assignments, words, and the files that it writes to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Simple {
+    /// `NAME`, `VALUE` before the words.
+    pub(super) assigned: Vec<(String, Word)>,
+    /// The program and its arguments.
+    pub(super) words: Vec<Word>,
+    /// Files that are opened for writing.
+    pub(super) written: Vec<Word>,
+}

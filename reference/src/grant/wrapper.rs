@@ -1,0 +1,128 @@
+//! Programs that run another one which they are given: what that is.
+
+use super::assign;
+use super::word::{Simple, Word};
+
+/// What is run in the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Inner {
+    /// This program with its arguments.
+    Words(Vec<Word>),
+    /// The same, with variables.
+    Simple(Simple),
+    /// This line, by a shell.
+    Line(String),
+}
+
+/// Shells, all of which read the grammar that is understood here.
+const SHELLS: [&str; 9] = [
+    "sh",
+    "bash",
+    "dash",
+    "/bin/sh",
+    "/bin/bash",
+    "/bin/dash",
+    "/usr/bin/sh",
+    "/usr/bin/bash",
+    "/usr/bin/dash",
+];
+
+/// Whether `name` is a shell.
+pub(super) fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
+/// What `name words` runs; none if it is no such program.
+pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>> {
+    let unsure = || Err(format!("what {name} runs is not known"));
+    Some(match name {
+        name if is_shell(name) => shell(words).map_or_else(unsure, Ok),
+        "command" => match words.first().and_then(Word::known) {
+            // It only says what it would run.
+            Some("-v" | "-V") => Ok(Inner::Words(Vec::new())),
+            Some(first) if !first.starts_with('-') => Ok(Inner::Words(words.to_vec())),
+            _ => unsure(),
+        },
+        "env" => Ok(Inner::Simple(environment(words))),
+        "nice" | "nohup" => plain(words).map_or_else(unsure, Ok),
+        "timeout" => timeout(words).map_or_else(unsure, Ok),
+        "xargs" => arguments(words).map_or_else(unsure, Ok),
+        _ => return None,
+    })
+}
+
+/// `[-eux] -c LINE`, and nothing behind it.
+fn shell(words: &[Word]) -> Option<Inner> {
+    let (line, options) = words.split_last()?;
+    let (last, before) = options.split_last()?;
+    let letters = |word: &Word, known: &str| {
+        let letters = word.known().and_then(|text| text.strip_prefix('-')).unwrap_or_default();
+        !letters.is_empty() && letters.chars().all(|letter| known.contains(letter))
+    };
+    let asked = letters(last, "celux") && last.text.ends_with('c');
+    let plain = before.iter().all(|word| letters(word, "elux"));
+    let line = line.known().filter(|line| !line.starts_with(['-', '+']))?;
+    (asked && plain).then(|| Inner::Line(line.to_owned()))
+}
+
+/// `NAME=VALUE … PROGRAM …`. An option of env is no program that is known.
+fn environment(words: &[Word]) -> Simple {
+    let assigned: Vec<_> = words.iter().map_while(assign::split).collect();
+    let words = words[assigned.len()..].to_vec();
+    Simple { assigned, words, written: Vec::new() }
+}
+
+fn plain(words: &[Word]) -> Option<Inner> {
+    words.first()?.known().filter(|first| !first.starts_with('-'))?;
+    Some(Inner::Words(words.to_vec()))
+}
+
+/// `timeout DURATION PROGRAM …`.
+fn timeout(words: &[Word]) -> Option<Inner> {
+    let (duration, rest) = words.split_first()?;
+    let number = duration.known()?.trim_end_matches(['s', 'm', 'h', 'd']);
+    let digits = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    plain(rest).filter(|_| digits)
+}
+
+/// `xargs [-0 -r -n N] PROGRAM …`; what it reads comes behind.
+fn arguments(words: &[Word]) -> Option<Inner> {
+    let mut start = 0;
+    while words.get(start)?.text.starts_with('-') {
+        start += match words[start].known()? {
+            "-0" | "-r" | "-0r" | "-r0" | "--null" | "--no-run-if-empty" => 1,
+            "-n" => 2,
+            _ => return None,
+        };
+    }
+    let mut inner = words.get(start..)?.to_vec();
+    inner.push(Word::anything());
+    plain(&inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("sh -c 'git add .'", true)]
+    #[case("bash -lc 'git add .'", true)]
+    #[case("bash -e -c 'git add .'", true)]
+    #[case("sh -c \"$x\"", false)]
+    #[case("sh x.sh", false)]
+    #[case("sh -c 'git add .' x", false)]
+    #[case("sh -c -c", false)]
+    #[case("bash -O extglob -c 'git add .'", false)]
+    #[case("timeout 5s git add .", true)]
+    #[case("timeout -k 1 5 git add .", false)]
+    #[case("xargs -0 git add", true)]
+    #[case("xargs -I{} git add {}", false)]
+    #[case("xargs", false)]
+    #[case("command -p git", false)]
+    fn what_is_run_in_the_end(#[case] line: &str, #[case] known: bool) {
+        let simple = super::super::parse::parse(line).unwrap().remove(0);
+        let (first, rest) = simple.words.split_first().unwrap();
+        assert_eq!(inner(first.known().unwrap(), rest).unwrap().is_ok(), known, "{line}");
+    }
+}
