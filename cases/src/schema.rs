@@ -3,8 +3,8 @@
 use crate::case::CaseFile;
 use crate::protocol::{
     Capabilities, CheckRequest, CompileRequest, DecideAskRequest, EffectiveRequest, ExplainRequest,
-    PolicyAnswer, ProfileRequest, RunRequest, RunResult, SettingsRequest, SettingsRunRequest,
-    StatusRequest, ValidateRequest,
+    GrantsRequest, PolicyAnswer, ProfileRequest, RunRequest, RunResult, SettingsRequest,
+    SettingsRunRequest, StatusRequest, ValidateRequest,
 };
 
 /// Every schema this crate publishes: file name and content.
@@ -21,6 +21,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("decide-ask-request.schema.json", pretty(&schemars::schema_for!(DecideAskRequest))),
         ("explain-request.schema.json", pretty(&schemars::schema_for!(ExplainRequest))),
         ("status-request.schema.json", pretty(&schemars::schema_for!(StatusRequest))),
+        ("grants-request.schema.json", pretty(&schemars::schema_for!(GrantsRequest))),
         ("compile-request.schema.json", pretty(&schemars::schema_for!(CompileRequest))),
         ("policy-answer.schema.json", pretty(&schemars::schema_for!(PolicyAnswer))),
         ("run-result.schema.json", pretty(&schemars::schema_for!(RunResult))),

@@ -89,6 +89,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("dialect.orbit", Boxed, Enforced),
     ("dialect.caliban", Boxed, Enforced),
     ("explain.rule", Any, Enforced),
+    ("grants.infer", Any, Enforced),
     ("protect.reopen", Boxed, Enforced),
     ("dialect.inferoa", Boxed, Enforced),
     ("policy.status", Any, Enforced),

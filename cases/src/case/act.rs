@@ -216,6 +216,8 @@ impl JsonSchema for Act {
                       "stderr": { "type": "string" } },
                   "oneOf": [{ "required": ["sh"] }, { "required": ["argv"] }],
                   "anyOf": [{ "required": ["exit"] }, { "required": ["signal"] }] },
+                { "required": ["decide", "line"], "additionalProperties": false,
+                  "properties": { "decide": { "const": "grants" }, "line": scalar } },
                 { "required": ["decide", "command"], "additionalProperties": false,
                   "properties": { "decide": { "const": "ask" }, "command": scalar,
                       "rules": { "enum": ["allow", "ask", "deny"] },

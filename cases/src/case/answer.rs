@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AskExpect, SettingsExpect, StatusExpect};
+use super::{AskExpect, GrantsExpect, SettingsExpect, StatusExpect};
 use crate::protocol::{Permission, RuleEffect, RuleOrigin};
 
 /// The answer that a case asks for.
@@ -28,6 +28,8 @@ pub enum Answer {
     Blocked(Why),
     /// The block comes to this.
     Status(StatusExpect),
+    /// The line grants itself this.
+    Grants(GrantsExpect),
     /// The compiled text lets it be done.
     Permits {},
     /// The compiled text does not let it be done.
@@ -47,6 +49,7 @@ impl Answer {
             Self::Ask(_) => "ask",
             Self::Blocked(_) => "blocked",
             Self::Status(_) => "status",
+            Self::Grants(_) => "grants",
             Self::Permits {} => "permits",
             Self::Forbids {} => "forbids",
         }
@@ -60,6 +63,7 @@ impl Answer {
             }
             Self::Ask(ask) => ask.decision != Permission::Allow,
             Self::Status(status) => status.is_negative(),
+            Self::Grants(grants) => grants.granted.is_empty(),
             _ => false,
         }
     }
@@ -231,6 +235,8 @@ mod tests {
     #[case("{valid: {}}", "valid", false)]
     #[case("{blocked: none}", "blocked", false)]
     #[case("{blocked: {rule: read_denied, path: a}}", "blocked", true)]
+    #[case("{grants: {granted: [git_metadata_write]}}", "grants", false)]
+    #[case("{grants: {granted: [], subcommand: reset}}", "grants", true)]
     #[case("{permits: {}}", "permits", false)]
     #[case("{forbids: {}}", "forbids", true)]
     #[case(

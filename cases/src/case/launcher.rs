@@ -156,6 +156,9 @@ pub struct RunSpec {
     /// Whether captured streams are also to be shown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub debug: bool,
+    /// What the user typed, where the command is a rewritten form of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<String>,
     /// Where the command's stdin is to come from; by default from the launcher, where the case has
     /// a stdin or the launcher a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]

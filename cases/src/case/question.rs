@@ -1,4 +1,4 @@
-//! Questions about policy documents and finished runs: nothing is run, a backend says what it would decide.
+//! Questions about policy documents, lines and finished runs: nothing is run, a backend says what it would decide.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +22,8 @@ pub enum Question {
     Explain(Box<Ended>),
     /// What a sandbox block comes to.
     Status,
+    /// Which grant this shell line gives itself.
+    Grants(String),
     /// Whether this can be done under the policy as it is compiled for this target.
     Compile(CompileTarget, Attempt),
 }
@@ -37,6 +39,7 @@ impl Question {
             Self::Ask(_) => "ask",
             Self::Explain(_) => "explain",
             Self::Status => "status",
+            Self::Grants(_) => "grants",
             Self::Compile(target, _) => target.word(),
         }
     }
@@ -51,6 +54,7 @@ impl Question {
             Self::Settings => "settings",
             Self::Ask(_) => "decide-ask",
             Self::Status => "status",
+            Self::Grants(_) => "grants",
             Self::Compile(..) => "compile",
         }
     }
@@ -65,6 +69,7 @@ impl Question {
         match self {
             Self::Compile(_, attempt) => vec![(attempt.deed.word(), attempt.object.clone())],
             Self::Path(_, path) => vec![("path", path.clone())],
+            Self::Grants(line) => vec![("line", line.clone())],
             Self::Ask(AskQuestion { command, rules, plan }) => vec![
                 ("command", command.clone()),
                 ("rules", rules.word().to_owned()),
@@ -133,8 +138,13 @@ impl Question {
             (None, "ask") => Self::Ask(asked(&mut rest)?),
             (None, "explain") => Self::Explain(Box::new(Ended::written(&mut rest)?)),
             (None, "status") => Self::Status,
+            (None, "grants") => match rest.remove("line").as_deref() {
+                Some([line]) => Self::Grants(line.clone()),
+                _ => return Err("decide: grants names its line".to_owned()),
+            },
             _ => {
-                let known = "read, modify, effective, validate, settings, ask, explain or status";
+                let known =
+                    "read, modify, effective, validate, settings, ask, explain, status or grants";
                 return Err(format!("decide: {what}: use {known}"));
             }
         };

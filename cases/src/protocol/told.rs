@@ -1,10 +1,12 @@
 //! What verbs that only answer say: `check`, `effective`, `validate`, `compile`, `explain`,
-//! `settings`, `decide-ask` and `status`. No answer at all is no answer: never a denial.
+//! `settings`, `decide-ask`, `status` and `grants`. No answer at all is no answer: never a denial.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AskDecision, Compiled, EffectiveSettings, Explanation, Status, WirePath};
+use super::{
+    AskDecision, Compiled, EffectiveSettings, Explanation, InferredGrants, Status, WirePath,
+};
 
 /// What is written to `--result FILE` by each of these verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +36,8 @@ pub enum Told {
     Explained(Explanation),
     /// `status`: what a sandbox block comes to.
     Status(Box<Status>),
+    /// `grants`: what each line grants itself, in the order of the request.
+    Grants(Vec<InferredGrants>),
     /// `compile`: the text.
     Compiled(Compiled),
     /// Any of them: documents or profile are not in order, and nothing is decided.

@@ -67,6 +67,7 @@ fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
         Answer::Valid {} => *question == Question::Validate,
         Answer::Blocked(_) => matches!(question, Question::Explain(_)),
         Answer::Status(_) => *question == Question::Status,
+        Answer::Grants(_) => matches!(question, Question::Grants(_)),
         Answer::Permits {} | Answer::Forbids {} => matches!(question, Question::Compile(..)),
     };
     let (asked, word) = (question.word(), answer.word());
@@ -97,7 +98,7 @@ fn alone(case: &Case) -> Result<(), Fault> {
             is_about_nothing(case),
             "policy",
             "a question is about documents: `orbit` or `inferoa`, or `caliban` for settings and \
-             ask; a finished run is asked about under the neutral policy",
+             ask; a finished run and a line are asked about under the neutral policy",
         ),
         (case.twin.is_some(), "twin", "a question has no twin"),
         (case.expect != bare, "expect", "an answer stands alone"),
@@ -115,7 +116,9 @@ fn alone(case: &Case) -> Result<(), Fault> {
 fn is_about_nothing(case: &Case) -> bool {
     let (documents, caliban) = (case.policy().documents(), &case.policy().caliban);
     match case.question() {
-        Some(Question::Explain(_)) => documents.is_some() || caliban.is_some(),
+        Some(Question::Explain(_) | Question::Grants(_)) => {
+            documents.is_some() || caliban.is_some()
+        }
         Some(Question::Compile(..)) => case.policy().inferoa.is_some() || caliban.is_some(),
         Some(Question::Settings | Question::Ask(_)) => caliban.is_none(),
         _ => documents.is_none(),
@@ -184,6 +187,7 @@ expect: {answer: {denied: <no matching rule>}}
     #[case("{read: [a]}", "{over: x}", "needs `host`")]
     #[case("decide: read, path: b", "decide: settings", "denied is no answer to settings")]
     #[case("orbit: {read: [a]}", "caliban: {settings: ''}", "about documents")]
+    #[case("{decide: read, path: b}", "{decide: grants, line: b}", "denied is no answer to grants")]
     #[case("policy:", "twin: {mode: read_only}\npolicy:", "has no twin")]
     #[case("policy:", "control: private_ns\npolicy:", "no control")]
     #[case("policy:", "repeat: 2\npolicy:", "asked once")]

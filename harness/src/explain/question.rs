@@ -1,7 +1,9 @@
 //! A question explained: how it is asked, what passes, what fails and why that matters.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Answer, Attempt, ByRule, Fault, Question, StatusExpect, Why};
+use boxproof_cases::case::{
+    Answer, Attempt, ByRule, Fault, GrantsExpect, Question, StatusExpect, Why,
+};
 use boxproof_cases::protocol::CompileTarget;
 
 use super::entry;
@@ -55,6 +57,10 @@ pub(super) fn passes(answer: &Answer) -> String {
             if ask.sandboxed { "holds" } else { "does not hold" }
         ),
         Answer::Status(status) => comes_to(status),
+        Answer::Grants(GrantsExpect { granted, .. }) if granted.is_empty() => {
+            "the line grants itself nothing".to_owned()
+        }
+        Answer::Grants(grants) => format!("the line grants itself {}", grants.granted.join(", ")),
         Answer::Permits {} => "the compiled text permits it".to_owned(),
         Answer::Forbids {} => {
             "the compiled text forbids it, and is no text under which nothing runs".to_owned()
@@ -135,6 +141,10 @@ pub(super) fn matters(answer: &Answer) -> &'static str {
         Answer::Status(_) => {
             "People and programs go by what the status says: a sandbox that is said to hold and does \
              not is worse than none that is known to be off."
+        }
+        Answer::Grants(_) => {
+            "A line that is taken for less than it does gets what only the policy should give; one \
+             that is taken for more cannot commit its work."
         }
         Answer::Forbids {} => {
             "A rule that is lost on the way into another language protects nothing, and nobody sees \

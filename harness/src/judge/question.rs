@@ -3,7 +3,8 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{
-    Answer, ByDenial, ByRule, Decision, Fault, Question, RuleExpect, Rules, StatusExpect, Why,
+    Answer, ByDenial, ByRule, Decision, Fault, GrantsExpect, Question, RuleExpect, Rules,
+    StatusExpect, Why,
 };
 use boxproof_cases::protocol::{
     Blocked, Compiled, EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault,
@@ -60,6 +61,7 @@ fn kind(told: &Told) -> &'static str {
         Told::Asks(_) => "decide-ask",
         Told::Explained(_) => "explain",
         Told::Status(_) => "status",
+        Told::Grants(_) => "grants",
         Told::Compiled(_) => "compile",
         Told::Invalid(_) => INVALID,
     }
@@ -75,6 +77,7 @@ enum Said<'a> {
     Asked(Permission),
     Explained(Option<&'a Blocked>),
     Status(&'a Status),
+    Grants(&'a [String], Option<&'a String>),
     /// What was tried can be done, or cannot.
     Compiled(bool),
     /// Nothing at all runs under the text.
@@ -104,6 +107,10 @@ fn said(answered: &Answered) -> Result<Said<'_>, Finding> {
         },
         Told::Explained(why) => Ok(Said::Explained(why.blocked.as_ref())),
         Told::Status(status) => Ok(Said::Status(status)),
+        Told::Grants(lines) => match lines.as_slice() {
+            [line] => Ok(Said::Grants(&line.granted, line.subcommand.as_ref())),
+            _ => Err(astray(&format!("one line has {} answers", lines.len()))),
+        },
         Told::Invalid(fault) => Ok(Said::Invalid(fault.clone())),
     }
 }
@@ -133,6 +140,9 @@ fn fits(wanted: &Answer, answered: &Answered) -> Result<(), Finding> {
         (Answer::Blocked(Why::Not(_)), Said::Explained(None)) => Ok(()),
         (Answer::Blocked(Why::By(by)), Said::Explained(Some(blocked))) => denied(by, blocked),
         (Answer::Status(wanted), Said::Status(status)) => comes_to(wanted, status),
+        (Answer::Grants(wanted), Said::Grants(granted, subcommand)) => {
+            granted_as(wanted, granted, subcommand)
+        }
         (wanted, said) => Err(otherwise(wanted, &said)),
     }
 }
@@ -147,6 +157,7 @@ fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
         Said::Asked(decision) => *decision != Permission::Deny,
         Said::Explained(blocked) => blocked.is_none(),
         Said::Status(status) => status.runs != Runs::Refused,
+        Said::Grants(granted, _) => !granted.is_empty(),
         Said::Invalid(_) | Said::Void(_) => false,
     };
     match (wanted.is_negative(), granted) {
@@ -172,6 +183,7 @@ fn words(said: &Said<'_>) -> String {
         Said::Explained(None) => "the sandbox is not why it failed".to_owned(),
         Said::Explained(Some(blocked)) => format!("{}: {}", blocked.rule, blocked.reason),
         Said::Status(status) => format!("status {:?}", status.runs),
+        Said::Grants(granted, _) => format!("grants {granted:?}"),
         Said::Compiled(true) => "a text that permits it".to_owned(),
         Said::Compiled(false) => "a text that forbids it".to_owned(),
         Said::Void(why) => format!("a text under which nothing runs: {why}"),
@@ -261,6 +273,23 @@ fn comes_to(wanted: &StatusExpect, found: &Status) -> Result<(), Finding> {
         }
         _ => rule_finding(message),
     })
+}
+
+/// What is granted beyond what should be is open; what is missing keeps work from being done.
+fn granted_as(
+    wanted: &GrantsExpect,
+    granted: &[String],
+    subcommand: Option<&String>,
+) -> Result<(), Finding> {
+    let message = |grant: &String, what: &str| format!("the line {what} itself {grant}");
+    if let Some(grant) = granted.iter().find(|grant| !wanted.granted.contains(grant)) {
+        let message = message(grant, "grants");
+        return Err(Finding::new(Verdict::UnderBlock, Reason::Decision, message));
+    }
+    if let Some(grant) = wanted.granted.iter().find(|grant| !granted.contains(grant)) {
+        return Err(Finding::over_block(Reason::Decision, message(grant, "does not grant")));
+    }
+    differs("subcommand", wanted.subcommand.as_ref(), subcommand)
 }
 
 fn same_rules(op: &str, wanted: &[RuleExpect], found: &[RuleInForce]) -> Result<(), Finding> {

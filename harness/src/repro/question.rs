@@ -84,6 +84,7 @@ fn exit(answer: &Answer) -> i32 {
         Answer::Denied(_) | Answer::Forbids {} => 1,
         Answer::Blocked(why) => i32::from(matches!(why, Why::By(_))),
         Answer::Status(status) => i32::from(status.is_negative()),
+        Answer::Grants(grants) => i32::from(grants.granted.is_empty()),
         Answer::Invalid(_) => 2,
     }
 }
@@ -97,6 +98,7 @@ fn texts(answer: &Answer) -> Vec<String> {
         Answer::Blocked(Why::Not(_)) => vec!["\"blocked\":null".to_owned()],
         Answer::Blocked(Why::By(by)) => denied(by),
         Answer::Status(status) => comes_to(status),
+        Answer::Grants(grants) => vec![member("granted", &grants.granted)],
         Answer::Permits {} | Answer::Forbids {} => Vec::new(),
         Answer::Valid {} => vec!["\"valid\":{}".to_owned()],
         Answer::Ask(ask) => {

@@ -291,6 +291,7 @@ impl Runner<'_> {
             Some(StdinFrom::Launcher) => Stdin::Inherit,
             Some(StdinFrom::Request) => Stdin::BytesB64(base64(&self.stdin(workspace)?)),
         };
+        run.original_command.clone_from(&spec.original);
         (run.timeout_ms, run.capture, run.debug) = (spec.timeout_ms, spec.capture, spec.debug);
         Ok(RunRequest { protocol: protocol::PROTOCOL, policy: self.policy(step, workspace)?, run })
     }

@@ -187,6 +187,7 @@ fn exit_of(told: &Told) -> i32 {
         Told::Explained(why) => i32::from(why.blocked.is_some()),
         Told::Asks(asked) => i32::from(!settings::all_allowed(asked)),
         Told::Status(status) => i32::from(status.runs == Runs::Refused),
+        Told::Grants(lines) => i32::from(lines.iter().any(|line| line.granted.is_empty())),
         Told::Effective(_) | Told::Valid {} | Told::Settings(_) | Told::Compiled(_) => 0,
         Told::Invalid(_) => 2,
     }
@@ -210,6 +211,14 @@ fn split(call: &Call<'_>, told: &Told, reply: &dyn Fn(&Case, Told) -> Reply) -> 
         }
         Told::Asks(asked) => {
             let why = format!("{} answers to {count} commands", asked.len());
+            vec![Reply::Silent(why); count]
+        }
+        Told::Grants(lines) if lines.len() == count => {
+            let each = call.cases.iter().zip(lines);
+            each.map(|(case, line)| reply(case, Told::Grants(vec![line.clone()]))).collect()
+        }
+        Told::Grants(lines) => {
+            let why = format!("{} answers to {count} lines", lines.len());
             vec![Reply::Silent(why); count]
         }
         told => call.cases.iter().map(|case| reply(case, told.clone())).collect(),

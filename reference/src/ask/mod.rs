@@ -1,4 +1,4 @@
-//! Verbs that answer questions about policy documents and finished runs, and run nothing.
+//! Verbs that answer questions about policy documents, shell lines and finished runs, and run nothing.
 
 mod answer;
 mod check;
@@ -6,6 +6,7 @@ mod effective;
 mod executor;
 mod explain;
 mod finished;
+mod grants;
 mod settings;
 mod status;
 mod wire;
@@ -152,6 +153,9 @@ pub(crate) enum Ask {
     /// Say what the sandbox block of a configuration file comes to
     #[command(after_help = status::EXAMPLES)]
     Status(status::Block),
+    /// Say which grant shell lines give themselves
+    #[command(after_help = grants::EXAMPLES)]
+    Grants(grants::Lines),
     /// Print what an agent executor would start here, as JSON
     Executor(executor::Executor),
 }
@@ -169,6 +173,8 @@ pub(crate) enum InFiles {
     DecideAsk(Batch),
     /// Say what a sandbox block comes to
     Status(Batch),
+    /// Say which grant shell lines give themselves
+    Grants(Batch),
 }
 
 /// Whether `args` are such a question.
@@ -176,7 +182,7 @@ pub(crate) fn is_in_files(args: &[OsString]) -> bool {
     let verb = args.first().and_then(|verb| verb.to_str());
     let options = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
     let names_file = |arg: &str| ["--request", "--result"].iter().any(|name| arg.starts_with(name));
-    matches!(verb, Some("check" | "effective" | "settings" | "decide-ask" | "status"))
+    matches!(verb, Some("check" | "effective" | "settings" | "decide-ask" | "status" | "grants"))
         && options.into_iter().any(names_file)
 }
 
@@ -216,6 +222,7 @@ pub(crate) fn answer(prefix: &[&str], ask: &Ask) -> i32 {
         Ask::Executor(asked) => executor::executor(asked),
         Ask::Commands(commands) => settings::decide_ask(prefix, commands),
         Ask::Status(block) => status::status(block),
+        Ask::Grants(lines) => grants::grants(lines),
     })
 }
 
@@ -227,6 +234,7 @@ pub(crate) fn answer_in_file(prefix: &[&str], ask: &InFiles) -> i32 {
         InFiles::Settings(batch) => settings::settings_in_file(prefix, batch),
         InFiles::DecideAsk(batch) => settings::decide_in_file(prefix, batch),
         InFiles::Status(batch) => wire::status(batch),
+        InFiles::Grants(batch) => grants::in_file(batch),
     })
 }
 

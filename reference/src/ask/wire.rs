@@ -119,6 +119,7 @@ fn exit_of(told: &Told) -> i32 {
             return if asked.iter().all(allowed) { YES } else { NO };
         }
         Told::Status(status) => return super::status::exit(status),
+        Told::Grants(told) => return super::grants::exit(told),
         Told::Explained(why) => return if why.blocked.is_none() { YES } else { NO },
         Told::Invalid(_) => return INVALID,
         Told::Effective(_) | Told::Valid {} | Told::Settings(_) | Told::Compiled(_) => return YES,

@@ -4,7 +4,7 @@ use super::config;
 use super::judge::{Part, Scene};
 use super::options::{Given, Odd, Options};
 use super::place;
-use super::subcommands::{DESTROYS, Kind, STRATEGIES, SUBCOMMANDS};
+use super::subcommands::{DESTROYS, Kind, SETS, STRATEGIES, SUBCOMMANDS};
 use super::word::Word;
 
 /// Options before the subcommand that bear on nothing but what is shown.
@@ -82,7 +82,7 @@ fn setting(after: &[Word]) -> Result<&[Word], String> {
 }
 
 fn subcommand(name: &'static str, kind: Kind, words: &[Word]) -> Result<Part, String> {
-    destroys(name, words)?;
+    named(name, words)?;
     match kind {
         Kind::Granted => Ok(Part::Changes(name)),
         Kind::GrantedWith(options) => {
@@ -120,17 +120,21 @@ fn read(name: &str, options: Options, words: &[Word]) -> Result<Given, String> {
     options.read(words).map_err(|odd: Odd| odd.because(&format!("git {name}")))
 }
 
-/// Forms that throw work away; one dash may have several letters.
-fn destroys(name: &str, words: &[Word]) -> Result<(), String> {
+/// Forms that are told by their option, and why they are not granted.
+fn named(name: &str, words: &[Word]) -> Result<(), String> {
     let before = words.iter().take_while(|word| word.known() != Some("--"));
     let options: Vec<&str> = before.map(|word| word.text.as_str()).collect();
-    let given = |option: &str| match option.strip_prefix("--") {
-        Some(_) => options.iter().any(|one| one.split('=').next() == Some(option)),
-        None => options.contains(&option),
+    let given = |option: &str| options.iter().any(|one| one.split('=').next() == Some(option));
+    let find = |forms: &'static [(&str, &'static str)]| {
+        forms.iter().find(|(sub, option)| *sub == name && given(option)).map(|(_, option)| *option)
     };
-    let found = DESTROYS.iter().find(|(sub, option)| *sub == name && given(option));
-    match found {
-        Some((_, option)) => Err(format!("git {name} {option} throws work away")),
+    if let Some(option) = find(DESTROYS) {
+        return Err(format!("git {name} {option} throws work away"));
+    }
+    match find(SETS) {
+        Some(option) => {
+            Err(format!("git {name} {option} writes configuration, which takes git_config_write"))
+        }
         None => Ok(()),
     }
 }

@@ -64,7 +64,8 @@ fn shell_line(command: &Command) -> Option<&str> {
     match command {
         Command::Shell(line) => Some(line),
         Command::Argv(argv) => match argv.as_slice() {
-            [shell, option, line] if option == "-c" && wrapper::is_shell(shell) => Some(line),
+            // What comes behind are values of variables, which nothing is believed of.
+            [shell, option, line, ..] if option == "-c" && wrapper::is_shell(shell) => Some(line),
             _ => None,
         },
     }

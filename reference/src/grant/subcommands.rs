@@ -53,6 +53,27 @@ pub(super) const DESTROYS: &[(&str, &str)] = &[
     ("tag", "-f"),
 ];
 
+/// Forms that write configuration, and leave something half done where they cannot.
+pub(super) const SETS: &[(&str, &str)] = &[
+    ("branch", "-m"),
+    ("branch", "-M"),
+    ("branch", "-c"),
+    ("branch", "--move"),
+    ("branch", "--copy"),
+    ("branch", "-u"),
+    ("branch", "--set-upstream-to"),
+    ("branch", "--unset-upstream"),
+    ("branch", "--edit-description"),
+    ("branch", "-t"),
+    ("branch", "--track"),
+    ("checkout", "-t"),
+    ("checkout", "--track"),
+    ("switch", "-t"),
+    ("switch", "--track"),
+    ("push", "-u"),
+    ("push", "--set-upstream"),
+];
+
 /// Every subcommand that is known.
 pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
     ("add", Kind::Granted),
@@ -60,16 +81,15 @@ pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
     (
         "branch",
         with(
-            "a r v q l d D m i t all remotes verbose quiet list delete move ignore-case track \
-             no-track show-current create-reflog color no-color column no-column merged no-merged \
+            "a r v q l d D i all remotes verbose quiet list delete ignore-case no-track show-current create-reflog color no-color column no-column merged no-merged \
              contains no-contains",
-            "sort format points-at u set-upstream-to abbrev",
+            "sort format points-at abbrev",
         ),
     ),
     (
         "checkout",
         with(
-            "q quiet t track no-track l d detach m merge ours theirs 2 3 p patch progress \
+            "q quiet no-track l d detach m merge ours theirs 2 3 p patch progress \
              no-progress overlay no-overlay guess no-guess recurse-submodules no-recurse-submodules",
             "b orphan conflict pathspec-from-file",
         ),
@@ -77,7 +97,7 @@ pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
     (
         "switch",
         with(
-            "q quiet d detach m merge t track no-track guess no-guess progress no-progress \
+            "q quiet d detach m merge no-track guess no-guess progress no-progress \
              recurse-submodules no-recurse-submodules",
             "c create orphan conflict",
         ),
@@ -175,7 +195,7 @@ pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
     (
         "push",
         Kind::Beside(Options {
-            flags: "q quiet v verbose u set-upstream tags follow-tags all n dry-run porcelain atomic \
+            flags: "q quiet v verbose tags follow-tags all n dry-run porcelain atomic \
                     progress no-progress no-verify",
             valued: "",
         }),

@@ -51,18 +51,17 @@ pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>>
     })
 }
 
-/// `[-eux] -c LINE`, and nothing behind it.
+/// `[-eux] -c LINE …`: what comes behind are values of variables, which nothing is believed of.
 fn shell(words: &[Word]) -> Option<Inner> {
-    let (line, options) = words.split_last()?;
-    let (last, before) = options.split_last()?;
     let letters = |word: &Word, known: &str| {
         let letters = word.known().and_then(|text| text.strip_prefix('-')).unwrap_or_default();
         !letters.is_empty() && letters.chars().all(|letter| known.contains(letter))
     };
-    let asked = letters(last, "celux") && last.text.ends_with('c');
-    let plain = before.iter().all(|word| letters(word, "elux"));
+    let plain = words.iter().take_while(|word| letters(word, "elux")).count();
+    let [option, line, ..] = words.get(plain..)? else { return None };
+    let asked = letters(option, "celux") && option.text.ends_with('c');
     let line = line.known().filter(|line| !line.starts_with(['-', '+']))?;
-    (asked && plain).then(|| Inner::Line(line.to_owned()))
+    asked.then(|| Inner::Line(line.to_owned()))
 }
 
 /// `NAME=VALUE … PROGRAM …`. An option of env is no program that is known.
@@ -111,7 +110,9 @@ mod tests {
     #[case("bash -e -c 'git add .'", true)]
     #[case("sh -c \"$x\"", false)]
     #[case("sh x.sh", false)]
-    #[case("sh -c 'git add .' x", false)]
+    #[case("sh -c 'git add .' x", true)]
+    #[case("sh -x -c 'git add .' $x", true)]
+    #[case("sh -c", false)]
     #[case("sh -c -c", false)]
     #[case("bash -O extglob -c 'git add .'", false)]
     #[case("timeout 5s git add .", true)]

@@ -6,6 +6,7 @@ pub(crate) mod environment;
 pub(crate) mod names;
 mod profile;
 mod roots;
+mod tracking;
 mod values;
 mod view;
 
@@ -89,6 +90,7 @@ pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, R
     let cwd = real_cwd(run, host)?;
     let view = view::view(policy, host, &cwd, host_network)?;
     let env = environment::environment(&policy.env, policy.mode, &host.env, tmp);
+    let env = tracking::without_tracking(policy, env);
     Ok(Plan { view: Some(view), env, cwd })
 }
 

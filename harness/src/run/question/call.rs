@@ -6,7 +6,8 @@ use std::sync::Arc;
 use boxproof_cases::Case;
 use boxproof_cases::case::{Documents, Question};
 use boxproof_cases::protocol::{
-    CheckRequest, EffectiveRequest, PROTOCOL, PathQuestion, StatusRequest, ValidateRequest,
+    CheckRequest, EffectiveRequest, GrantsRequest, PROTOCOL, PathQuestion, StatusRequest,
+    ValidateRequest,
 };
 
 use super::{compile, finished};
@@ -93,6 +94,12 @@ pub fn request(cases: &[&Case], workspace: &Workspace) -> Result<String, String>
         Some(Question::Compile(..)) => {
             serde_json::to_string_pretty(&compile::request(first, workspace)?)
         }
+        Some(Question::Grants(_)) => serde_json::to_string_pretty(&GrantsRequest {
+            protocol: PROTOCOL,
+            workspace: root.into(),
+            cwd: None,
+            lines: lines(cases),
+        }),
         Some(Question::Explain(ended)) => {
             serde_json::to_string_pretty(&finished::request(first, ended, &root, vars)?)
         }
@@ -102,6 +109,14 @@ pub fn request(cases: &[&Case], workspace: &Workspace) -> Result<String, String>
         _ => return documents_request(first, cases, &root),
     };
     written.map_err(|error| error.to_string())
+}
+
+fn lines(cases: &[&Case]) -> Vec<String> {
+    let asked = cases.iter().filter_map(|case| match case.question() {
+        Some(Question::Grants(line)) => Some(line.clone()),
+        _ => None,
+    });
+    asked.collect()
 }
 
 fn documents_request(first: &Case, cases: &[&Case], workspace: &Path) -> Result<String, String> {
@@ -133,6 +148,7 @@ fn documents_request(first: &Case, cases: &[&Case], workspace: &Path) -> Result<
         }
         Question::Settings | Question::Ask(_) => return Err("no question of documents".to_owned()),
         Question::Explain(_) => return Err("a run is no document".to_owned()),
+        Question::Grants(_) => return Err("a line is no document".to_owned()),
         Question::Compile(..) => return Err("a compiled policy is asked for elsewhere".to_owned()),
     };
     text.map_err(|error| error.to_string())

@@ -4,8 +4,8 @@
 use boxproof_cases::case::Question;
 use boxproof_cases::protocol::{
     AskBy, AskDecision, BlockBackend, BlockMode, BlockNetwork, Blocked, CompileTarget, Compiled,
-    CompiledText, EffectiveProfile, Explanation, PathAnswer, PathDecision, Permission, PolicyFault,
-    RuleEffect, RuleInForce, RuleOrigin, Runs, Stage, Status, Told,
+    CompiledText, EffectiveProfile, Explanation, InferredGrants, PathAnswer, PathDecision,
+    Permission, PolicyFault, RuleEffect, RuleInForce, RuleOrigin, Runs, Stage, Status, Told,
 };
 
 use super::call::Call;
@@ -25,6 +25,7 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
         ("effective", true) => Told::Effective(everything()),
         ("settings", true) => Told::Settings(Box::default()),
         ("decide-ask", allows) => Told::Asks(vec![asked(allows); call.cases.len()]),
+        ("grants", allows) => Told::Grants(vec![inferred(allows); call.cases.len()]),
         ("status", true) => Told::Status(Box::new(nothing_confined())),
         (_, true) => Told::Valid {},
         (_, false) => Told::Invalid(PolicyFault {
@@ -39,6 +40,11 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
 fn asked(allows: bool) -> AskDecision {
     let decision = if allows { Permission::Allow } else { Permission::Deny };
     AskDecision { decision, by: AskBy::Rules, sandboxed: !allows, bypassed_by: None }
+}
+
+fn inferred(allows: bool) -> InferredGrants {
+    let granted = if allows { vec!["git_metadata_write".to_owned()] } else { Vec::new() };
+    InferredGrants { granted, subcommand: None, because: "everything is the same".to_owned() }
 }
 
 /// Whoever refuses everything is why everything fails.

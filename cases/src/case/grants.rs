@@ -1,0 +1,15 @@
+//! What a shell line must be granted.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The answer to `decide: grants`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrantsExpect {
+    /// What the line grants itself: all of it, in any order.
+    pub granted: Vec<String>,
+    /// The subcommand of git that changes a repository; not looked at where it is not named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subcommand: Option<String>,
+}
