@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::protocol::{GrantsRequest, InferredGrants, Told};
+use boxproof_cases::protocol::{GrantsRequest, InferredGrants, Told, WirePath};
 use clap::Args;
 
 use super::{Batch, Format, NO, YES, wire};
@@ -54,11 +54,11 @@ pub(super) fn in_file(batch: &Batch) -> Result<i32, String> {
     let request: GrantsRequest = wire::read(batch)?;
     wire::speaks(request.protocol)?;
     for (name, path) in [("workspace", Some(&request.workspace)), ("cwd", request.cwd.as_ref())] {
-        if let Some(path) = path.map(|path| path.as_path()).filter(|path| !path.is_absolute()) {
+        if let Some(path) = path.map(WirePath::as_path).filter(|path| !path.is_absolute()) {
             return Err(format!("{name}: {} is not an absolute path", path.display()));
         }
     }
-    let cwd = request.cwd.as_ref().map(|cwd| cwd.as_path());
+    let cwd = request.cwd.as_ref().map(WirePath::as_path);
     let told = each(&request.lines, request.workspace.as_path(), cwd);
     wire::write(batch, Ok(Told::Grants(told)))
 }

@@ -11,8 +11,9 @@ use super::phrases::Class;
 use super::place::{ReadLink, resolve};
 use super::rule::Rule;
 use crate::glob::{Glob, Said};
+use crate::grant;
 use crate::law::{Law, Op as Asked};
-use crate::request::GIT_GRANT;
+use crate::request::{GIT_CONFIG_GRANT, GIT_GRANT};
 
 /// What was done to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,13 +181,32 @@ impl<'a> Ground<'a> {
     /// The rule of the protected name that `path` is or lies below; of one below `path`, if what
     /// is `mounted` there keeps it from being moved.
     fn protected(&self, path: &Path, mounted: bool) -> Option<Rule> {
-        let granted = self.policy.grants.iter().any(|grant| grant == GIT_GRANT);
-        let names = PROTECTED_NAMES.iter().filter(|name| !(granted && **name == GIT));
+        let open = self.grants(GIT_CONFIG_GRANT);
+        let names = PROTECTED_NAMES.iter().filter(|name| !(open && **name == GIT));
         let mut held =
-            names.flat_map(|name| self.roots.iter().map(move |root| (name, root.join(name))));
-        let found = held
-            .find(|(_, place)| path.starts_with(place) || mounted && place.parent() == Some(path));
-        found.map(|(name, _)| if *name == GIT { Rule::GitMetadata } else { Rule::Metadata })
+            names.flat_map(|name| self.roots.iter().map(move |root| (*name, root.join(name))));
+        let (name, place) = held.find(|(_, place)| {
+            path.starts_with(place) || mounted && place.parent() == Some(path)
+        })?;
+        match name {
+            GIT => self.git(path.strip_prefix(&place).ok(), mounted),
+            _ => Some(Rule::Metadata),
+        }
+    }
+
+    /// The rule of what lies `below` a git folder, or of a folder around one.
+    fn git(&self, below: Option<&Path>, mounted: bool) -> Option<Rule> {
+        let whole = below.is_some_and(|below| below.as_os_str().is_empty());
+        let steering = whole || below.is_some_and(grant::steers);
+        match self.grants(GIT_GRANT) {
+            _ if steering => Some(Rule::GitSteering),
+            true => mounted.then_some(Rule::GitSteering),
+            false => Some(Rule::GitMetadata),
+        }
+    }
+
+    fn grants(&self, name: &str) -> bool {
+        self.policy.grants.iter().any(|grant| grant == name)
     }
 }
 

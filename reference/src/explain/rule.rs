@@ -21,6 +21,8 @@ pub(super) enum Rule {
     OutsideWrite,
     Metadata,
     GitMetadata,
+    /// The same of what steers git: the grant for history leaves it closed.
+    GitSteering,
     NetworkRestricted,
     PlatformDenied,
     BackendUnavailable,
@@ -34,7 +36,7 @@ impl Rule {
         match self {
             Self::OutsideWrite => "outside_workspace_write",
             Self::Metadata => "protected_metadata_write",
-            Self::GitMetadata => "git_metadata_requires_capability",
+            Self::GitMetadata | Self::GitSteering => "git_metadata_requires_capability",
             Self::NetworkRestricted => "network_restricted",
             Self::PlatformDenied => "platform_baseline_denied",
             Self::BackendUnavailable => "sandbox_backend_unavailable",
@@ -55,6 +57,9 @@ impl Rule {
             Self::GitMetadata => format!(
                 "Changing {what} is denied: it belongs to git's own files, which take a grant."
             ),
+            Self::GitSteering => {
+                format!("Changing {what} is denied: what it says steers git, and takes a grant.")
+            }
             Self::NetworkRestricted => "The network is restricted inside the sandbox.".to_owned(),
             Self::PlatformDenied => format!("{what} is no part of what the sandbox provides."),
             Self::BackendUnavailable => format!("No sandbox can be had here: {what}"),
@@ -76,6 +81,9 @@ impl Rule {
             }
             Self::GitMetadata => {
                 "Add git_metadata_write to policy.grants if this command should change the repository."
+            }
+            Self::GitSteering => {
+                "Add git_config_write to policy.grants if this command should make a repository or change what steers one."
             }
             Self::NetworkRestricted => {
                 "Set policy.network to {\"host\": {}} if this command should reach the network."

@@ -5,23 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::paths::{self, Found, Missing};
-
-/// Names in a git folder that steer git. A lock is how git replaces the file.
-const HELD: [&str; 13] = [
-    "hooks",
-    "config",
-    "config.lock",
-    "config.worktree",
-    "config.worktree.lock",
-    "commondir",
-    "gitdir",
-    "remotes",
-    "info/attributes",
-    "info/exclude",
-    "info/grafts",
-    "objects/info/alternates",
-    "objects/info/http-alternates",
-];
+use crate::grant::STEERS;
 
 /// What of a repository is held, and which of its folders are opened.
 #[derive(Debug, Default)]
@@ -88,7 +72,7 @@ impl History {
     }
 
     fn hold_names(&mut self, git: &Path) {
-        for path in HELD.map(|name| git.join(name)) {
+        for path in STEERS.map(|name| git.join(name)) {
             match paths::find(&path) {
                 Some(found) => self.held.push(found),
                 None => self.missing.extend(paths::missing(&path)),
