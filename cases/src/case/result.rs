@@ -34,6 +34,9 @@ pub struct ResultExpect {
     /// All annotations, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Vec<String>>,
+    /// What the command's line granted itself, in any order; an empty list for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inferred: Option<Vec<String>>,
     /// Whether captured output was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
@@ -89,6 +92,7 @@ mod tests {
     #[case("{exit_code: null, signal: TERM, timed_out: true, success: false}")]
     #[case("{exit_code: 7, signal: null, interrupted_by: null, error: null}")]
     #[case("{annotations: [process timed out], truncated: true, started: true}")]
+    #[case("{inferred: []}")]
     #[case("{error: {kind: stdin, contains: [failed]}, duration: {not_before: 5, within: 9}}")]
     fn survives_a_round_trip(#[case] yaml: &str) {
         let expect: ResultExpect = crate::load::fragment(yaml).unwrap();

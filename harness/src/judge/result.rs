@@ -40,7 +40,15 @@ fn unlike(expect: &ResultExpect, result: &RunResult) -> Option<String> {
         .or_else(|| member("interrupted_by", interrupted.as_ref(), &result.interrupted_by))
         .or_else(|| member("annotations", expect.annotations.as_ref(), &result.annotations))
         .or_else(|| member("truncated", expect.truncated.map(Some).as_ref(), &result.truncated))
+        .or_else(|| inferred(expect.inferred.as_deref()?, result))
         .or_else(|| error(expect.error.as_ref()?.as_ref(), result.error.as_ref()))
+}
+
+/// What is granted beside what should be, or missing from it.
+fn inferred(wanted: &[String], result: &RunResult) -> Option<String> {
+    let found = result.inferred.as_ref().map_or(&[][..], |inferred| &inferred.granted);
+    let same = wanted.len() == found.len() && wanted.iter().all(|grant| found.contains(grant));
+    (!same).then(|| format!("the result has inferred {found:?} instead of {wanted:?}"))
 }
 
 /// A signal without a number is one that no result can name.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 /// The names. A lock is how git replaces the file.
-pub(crate) const STEERS: [&str; 13] = [
+pub(crate) const STEERS: [&str; 14] = [
     "hooks",
     "config",
     "config.lock",
@@ -13,6 +13,7 @@ pub(crate) const STEERS: [&str; 13] = [
     "commondir",
     "gitdir",
     "remotes",
+    "branches",
     "info/attributes",
     "info/exclude",
     "info/grafts",
