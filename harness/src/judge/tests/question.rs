@@ -1,7 +1,8 @@
 //! Answers to questions, and what is concluded of each.
 
 use boxproof_cases::protocol::{
-    PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce, RuleOrigin, Told,
+    InferredGrants, PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce, RuleOrigin,
+    Told,
 };
 use boxproof_reports::{TwinState, Verdict};
 use rstest::rstest;
@@ -158,4 +159,32 @@ fn rules_in_force_are_compared_whole(#[case] rules: &str, #[case] verdict: &str)
     };
     let wanted = format!("{{effective: {{read: [{rules}], modify: []}}}}");
     assert_eq!(concluded("effective", &wanted, answered(Told::Effective(profile))), verdict);
+}
+
+fn line(granted: &[&str], subcommand: Option<&str>) -> Told {
+    Told::Grants(vec![InferredGrants {
+        granted: granted.iter().map(|grant| (*grant).to_owned()).collect(),
+        subcommand: subcommand.map(str::to_owned),
+        because: "so".to_owned(),
+    }])
+}
+
+#[rstest]
+#[case("{granted: [a]}", line(&["a"], None), "pass")]
+#[case("{granted: [a, b]}", line(&["b", "a"], Some("add")), "pass")]
+#[case("{granted: []}", line(&[], None), "pass")]
+#[case("{granted: []}", line(&["a"], None), "under-block decision")]
+#[case("{granted: [a]}", line(&["a", "b"], None), "under-block decision")]
+#[case("{granted: [a]}", line(&[], None), "over-block decision")]
+#[case("{granted: [a]}", fault(None), "over-block decision")]
+#[case("{granted: [], subcommand: add}", line(&[], Some("rm")), "contract rule")]
+#[case("{granted: []}", Told::Grants(Vec::new()), "inconclusive untrusted-record")]
+#[case("{granted: []}", Told::Asks(Vec::new()), "inconclusive untrusted-record")]
+fn a_line_has_what_it_should(#[case] wanted: &str, #[case] told: Told, #[case] verdict: &str) {
+    let case = case(&format!(
+        "needs: [grants.infer]\npolicy: {{}}\nact: {{decide: grants, line: git add .}}\n\
+         expect: {{answer: {{grants: {wanted}}}}}\n"
+    ));
+    let judgement = judge(&case, &Execution { reply: answered(told), ..Execution::default() });
+    assert_eq!(format!("{} {}", judgement.verdict.word(), judgement.reason).trim(), verdict);
 }
