@@ -162,6 +162,7 @@ mod tests {
     #[case("\"$x\"")]
     #[case("*")]
     #[case("-m $x")]
+    #[case("-m *")]
     #[case("--message=$x")]
     #[case("-m\"$x\"")]
     #[case("-$x")]

@@ -174,6 +174,7 @@ fn a_line_grants_itself_what_it_needs(#[case] line: &str, #[case] subcommand: &s
 #[case("git add é", "not ASCII")]
 #[case("git add .\r", "control")]
 #[case("git commit -F - <<END\n$(x)\nEND", "expanded")]
+#[case("git commit -F - <<END \"a\nb\"\nEND", "begins in a quote")]
 #[case("git commit -F - <<END\ntext", "no end")]
 #[case("", "no command")]
 #[case("xargs git < f", "which subcommand")]
