@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -128,7 +128,7 @@ fn no_descriptor_of_whoever_started_the_harness_reaches_a_command() {
 
 /// Somebody outside who does what the fake asks for: out of reach of the harness' workers.
 struct Broker {
-    thread: JoinHandle<Child>,
+    thread: JoinHandle<(Child, File)>,
     ask: PathBuf,
 }
 
@@ -149,7 +149,8 @@ impl Broker {
             let child = beat(file, carries.then_some(word));
             // The fake waits for this, and holds the way to the file open meanwhile.
             writeln!(done, "done").unwrap();
-            child
+            // What is in a pipe is gone when nobody has it open, and the fake may come late.
+            (child, done)
         });
         Self { thread, ask: place.path("state/ask") }
     }
@@ -159,7 +160,7 @@ impl Broker {
         // Nobody may have asked; then this is no answer, and the thread fails.
         let mut ask = OpenOptions::new().read(true).write(true).open(self.ask).unwrap();
         writeln!(ask, "nobody").unwrap();
-        let mut child = self.thread.join().unwrap();
+        let (mut child, _done) = self.thread.join().unwrap();
         let ended = child.try_wait().unwrap().is_some();
         let _ = child.kill();
         child.wait().unwrap();
