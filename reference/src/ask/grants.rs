@@ -12,14 +12,14 @@ pub(super) const EXAMPLES: &str = "\
 Exit codes: 0 if every line grants itself something, 1 if one does not, 2 if there is no answer.
 
 Examples:
-  refbox grants --workspace . 'git add . && git commit -m done' 'git reset --hard'
+  refbox grants 'git add . && git commit -m done' 'git reset --hard'
   refbox grants --request request.json --result answer.json";
 
 /// Lines, and where they would be started.
 #[derive(Debug, Args)]
 pub(crate) struct Lines {
-    /// The workspace
-    #[arg(long, value_name = "DIR")]
+    /// The workspace; where this is started unless given
+    #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     workspace: PathBuf,
     /// Where the lines are started; the workspace unless given
     #[arg(long, value_name = "DIR")]
