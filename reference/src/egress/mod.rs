@@ -4,12 +4,27 @@
 //! sockets that listen in there and are accepted from outside: no process of ours is inside.
 
 mod decide;
+#[cfg(target_os = "linux")]
+mod door;
+mod gate;
 mod host;
+mod hosts;
+mod http;
+mod log;
+#[cfg(target_os = "linux")]
+mod outlet;
+mod pipe;
 mod rule;
+mod socks;
 mod special;
 
 pub use decide::{Rules, Why};
+#[cfg(target_os = "linux")]
+pub(crate) use door::Door;
 pub use host::{NoHost, Target};
+pub use log::Denied;
+#[cfg(target_os = "linux")]
+pub(crate) use outlet::{Outlet, Shut, Way, prepare};
 pub use rule::{NoRule, Rule};
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub(crate) fn helper(
     command.arg(format!("/proc/self/fd/{}", own.as_raw_fd()));
     command.args(inner_words(prefix, &handles));
     let mut kept = [list.as_raw_fd(), own.as_raw_fd()].to_vec();
-    kept.extend(handles.numbers());
+    kept.extend(handles.descriptors());
     kept.extend(numbers);
     let owners: Vec<OwnedFd> = masks.into_iter().chain([list, own]).collect();
     Ok(Program { command, kept, owners: (handles, owners), namespaced: true })
