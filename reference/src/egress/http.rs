@@ -62,7 +62,12 @@ pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>) {
 async fn answer(request: Request<Incoming>, gate: &Gate) -> Response<Body> {
     let Wanted { target, port } = match wanted(&request) {
         Ok(wanted) => wanted,
-        Err(why) => return said(StatusCode::BAD_REQUEST, &why),
+        Err(why) => {
+            // What follows on this connection may not be what the client takes it for.
+            let mut refusal = said(StatusCode::BAD_REQUEST, &why);
+            refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            return refusal;
+        }
     };
     match gate.connect(&target, port).await {
         Err(Closed::Denied(why)) => {
@@ -87,6 +92,9 @@ fn wanted(request: &Request<Incoming>) -> Result<Wanted, String> {
     let tunnel = request.method() == Method::CONNECT;
     if !tunnel && uri.scheme() != Some(&Scheme::HTTP) {
         return Err("this is a proxy: it takes http://HOST/PATH and CONNECT HOST:PORT".to_owned());
+    }
+    if tunnel && uri.scheme().is_some() {
+        return Err("CONNECT takes HOST:PORT".to_owned());
     }
     let authority = uri.authority().ok_or("the request names no host")?;
     if authority.as_str().contains('@') {
