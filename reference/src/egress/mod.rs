@@ -17,6 +17,7 @@ mod pipe;
 mod rule;
 mod socks;
 mod special;
+mod variables;
 
 pub use decide::{Rules, Why};
 #[cfg(target_os = "linux")]
@@ -26,6 +27,7 @@ pub use log::Denied;
 #[cfg(target_os = "linux")]
 pub(crate) use outlet::{Outlet, Shut, Way, prepare};
 pub use rule::{NoRule, Rule};
+pub(crate) use variables::{EXCEPTIONS, PROXIES};
 
 #[cfg(test)]
 mod tests;

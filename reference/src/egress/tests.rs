@@ -247,16 +247,16 @@ fn slowly(allow: &[String], deny: &[String], name: &str, port: u16) -> bool {
         }
         None => labels(rule) == name,
     };
-    let (host, ports): (fn(&String) -> &str, fn(&String) -> Option<&str>) =
-        (|rule| rule.split(':').next().unwrap(), |rule| rule.split_once(':').map(|(_, port)| port));
-    let open = |rule: &String, unsaid: bool| match ports(rule) {
+    let host = |rule: &str| rule.split(':').next().unwrap().to_owned();
+    let ports = |rule: &str| rule.split_once(':').map(|(_, port)| port.to_owned());
+    let open = |rule: &String, unsaid: bool| match ports(rule).as_deref() {
         None => unsaid,
         Some("*") => true,
         Some(one) => one == port.to_string(),
     };
     let usual = port == 80 || port == 443;
-    allow.iter().any(|rule| about(host(rule)) && open(rule, usual))
-        && !deny.iter().any(|rule| about(host(rule)) && open(rule, true))
+    allow.iter().any(|rule| about(&host(rule)) && open(rule, usual))
+        && !deny.iter().any(|rule| about(&host(rule)) && open(rule, true))
 }
 
 fn a_name() -> impl Strategy<Value = String> {

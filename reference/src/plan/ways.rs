@@ -4,22 +4,8 @@ use std::ffi::OsString;
 
 use boxproof_cases::protocol::{EnvPolicy, Network};
 
-use crate::egress::{Rules, Way};
+use crate::egress::{EXCEPTIONS, PROXIES, Rules, Way};
 use crate::error::Refusal;
-
-/// Variables by which programs find a proxy; both spellings are in use.
-const PROXIES: [&str; 8] = [
-    "http_proxy",
-    "https_proxy",
-    "ftp_proxy",
-    "all_proxy",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "FTP_PROXY",
-    "ALL_PROXY",
-];
-/// Variables by which programs are told to go around it, which leads nowhere inside.
-const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 /// What leads out under `network`; refuses rules that are none.
 pub(super) fn way(network: &Network) -> Result<Option<Way>, Refusal> {
