@@ -17,4 +17,5 @@ mod killed;
 mod origin;
 mod port;
 mod scene;
+mod settings;
 mod wire;
