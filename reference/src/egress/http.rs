@@ -20,6 +20,7 @@ use tokio::net::TcpStream;
 
 use super::gate::{Closed, Gate};
 use super::host::Target;
+use super::life::Life;
 use super::pipe::pipe;
 
 /// Time a client has for the head of a request.
@@ -48,10 +49,10 @@ struct Wanted {
 }
 
 /// Serves one client until it is gone.
-pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>) {
+pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>, life: Life) {
     let service = service_fn(move |request| {
-        let gate = Arc::clone(&gate);
-        async move { Ok::<_, Infallible>(answer(request, &gate).await) }
+        let (gate, life) = (Arc::clone(&gate), life.clone());
+        async move { Ok::<_, Infallible>(answer(request, &gate, life).await) }
     });
     let mut http = server::conn::http1::Builder::new();
     http.preserve_header_case(true).timer(TokioTimer::new()).header_read_timeout(HEAD);
@@ -59,7 +60,7 @@ pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>) {
     let _broken = http.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
 }
 
-async fn answer(request: Request<Incoming>, gate: &Gate) -> Response<Body> {
+async fn answer(request: Request<Incoming>, gate: &Gate, life: Life) -> Response<Body> {
     let Wanted { target, port } = match wanted(&request) {
         Ok(wanted) => wanted,
         Err(why) => {
@@ -81,7 +82,7 @@ async fn answer(request: Request<Incoming>, gate: &Gate) -> Response<Body> {
         Err(Closed::Failed(error)) => {
             said(StatusCode::BAD_GATEWAY, &format!("{target}:{port} cannot be reached: {error}"))
         }
-        Ok(server) if request.method() == Method::CONNECT => tunnel(request, server),
+        Ok(server) if request.method() == Method::CONNECT => tunnel(request, server, life),
         Ok(server) => forward(request, &target, port, server).await,
     }
 }
@@ -118,10 +119,10 @@ fn port(authority: &Authority) -> Result<Option<u16>, String> {
 }
 
 /// The client has all of the connection from now on.
-fn tunnel(request: Request<Incoming>, server: TcpStream) -> Response<Body> {
+fn tunnel(request: Request<Incoming>, server: TcpStream, life: Life) -> Response<Body> {
     tokio::spawn(async move {
         let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
-        pipe(TokioIo::new(upgraded), server).await;
+        pipe(TokioIo::new(upgraded), server, life).await;
     });
     Response::new(full(""))
 }

@@ -10,6 +10,7 @@ mod gate;
 mod host;
 mod hosts;
 mod http;
+mod life;
 mod log;
 #[cfg(target_os = "linux")]
 mod outlet;

@@ -8,17 +8,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
-
 use super::decide::Rules;
 use super::door::{self, Door};
 use super::gate::Gate;
 use super::hosts::Hosts;
+use super::life::{End, Life, Stop, life};
 use super::log::{Denied, Log};
 use super::pipe::pipe;
 use super::{http, socks};
 use crate::error::Refusal;
+use tokio::net::{TcpListener, TcpStream};
 
 /// Where the proxy is found inside.
 const PROXY_PORT: u16 = 3128;
@@ -61,7 +60,7 @@ pub(crate) struct Shut {
 /// A way out, served until it is closed.
 pub(crate) struct Outlet {
     log: Log,
-    stop: oneshot::Sender<()>,
+    stop: Stop,
     thread: JoinHandle<()>,
 }
 
@@ -84,10 +83,10 @@ impl Shut {
     /// Serves it from now on. This process must not fork any more before it is closed.
     pub(crate) fn open(self) -> io::Result<Outlet> {
         let Self { service, log, outer } = self;
-        let (stop, stopped) = oneshot::channel();
+        let (life, end, stop) = life();
         let thread = std::thread::Builder::new().name("egress".to_owned());
         let thread = thread.spawn(move || {
-            if let Err(error) = serve(&outer, &service, stopped) {
+            if let Err(error) = serve(&outer, &service, life, end) {
                 // Whoever connects is refused, as nobody accepts.
                 eprintln!("refbox: the way out of the network is not served: {error}");
             }
@@ -97,24 +96,24 @@ impl Shut {
 }
 
 impl Outlet {
-    /// Ends all connections; what was refused.
+    /// Delivers what was sent and ends all connections; what was refused.
     pub(crate) fn close(self) -> Vec<Denied> {
-        // A thread that ended by itself hears nothing.
-        let _gone = self.stop.send(());
+        self.stop.stop();
         let _panicked = self.thread.join();
         self.log.take()
     }
 }
 
-fn serve(outer: &OwnedFd, service: &Service, stopped: oneshot::Receiver<()>) -> io::Result<()> {
+fn serve(outer: &OwnedFd, service: &Service, life: Life, mut end: End) -> io::Result<()> {
     let doors = door::wait(outer)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         for door in doors {
-            tokio::spawn(accept(listener(door)?, service.clone()));
+            tokio::spawn(accept(listener(door)?, service.clone(), life.clone()));
         }
-        // An error says that nobody is there to stop it any more.
-        let _ended = stopped.await;
+        drop(life);
+        end.over().await;
+        end.delivered().await;
         Ok(())
     });
     // A resolver that still waits is nobody's business.
@@ -127,23 +126,29 @@ fn listener(door: Listener) -> io::Result<TcpListener> {
     TcpListener::from_std(door)
 }
 
-async fn accept(door: TcpListener, service: Service) {
+async fn accept(door: TcpListener, service: Service, mut life: Life) {
     loop {
-        match door.accept().await {
-            Ok((client, _)) => drop(tokio::spawn(attend(client, service.clone()))),
-            Err(_) => tokio::time::sleep(PAUSE).await,
+        let attended = life.clone();
+        tokio::select! {
+            // Whoever came before the end is attended to.
+            biased;
+            client = door.accept() => match client {
+                Ok((client, _)) => drop(tokio::spawn(attend(client, service.clone(), attended))),
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            },
+            () = life.over() => return,
         }
     }
 }
 
-async fn attend(client: TcpStream, service: Service) {
+async fn attend(client: TcpStream, service: Service, life: Life) {
     // Small pieces go at once: these are conversations as often as downloads.
     let _slower = client.set_nodelay(true);
     match service {
         Service::Port(port) => {
             if let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
                 let _slower = server.set_nodelay(true);
-                pipe(client, server).await;
+                pipe(client, server, life).await;
             }
         }
         Service::Gate(gate) => {
@@ -151,9 +156,9 @@ async fn attend(client: TcpStream, service: Service) {
             match client.peek(&mut first).await {
                 Ok(1) if first[0] == socks::VERSION => {
                     // A client that breaks off knows it.
-                    let _broken = socks::serve(client, &gate).await;
+                    let _broken = socks::serve(client, &gate, life).await;
                 }
-                Ok(1) => http::serve(client, gate).await,
+                Ok(1) => http::serve(client, gate, life).await,
                 _ => {}
             }
         }

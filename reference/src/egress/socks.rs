@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 
 use super::gate::{Closed, Gate};
 use super::host::{Target, unwrapped};
+use super::life::Life;
 use super::pipe::pipe;
 
 /// The first byte of every message.
@@ -32,7 +33,7 @@ enum Reply {
 }
 
 /// Serves one client; an error if it speaks something else, or no more.
-pub(super) async fn serve(mut client: TcpStream, gate: &Gate) -> io::Result<()> {
+pub(super) async fn serve(mut client: TcpStream, gate: &Gate, life: Life) -> io::Result<()> {
     let [_, count] = bytes(&mut client).await?;
     let mut methods = vec![0; count.into()];
     client.read_exact(&mut methods).await?;
@@ -54,7 +55,7 @@ pub(super) async fn serve(mut client: TcpStream, gate: &Gate) -> io::Result<()> 
     match gate.connect(&target, port).await {
         Ok(server) => {
             reply(&mut client, Reply::Done).await?;
-            pipe(client, server).await;
+            pipe(client, server, life).await;
             Ok(())
         }
         Err(closed) => reply(&mut client, code(&closed)).await,
