@@ -10,6 +10,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("TMPDIR", "the host's temp folder for this case"),
     ("TCP4", "a listener of the harness on 127.0.0.1, as address:port"),
     ("TCP6", "a listener of the harness on [::1], as [address]:port"),
+    ("HTTP", "a web server of the harness on 127.0.0.1, as address:port"),
     ("UDP", "a datagram listener of the harness on 127.0.0.1, as address:port"),
     ("UNIX", "a listening unix socket of the harness below $OUT, as a path"),
     ("ABSTRACT", "an abstract listening unix socket of the harness, as @name"),

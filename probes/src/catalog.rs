@@ -246,6 +246,9 @@ static CATALOG: &[ProbeSpec] = table! {
         "Connects over TCP within 2 s, with --mapped by IPv6 to an IPv4 address.";
     Net "tcp-fastopen" linux net::tcp_fastopen, [ADDR, MAPPED, TEXT]
         "Connects over TCP and sends text in one call.";
+    Net "fetch" see net::fetch, [ADDR, optional(required("host", Kind::Text)),
+            required("way", Kind::OneOf(net::WAYS)), SEND]
+        "Reaches a host as it is spelled, through the proxy that the environment names, if any.";
     Net "tcp-listen" see net::tcp_listen, [optional(ADDR)]
         "Listens on loopback, on a port of the kernel's choice unless told.";
     Net "udp-send" see net::udp_send, [ADDR, MAPPED, TEXT,

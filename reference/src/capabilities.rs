@@ -46,6 +46,8 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("net.none", Boxed, Enforced),
     ("net.loopback", Boxed, Enforced),
     ("net.host", Any, Enforced),
+    ("net.proxy", Boxed, Enforced),
+    ("net.domains", Boxed, Enforced),
     ("unix_socket.filter", Boxed, Partial),
     ("unix_socket.abstract", Boxed, Enforced),
     ("env.inherit", Any, Enforced),
@@ -112,7 +114,9 @@ const MEDIATED: [&str; 7] = [
 ];
 
 /// What takes namespaces: Landlock grants only, and knows no rights for the rest.
-const NAMESPACED: [&str; 17] = [
+const NAMESPACED: [&str; 19] = [
+    "net.proxy",
+    "net.domains",
     "dialect.caliban",
     "protect.nested",
     "host.refuses",
@@ -203,7 +207,7 @@ pub(crate) fn enforced(mechanism: Mechanism, order: &Order) -> BTreeMap<String, 
         asked.map(|(name, level)| (name.to_owned(), level)).collect();
     if let Some(level) = map.get_mut("unix_socket.abstract") {
         // A network namespace of its own has none but its own, whatever Landlock can do.
-        let alone = policy.network == Network::None {};
+        let alone = policy.network != Network::Host {};
         *level = if alone || scopes_sockets() { Enforced } else { ClaimLevel::None };
     }
     map
@@ -221,7 +225,10 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         name if name.starts_with("protect.") => policy.protect == Protect::Metadata,
         "tmp.private" => policy.tmp == TmpPolicy::Private,
         "shm.own" => policy.tmp != TmpPolicy::None,
-        "net.none" | "net.loopback" => policy.network == Network::None {},
+        "net.none" => policy.network == Network::None {},
+        "net.loopback" => policy.network != Network::Host {},
+        "net.proxy" => matches!(policy.network, Network::Proxy { .. }),
+        "net.domains" => matches!(policy.network, Network::Domains { .. }),
         "net.host" => policy.network == Network::Host {},
         "env.inherit" => policy.env.base == EnvBase::Inherit,
         "env.allowlist" => policy.env.base == EnvBase::Clear,

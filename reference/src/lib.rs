@@ -10,6 +10,7 @@ mod ask;
 mod block;
 mod cli;
 pub mod dialect;
+pub mod egress;
 mod error;
 pub mod executor;
 mod profile;

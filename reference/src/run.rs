@@ -15,12 +15,13 @@ use boxproof_cases::protocol::{
 
 use crate::answer::{self, declined};
 use crate::capabilities::{self, claims};
+use crate::egress::{self, Denied, Door, Outlet};
 use crate::error::Refusal;
 use crate::explain::{self, Finished};
 use crate::host::{Host, launcher_environment};
 use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
-use crate::mechanism::{Handles, bubblewrap, landlock, namespaces, unconfined};
+use crate::mechanism::{Handles, Running, bubblewrap, landlock, namespaces, unconfined};
 use crate::plan::{self, Plan, View};
 use crate::report::Trouble;
 use crate::request::{Mechanism, Order};
@@ -35,6 +36,8 @@ pub(crate) struct Tried {
     pub(crate) outcome: Outcome,
     pub(crate) mechanism: Mechanism,
     pub(crate) refusal: Option<Refusal>,
+    /// Whom the command wanted to reach and might not.
+    pub(crate) denied: Vec<Denied>,
 }
 
 /// Runs the request in `request_file`, writes the result; returns the exit code.
@@ -107,7 +110,7 @@ fn conclude(
     file: &Path,
     complete: impl FnOnce(&mut RunResult),
 ) -> (RunResult, i32) {
-    let Tried { outcome, mechanism, refusal } = tried;
+    let Tried { outcome, mechanism, refusal, denied } = tried;
     let line = report::annotation(&outcome).filter(|_| !order.run.capture);
     if let Some(line) = line {
         eprintln!("{line}");
@@ -115,9 +118,15 @@ fn conclude(
     if let Some(refusal) = &refusal {
         eprintln!("refbox: {refusal}");
     }
-    let blocked = blocked(&outcome, mechanism, order, refusal.as_ref());
+    let blocked = blocked(&outcome, mechanism, order, refusal.as_ref(), &denied);
     let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
+    let unreached =
+        denied.iter().map(|Denied { whom, why }| format!("network_restricted: {whom}: {why}"));
+    if result.exit_code != Some(0) && !order.run.capture {
+        unreached.clone().for_each(|line| eprintln!("refbox: {line}"));
+    }
+    result.annotations.extend(unreached);
     result.blocked = blocked;
     result.inferred = order.inferred.clone();
     complete(&mut result);
@@ -135,6 +144,7 @@ fn blocked(
     mechanism: Mechanism,
     order: &Order,
     refusal: Option<&Refusal>,
+    denied: &[Denied],
 ) -> Option<Blocked> {
     if let Some(refusal) = refusal {
         return answer::why_blocked(refusal);
@@ -147,6 +157,10 @@ fn blocked(
     let inherited = launcher.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
     let set = order.policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
     let secrets = explain::secrets(inherited.chain(set));
+    // What the proxy refused is known, not guessed; a run that ended well went another way.
+    if let Some(Denied { whom, why }) = denied.first().filter(|_| ending.exit_code != Some(0)) {
+        return Some(explain::unreached(whom, why, &secrets));
+    }
     let captured = outcome.captured.as_ref();
     let finished = Finished {
         policy: &order.policy,
@@ -271,27 +285,21 @@ fn carry_out(
     let boxed = plan.view.is_some() && ruled.is_none();
     let hold = if boxed { Hold::namespace() } else { Hold::Subreaper };
     let launch = Launch::new(hold, &plan.cwd, &run.command.to_argv(), &plan.env)?;
-    let os = |error| Refusal::os("preparing the command", error);
     let (ours, theirs) = control::pair().map_err(os)?;
     let (streams, kept) = plumb(order, plan).map_err(os)?;
-    let start = || match (&plan.view, &ruled) {
-        (Some(_), Some(ruled)) => ruled.start(Inner::new(&launch, theirs, streams).map_err(os)?),
-        (Some(view), None) if mechanism == Mechanism::Namespaces => {
-            namespaces::start(view, Inner::new(&launch, theirs, streams).map_err(os)?)
-        }
-        (Some(view), None) => {
-            let launch = sys::memory_file(&launch.encode()).map_err(os)?;
-            let handles = Handles { launch, control: theirs, streams };
-            let program = bubblewrap::helper(prefix, handles, view, &untrusted(order))?;
-            program.start().map_err(|error| bubblewrap::unstartable(&untrusted(order), &error))
-        }
-        (None, _) => {
-            let inner = Inner::new(&launch, theirs, streams);
-            inner.and_then(|inner| unconfined::start(&inner)).map_err(os)
-        }
+    let way = plan.view.as_ref().and_then(|view| view.egress.as_ref());
+    let (door, shut) = way.map(egress::prepare).transpose()?.unzip();
+    let parts = Parts { launch: &launch, control: theirs, streams, door };
+    let mut outlet = None;
+    let start = || {
+        let running = begin(prefix, order, plan, mechanism, ruled.as_ref(), parts)?;
+        outlet = shut.map(egress::Shut::open).transpose().map_err(os)?;
+        Ok(running)
     };
     let timeout = run.timeout_ms.map(Duration::from_millis);
-    let outcome = supervise::supervise(start, ours, kept, timeout)?;
+    let outcome = supervise::supervise(start, ours, kept, timeout);
+    let denied = outlet.map(Outlet::close).unwrap_or_default();
+    let outcome = outcome?;
     let program = shown_program(&run.command);
     let explain = |trouble: Trouble<'_>| match (trouble, mechanism) {
         (Trouble::Ended(said, ended), Mechanism::Bubblewrap) => {
@@ -300,7 +308,48 @@ fn carry_out(
         (trouble, _) => in_words(trouble, plan.view.as_ref()),
     };
     let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
-    Ok(Tried { outcome, mechanism, refusal })
+    Ok(Tried { outcome, mechanism, refusal, denied })
+}
+
+fn os(error: io::Error) -> Refusal {
+    Refusal::os("preparing the command", error)
+}
+
+/// What a helper is started with.
+struct Parts<'a> {
+    launch: &'a Launch,
+    control: OwnedFd,
+    streams: [OwnedFd; 3],
+    door: Option<Door>,
+}
+
+/// Starts the helper of `mechanism`.
+fn begin(
+    prefix: &[&str],
+    order: &Order,
+    plan: &Plan,
+    mechanism: Mechanism,
+    ruled: Option<&landlock::Prepared>,
+    parts: Parts<'_>,
+) -> Result<Running, Refusal> {
+    let Parts { launch, control, streams, door } = parts;
+    match (&plan.view, ruled) {
+        (Some(_), Some(ruled)) => ruled.start(Inner::new(launch, control, streams).map_err(os)?),
+        (Some(view), None) if mechanism == Mechanism::Namespaces => {
+            let inner = Inner::new(launch, control, streams).map_err(os)?;
+            namespaces::start(view, inner.with_door(door))
+        }
+        (Some(view), None) => {
+            let launch = sys::memory_file(&launch.encode()).map_err(os)?;
+            let handles = Handles { launch, control, streams, door };
+            let program = bubblewrap::helper(prefix, handles, view, &untrusted(order))?;
+            program.start().map_err(|error| bubblewrap::unstartable(&untrusted(order), &error))
+        }
+        (None, _) => {
+            let inner = Inner::new(launch, control, streams);
+            inner.and_then(|inner| unconfined::start(&inner)).map_err(os)
+        }
+    }
 }
 
 /// The command's streams, and our ends of them.

@@ -6,9 +6,10 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CalibanSpec, InferoaSpec, OrbitSpec};
+use super::network::UnknownNetwork;
+use super::{CalibanSpec, InferoaSpec, NetworkSpec, OrbitSpec};
 use crate::protocol::{
-    EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy, WirePath,
+    EnvPolicy, Mode, OnUnavailable, Policy, Protect, Readable, TmpPolicy, WirePath,
 };
 use crate::vars::{UnknownVariable, Vars};
 
@@ -54,7 +55,7 @@ pub struct PolicySpec {
     pub tmp: Option<TmpPolicy>,
     /// See [`Policy::network`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network: Option<Network>,
+    pub network: Option<NetworkSpec>,
     /// See [`Policy::unix_sockets`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_sockets: Option<Vec<String>>,
@@ -106,8 +107,8 @@ impl PolicySpec {
     /// The whole policy over `workspace`, variables expanded, relative paths below the workspace.
     ///
     /// # Errors
-    /// A `$NAME` that is no variable.
-    pub fn resolve(&self, workspace: &Path, vars: &Vars) -> Result<Policy, UnknownVariable> {
+    /// A `$NAME` that is no variable, or a port that is none.
+    pub fn resolve(&self, workspace: &Path, vars: &Vars) -> Result<Policy, UnknownNetwork> {
         let paths = |list: &Option<Vec<String>>| -> Result<Vec<WirePath>, UnknownVariable> {
             list.iter().flatten().map(|path| place(path, workspace, vars)).collect()
         };
@@ -131,7 +132,11 @@ impl PolicySpec {
             grants: spec.grants.unwrap_or_default(),
             infer_grants: spec.infer_grants.unwrap_or(true),
             tmp: spec.tmp.unwrap_or_default(),
-            network: spec.network.unwrap_or_default(),
+            network: spec
+                .network
+                .map(|network| network.resolve(vars))
+                .transpose()?
+                .unwrap_or_default(),
             unix_sockets: paths(&spec.unix_sockets)?,
             env,
             on_unavailable: spec.on_unavailable.unwrap_or_default(),
@@ -153,7 +158,8 @@ impl PolicySpec {
         let listed = lists.into_iter().flatten().flatten().map(String::as_str);
         let set = self.env.iter().flat_map(|env| env.set.values()).map(String::as_str);
         let settings = self.caliban.iter().map(|caliban| caliban.settings.as_str());
-        listed.chain(set).chain(settings).collect()
+        let network = self.network.iter().flat_map(NetworkSpec::strings);
+        listed.chain(set).chain(settings).chain(network).collect()
     }
 }
 
@@ -214,6 +220,22 @@ mod tests {
         assert_eq!(policy.unix_sockets, [WirePath::from("@boxproof-1")]);
         assert_eq!(policy.env.set["A"], "/o");
         assert_eq!(policy.workspace, "/w*".into());
+    }
+
+    #[test]
+    fn a_port_is_a_number_or_that_of_an_address() {
+        use crate::protocol::Network;
+        let vars = Vars::new([("TCP4", "127.0.0.1:81"), ("OUT", "/o")]);
+        let network = |yaml: &str| {
+            let resolved = spec(&format!("{{network: {yaml}}}")).resolve(Path::new("/w"), &vars);
+            resolved.map(|policy| policy.network).map_err(|error| error.to_string())
+        };
+        assert_eq!(network("{proxy: {port: 80}}"), Ok(Network::Proxy { port: 80 }));
+        assert_eq!(network("{proxy: {port: $TCP4}}"), Ok(Network::Proxy { port: 81 }));
+        let (allow, deny) = (vec!["127.0.0.1:81".to_owned()], Vec::new());
+        assert_eq!(network("{domains: {allow: [$TCP4]}}"), Ok(Network::Domains { allow, deny }));
+        assert!(network("{proxy: {port: $OUT}}").unwrap_err().contains("`/o` ends with no port"));
+        assert!(network("{domains: {deny: [$OTU]}}").unwrap_err().contains("$OTU"));
     }
 
     #[test]

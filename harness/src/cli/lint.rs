@@ -49,6 +49,7 @@ fn placeholders(values: &[String]) -> Vec<String> {
     let stand_ins = [
         ("$TCP4", "127.0.0.1:1"),
         ("$TCP6", "[::1]:1"),
+        ("$HTTP", "127.0.0.1:1"),
         ("$UDP", "127.0.0.1:1"),
         ("$VICTIM", "4194303"),
         ("$ABSTRACT", "@name"),

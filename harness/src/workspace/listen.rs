@@ -1,7 +1,7 @@
 //! Listeners: where the harness waits for what should not arrive. The log is an oracle.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -10,7 +10,15 @@ use std::path::Path;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// The variables that stand for a listener.
-pub const NAMES: &[&str] = &["TCP4", "TCP6", "UDP", "UNIX", "ABSTRACT"];
+pub const NAMES: &[&str] = &["TCP4", "TCP6", "HTTP", "UDP", "UNIX", "ABSTRACT"];
+
+/// The listener that answers what it is asked.
+const ORIGIN: &str = "HTTP";
+/// Its answer to everything.
+const ANSWER: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 8\r\nConnection: close\r\n\r\nboxproof";
+/// The end of a request's head.
+const ASKED: &[u8] = b"\r\n\r\n";
 
 /// The hidden verb under which the program listens for a script.
 pub const VERB: &str = "__listen";
@@ -25,7 +33,7 @@ pub struct Listener {
     /// The variable it is known by.
     pub name: &'static str,
     socket: Socket,
-    connections: Vec<Box<dyn Connection>>,
+    connections: Vec<Open>,
     /// How many connections or datagrams came.
     pub arrived: usize,
     /// Every byte that came.
@@ -39,8 +47,16 @@ enum Socket {
     Unix(UnixListener),
 }
 
+/// One connection, and what came over it.
+#[derive(Debug)]
+struct Open {
+    stream: Box<dyn Connection>,
+    heard: Vec<u8>,
+    ended: bool,
+}
+
 /// A connection that may still send something.
-trait Connection: Read + std::fmt::Debug {}
+trait Connection: Read + Write + AsFd + std::fmt::Debug {}
 impl Connection for std::net::TcpStream {}
 impl Connection for UnixStream {}
 
@@ -51,7 +67,7 @@ impl Listeners {
     /// What could not be bound.
     pub fn open(&mut self, name: &'static str, out: &Path, nonce: &str) -> io::Result<String> {
         let (socket, value) = match name {
-            "TCP4" => tcp("127.0.0.1:0")?,
+            "TCP4" | ORIGIN => tcp("127.0.0.1:0")?,
             "TCP6" => tcp("[::1]:0")?,
             "UDP" => udp()?,
             "UNIX" => path_socket(out)?,
@@ -66,7 +82,7 @@ impl Listeners {
 
     /// The descriptors to wait on.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.0.iter().map(Listener::descriptor)
+        self.0.iter().flat_map(Listener::descriptors)
     }
 
     /// Takes whatever has arrived by now, without waiting.
@@ -87,22 +103,25 @@ impl Listeners {
 }
 
 impl Listener {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        match &self.socket {
+    /// The socket's, and those of connections that wait for an answer.
+    fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let socket = match &self.socket {
             Socket::Tcp(socket) => socket.as_fd(),
             Socket::Udp(socket) => socket.as_fd(),
             Socket::Unix(socket) => socket.as_fd(),
-        }
+        };
+        let open = self.connections.iter().filter(|open| self.name == ORIGIN && !open.ended);
+        std::iter::once(socket).chain(open.map(|open| open.stream.as_fd()))
     }
 
     fn collect(&mut self) {
         while let Some(()) = self.accept() {
             self.arrived += 1;
         }
-        for connection in &mut self.connections {
-            let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = connection.read(&mut buffer) {
-                self.data.extend_from_slice(&buffer[..n]);
+        for open in self.connections.iter_mut().filter(|open| !open.ended) {
+            open.listen(&mut self.data);
+            if self.name == ORIGIN {
+                open.answer();
             }
         }
     }
@@ -113,12 +132,12 @@ impl Listener {
             Socket::Tcp(socket) => {
                 let (stream, _) = socket.accept().ok()?;
                 stream.set_nonblocking(true).ok()?;
-                self.connections.push(Box::new(stream));
+                self.connections.push(Open::new(stream));
             }
             Socket::Unix(socket) => {
                 let (stream, _) = socket.accept().ok()?;
                 stream.set_nonblocking(true).ok()?;
-                self.connections.push(Box::new(stream));
+                self.connections.push(Open::new(stream));
             }
             Socket::Udp(socket) => {
                 let mut buffer = [0; 4096];
@@ -127,6 +146,38 @@ impl Listener {
             }
         }
         Some(())
+    }
+}
+
+impl Open {
+    fn new(stream: impl Connection + 'static) -> Self {
+        Self { stream: Box::new(stream), heard: Vec::new(), ended: false }
+    }
+
+    /// Takes what has come, into `data` too.
+    fn listen(&mut self, data: &mut Vec<u8>) {
+        let mut buffer = [0; 4096];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => self.ended = true,
+                Ok(n) => {
+                    data.extend_from_slice(&buffer[..n]);
+                    self.heard.extend_from_slice(&buffer[..n]);
+                    continue;
+                }
+                Err(error) => self.ended |= error.kind() != io::ErrorKind::WouldBlock,
+            }
+            return;
+        }
+    }
+
+    /// Answers every request whose head is whole.
+    fn answer(&mut self) {
+        while let Some(end) = self.heard.windows(ASKED.len()).position(|bytes| bytes == ASKED) {
+            self.heard.drain(..end + ASKED.len());
+            // Whoever does not wait for it is none the poorer.
+            let _gone = self.stream.write_all(ANSWER);
+        }
     }
 }
 
@@ -237,6 +288,15 @@ mod tests {
         assert_eq!(listeners.get("$TCP4").unwrap().data, b"over tcp");
         assert_eq!(listeners.get("$UDP").unwrap().arrived, 1);
         assert_eq!(listeners.get("$UNIX").unwrap().arrived, 0);
+        let origin = listeners.open("HTTP", folder.path(), "n").unwrap();
+        let mut stream = std::net::TcpStream::connect(origin).unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r").unwrap();
+        listeners.collect();
+        let mut answer = [0; ANSWER.len()];
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(answer, ANSWER);
+        stream.set_nonblocking(true).unwrap();
+        assert_eq!(stream.read(&mut answer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(UnixStream::connect(unix).unwrap());
         listeners.collect();
         assert_eq!(listeners.get("$UNIX").unwrap().arrived, 1);

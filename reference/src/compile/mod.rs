@@ -97,6 +97,11 @@ fn compiled(target: CompileTarget, request: &CompileRequest) -> Result<Compiled,
             let view = plan.view.ok_or_else(|| {
                 Refusal::unsupported("policy.mode: unconfined has nothing to compile")
             })?;
+            if view.egress.is_some() {
+                return Err(Refusal::unsupported(
+                    "policy.network: a way out is served by a running sandbox, no text holds it; use none or host",
+                ));
+            }
             of_view(target, &view, &order, &plan.cwd)
         }
     }

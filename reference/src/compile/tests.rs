@@ -23,7 +23,7 @@ fn view() -> View {
         Step::MaskFolder(path("/w/secret")),
         Step::Seal(path("/dev")),
     ];
-    View { steps, mediate: Held::default(), host_network: false }
+    View { steps, mediate: Held::default(), host_network: false, egress: None }
 }
 
 fn sbpl(compiled: Compiled) -> String {

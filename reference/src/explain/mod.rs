@@ -295,17 +295,35 @@ fn ends(bytes: &[u8]) -> String {
     format!("{}\n{}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail))
 }
 
-fn told(denial: &Denial, secrets: &[String]) -> Blocked {
-    let hidden = |text: String| {
-        secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), REDACTED_ENV))
-    };
-    let path = denial.path.as_ref().map(|path| hidden(path.to_string_lossy().into_owned()));
-    let what = path.as_deref().or(denial.what).unwrap_or("a place");
-    let mut reason = denial.rule.reason(what);
+/// Why a run failed that wanted to reach `whom` and might not, `why`.
+pub(crate) fn unreached(whom: &str, why: &str, secrets: &[String]) -> Blocked {
+    let whom = hidden(whom.to_owned(), secrets);
+    let reason = short(format!("{whom} cannot be reached: {}.", hidden(why.to_owned(), secrets)));
+    let action = "Add the host to policy.network.domains.allow if this command should reach it.";
+    Blocked {
+        suggested_action: Some(action.to_owned()),
+        ..blocked(Stage::Runtime, Rule::NetworkRestricted, reason, Some("connect"), Some(whom))
+    }
+}
+
+fn hidden(text: String, secrets: &[String]) -> String {
+    secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), REDACTED_ENV))
+}
+
+/// A reason, bounded.
+fn short(mut reason: String) -> String {
     if let Some((end, _)) = reason.char_indices().nth(REASON) {
         reason.truncate(end);
         reason.push('…');
     }
+    reason
+}
+
+fn told(denial: &Denial, secrets: &[String]) -> Blocked {
+    let hidden = |text: String| hidden(text, secrets);
+    let path = denial.path.as_ref().map(|path| hidden(path.to_string_lossy().into_owned()));
+    let what = path.as_deref().or(denial.what).unwrap_or("a place");
+    let reason = short(denial.rule.reason(what));
     blocked(Stage::Runtime, denial.rule, reason, denial.op, path)
 }
 

@@ -21,12 +21,14 @@ use nix::unistd::Pid;
 use group::{Group, Left};
 
 use crate::control::{self, Report};
+use crate::egress::Door;
 use crate::launch::{Hold, Launch};
 use crate::mediate::Mediation;
 use crate::plan::Held;
 use crate::sys::{self, Leash};
 
-/// The hidden verb that starts the inner stage; five descriptor numbers follow it.
+/// The hidden verb that starts the inner stage; five descriptor numbers follow it, and where there is
+/// a door, its number and port.
 pub(crate) const VERB: &str = "__inner";
 
 /// The first process of a pid namespace.
@@ -69,6 +71,8 @@ pub(crate) struct Inner<'a> {
     streams: Streams,
     /// A descriptor of the supervisor's that is to stay open as long as this stage runs.
     lifeline: Option<RawFd>,
+    /// What of a private network leads out.
+    door: Option<Door>,
 }
 
 impl<'a> Inner<'a> {
@@ -85,7 +89,8 @@ impl<'a> Inner<'a> {
             }
             Hold::Subreaper => None,
         };
-        Ok(Self { launch, lockdown, held: None, control, streams: streams.into(), lifeline: None })
+        let streams = streams.into();
+        Ok(Self { launch, lockdown, held: None, control, streams, lifeline: None, door: None })
     }
 
     /// The same for a command that no namespace holds: `ruleset` and the filter do. The stage keeps
@@ -106,6 +111,16 @@ impl<'a> Inner<'a> {
         Self { held: Some(held).filter(|held| !held.is_empty()), ..self }
     }
 
+    /// The same, with a door out of its network.
+    pub(crate) fn with_door(self, door: Option<Door>) -> Self {
+        Self { door, ..self }
+    }
+
+    /// Opens the door, if there is one; in its own network.
+    pub(crate) fn open_door(&self) -> io::Result<()> {
+        self.door.as_ref().map_or(Ok(()), Door::open)
+    }
+
     /// Whether calls of the command are decided here, for which it has to be looked into.
     pub(crate) fn mediates(&self) -> bool {
         self.held.is_some()
@@ -115,7 +130,8 @@ impl<'a> Inner<'a> {
     pub(crate) fn descriptors(&self) -> Vec<RawFd> {
         let scope = self.lockdown.as_ref().and_then(|lockdown| lockdown.scope.as_ref());
         let all = std::iter::once(&self.control).chain(self.streams.all()).chain(scope);
-        all.map(AsRawFd::as_raw_fd).chain(self.lifeline).collect()
+        let door = self.door.as_ref().map(|door| door.numbers()[0]);
+        all.map(AsRawFd::as_raw_fd).chain(self.lifeline).chain(door).collect()
     }
 }
 
@@ -131,12 +147,13 @@ pub(crate) fn main(args: &[OsString]) -> i32 {
 }
 
 fn stage(args: &[OsString]) -> io::Result<()> {
-    let [launch, control, stdin, stdout, stderr] = handles(args)?;
+    let ([launch, control, stdin, stdout, stderr], door) = handles(args)?;
     let mut bytes = Vec::new();
     File::from(sys::adopt(launch)?).read_to_end(&mut bytes)?;
     let launch = Launch::decode(&bytes)?;
     let control = sys::adopt(control)?;
     let streams = [sys::adopt(stdin)?, sys::adopt(stdout)?, sys::adopt(stderr)?];
+    let door = door.map(Door::adopt).transpose()?;
     sys::seal_descriptors()?;
     if launch.hold != Hold::Subreaper && Pid::this() != FIRST {
         // Whoever started us is no sandbox: nothing is run on its word.
@@ -145,7 +162,9 @@ fn stage(args: &[OsString]) -> io::Result<()> {
         ));
     }
     control::hand_over(&control, Report::Hello, &sys::pidfd_open(Pid::this())?)?;
-    serve(Inner::new(&launch, control, streams)?)
+    let inner = Inner::new(&launch, control, streams)?.with_door(door);
+    inner.open_door()?;
+    serve(inner)
 }
 
 /// As pid 1 of a namespace: starts the command, reports its start and its end. Our own end is that
@@ -197,12 +216,15 @@ fn follow_beside(
     }
 }
 
-fn handles(args: &[OsString]) -> io::Result<[RawFd; 5]> {
+fn handles(args: &[OsString]) -> io::Result<([RawFd; 5], Option<[RawFd; 2]>)> {
     let numbers: Option<Vec<RawFd>> =
         args.iter().map(|arg| arg.to_str().and_then(|text| text.parse().ok())).collect();
-    numbers
-        .and_then(|numbers| numbers.try_into().ok())
-        .ok_or_else(|| io::Error::other("this verb is for refbox itself, not for you to call"))
+    let numbers = numbers.unwrap_or_default();
+    match *numbers.as_slice() {
+        [a, b, c, d, e] => Ok(([a, b, c, d, e], None)),
+        [a, b, c, d, e, door, port] => Ok(([a, b, c, d, e], Some([door, port]))),
+        _ => Err(io::Error::other("this verb is for refbox itself, not for you to call")),
+    }
 }
 
 /// Where ended children are announced.

@@ -14,6 +14,7 @@ mod found;
 mod version;
 
 use super::{Handles, Program, inner_words, userns};
+use crate::egress::Way;
 use crate::error::Refusal;
 use crate::plan::{By, Later, Step, View};
 use crate::sys;
@@ -41,6 +42,7 @@ pub(crate) fn helper(
     untrusted: &[PathBuf],
 ) -> Result<Program, Refusal> {
     can_hold(view)?;
+    can_open(view)?;
     let program = found::program(untrusted)?;
     let masks = view.steps.iter().filter(|step| step.masks_one_file()).count();
     let masks: Vec<OwnedFd> = (0..masks).map(|_| empty()).collect::<Result<_, _>>()?;
@@ -60,7 +62,7 @@ pub(crate) fn helper(
     command.arg(format!("/proc/self/fd/{}", own.as_raw_fd()));
     command.args(inner_words(prefix, &handles));
     let mut kept = [list.as_raw_fd(), own.as_raw_fd()].to_vec();
-    kept.extend(handles.numbers());
+    kept.extend(handles.descriptors());
     kept.extend(numbers);
     let owners: Vec<OwnedFd> = masks.into_iter().chain([list, own]).collect();
     Ok(Program { command, kept, owners: (handles, owners), namespaced: true })
@@ -92,6 +94,19 @@ pub(crate) fn standalone(view: &View, cwd: &Path) -> Result<Vec<OsString>, Refus
     }
     Ok(list)
 }
+
+/// The door is opened by the inner stage, which `bwrap` leaves no capability for lower ports.
+fn can_open(view: &View) -> Result<(), Refusal> {
+    match view.egress.as_ref().map(Way::port) {
+        Some(port @ ..LOWEST_PORT) => Err(Refusal::unsupported(format!(
+            "policy.network.proxy.port: {port} is below {LOWEST_PORT}, and bubblewrap lets nobody listen there; let the proxy listen at another port, or use the mechanism namespaces"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Ports from here on are anybody's in a new network namespace.
+const LOWEST_PORT: u16 = 1024;
 
 /// What the policy denies by name must be there.
 fn can_hold(view: &View) -> Result<(), Refusal> {

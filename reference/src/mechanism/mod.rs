@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 
 use nix::unistd::Pid;
 
+use crate::egress::Door;
 use crate::inner;
 use crate::sys::{self, Stack};
 
@@ -24,10 +25,23 @@ pub(crate) struct Handles {
     pub(crate) control: OwnedFd,
     /// The command's stdin, stdout and stderr.
     pub(crate) streams: [OwnedFd; 3],
+    /// What leads out of its network.
+    pub(crate) door: Option<Door>,
 }
 
 impl Handles {
-    fn numbers(&self) -> [RawFd; 5] {
+    fn numbers(&self) -> Vec<RawFd> {
+        let door = self.door.iter().flat_map(Door::numbers);
+        self.standard().into_iter().chain(door).collect()
+    }
+
+    /// Those that stay open over exec.
+    fn descriptors(&self) -> Vec<RawFd> {
+        let door = self.door.iter().map(|door| door.numbers()[0]);
+        self.standard().into_iter().chain(door).collect()
+    }
+
+    fn standard(&self) -> [RawFd; 5] {
         let [stdin, stdout, stderr] = &self.streams;
         [
             self.launch.as_raw_fd(),
@@ -42,7 +56,7 @@ impl Handles {
 /// The words that start the inner stage, after the program.
 fn inner_words(prefix: &[&str], handles: &Handles) -> Vec<String> {
     let words = prefix.iter().map(|word| (*word).to_owned());
-    let numbers = handles.numbers().map(|number| number.to_string());
+    let numbers = handles.numbers().into_iter().map(|number| number.to_string());
     words.chain([inner::VERB.to_owned()]).chain(numbers).collect()
 }
 

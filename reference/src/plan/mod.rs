@@ -9,12 +9,14 @@ mod roots;
 mod tracking;
 mod values;
 mod view;
+mod ways;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use boxproof_cases::protocol::{Mode, Network, Policy, Protect, Readable, Run, TmpPolicy};
 
+use crate::egress::Way;
 use crate::error::Refusal;
 use crate::host::Host;
 
@@ -54,6 +56,8 @@ pub(crate) struct View {
     pub(crate) mediate: Held,
     /// Whether the host's network is shared; a private, empty one otherwise.
     pub(crate) host_network: bool,
+    /// What leads out of a private network, if anything.
+    pub(crate) egress: Option<Way>,
 }
 
 /// Everything a mechanism has to do for one run.
@@ -80,24 +84,16 @@ pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, R
     if policy.mode == Mode::Unconfined {
         return nothing_to_enforce(policy).and_then(|()| Plan::unconfined(policy, run, host));
     }
-    let host_network = match policy.network {
-        Network::None {} => false,
-        Network::Host {} => true,
-        Network::Proxy { .. } => return Err(network_refusal("proxy")),
-        Network::Domains { .. } => return Err(network_refusal("domains")),
-    };
+    let egress = ways::way(&policy.network)?;
+    let host_network = policy.network == Network::Host {};
     let tmp = (policy.tmp == TmpPolicy::Private).then_some("/tmp");
     let cwd = real_cwd(run, host)?;
-    let view = view::view(policy, host, &cwd, host_network)?;
+    let mut view = view::view(policy, host, &cwd, host_network)?;
     let env = environment::environment(&policy.env, policy.mode, &host.env, tmp);
     let env = tracking::without_tracking(policy, env);
+    let env = ways::with_proxy(egress.as_ref(), &policy.env, env);
+    view.egress = egress;
     Ok(Plan { view: Some(view), env, cwd })
-}
-
-fn network_refusal(kind: &str) -> Refusal {
-    Refusal::unsupported(format!(
-        "policy.network: {kind} cannot be enforced yet; use {{\"none\":{{}}}} or {{\"host\":{{}}}}"
-    ))
 }
 
 /// Mode unconfined takes no rules: one that would not be enforced must not look as if it were.

@@ -194,8 +194,6 @@ fn protected_names_are_read_only_and_pinned_where_deep() {
 #[case::link_leaves(r#"{"writable":["/h/w/out"]}"#, "through the link /h/w/out")]
 #[case::loose_link(r#"{"deny_write":["/h/w/in"]}"#, "/h/w/in is a symbolic link")]
 #[case::readable(r#"{"readable":["/h/none"]}"#, "policy.readable")]
-#[case::proxy(r#"{"network":{"proxy":{"port":1}}}"#, "policy.network: proxy")]
-#[case::domains(r#"{"network":{"domains":{}}}"#, "policy.network: domains")]
 #[case::abstract_socket(r#"{"unix_sockets":["@x"]}"#, "@x is abstract")]
 #[case::unconfined_with_rules(
     r#"{"mode":"unconfined","deny_read":["/h/w/f"]}"#,
@@ -206,6 +204,47 @@ fn what_no_step_expresses_is_refused(#[case] json: &str, #[case] message: &str) 
     let refusal = resolve(&policy(json), &run_in("/h/w"), &host()).unwrap_err();
     assert_eq!(refusal.kind, ErrorKind::Unsupported);
     assert!(refusal.message.contains(message), "{}", refusal.message);
+}
+
+#[rstest]
+#[case::port(r#"{"proxy":{"port":0}}"#, "policy.network.proxy.port: 0 is no port")]
+#[case::allow(r#"{"domains":{"allow":["ok.test","*"]}}"#, "policy.network.domains.allow: `*`: ")]
+#[case::deny(
+    r#"{"domains":{"deny":["http://no.test"]}}"#,
+    "policy.network.domains.deny: `http://no.test`: "
+)]
+fn what_is_no_way_out_is_refused(#[case] network: &str, #[case] message: &str) {
+    let policy = policy(&format!(r#"{{"network":{network}}}"#));
+    let refusal = resolve(&policy, &run_in("/h/w"), &host()).unwrap_err();
+    assert_eq!(refusal.kind, ErrorKind::InvalidRequest);
+    assert!(refusal.message.starts_with(message), "{}", refusal.message);
+}
+
+#[rstest]
+#[case::none("{}", None)]
+#[case::port(r#"{"network":{"proxy":{"port":8080}}}"#, Some("http://127.0.0.1:8080"))]
+#[case::hosts(r#"{"network":{"domains":{}}}"#, Some("http://127.0.0.1:3128"))]
+fn programs_are_told_of_the_proxy(#[case] json: &str, #[case] url: Option<&str>) {
+    let plan = resolve(&policy(json), &run_in("/h/w"), &host()).unwrap();
+    let value = |name: &str| {
+        let found = plan.env.iter().find(|(known, _)| known == name);
+        found.and_then(|(_, value)| value.to_str())
+    };
+    for name in ["http_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+        assert_eq!(value(name), url, "{name}");
+    }
+    assert_eq!(value("no_proxy"), url.map(|_| ""));
+    assert!(!plan.view.unwrap().host_network);
+}
+
+#[test]
+fn a_proxy_that_the_policy_sets_stays() {
+    let json =
+        r#"{"network":{"domains":{}},"env":{"set":{"http_proxy":"socks5h://127.0.0.1:3128"}}}"#;
+    let plan = resolve(&policy(json), &run_in("/h/w"), &host()).unwrap();
+    let all = plan.env.iter().filter(|(name, _)| name == "http_proxy");
+    let all: Vec<_> = all.map(|(_, value)| value.to_str().unwrap()).collect();
+    assert_eq!(all, ["socks5h://127.0.0.1:3128"]);
 }
 
 #[test]

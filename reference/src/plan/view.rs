@@ -40,7 +40,7 @@ pub(super) fn view(
     steps.sort_by_cached_key(|step| {
         (matches!(step, Step::Seal(_)), step.path().components().count())
     });
-    Ok(View { steps, mediate: scene.mediated(), host_network })
+    Ok(View { steps, mediate: scene.mediated(), host_network, egress: None })
 }
 
 impl Step {

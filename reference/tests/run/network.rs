@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 
 use rstest::rstest;
 use serde_json::json;
@@ -76,5 +77,86 @@ fn abstract_sockets_are_out_of_reach_even_on_the_hosts_network(
     match host.result["enforced"]["unix_socket.abstract"].as_str() {
         Some("enforced") => drop(host.expect(1).complains("PermissionError")),
         other => assert_eq!(other, Some("none"), "{}", host.result),
+    }
+}
+
+/// Sends to the datagram socket named by `$1`, by each of the calls that take an address.
+const SEND: &str = "import socket, sys
+for send in [lambda s: s.sendto(b'x', sys.argv[1]), lambda s: s.sendmsg([b'x'], [], 0, sys.argv[1]),
+             lambda s: (s.connect(sys.argv[1]), s.send(b'x'))]:
+    try: send(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)); print('sent')
+    except OSError as error: print(error.strerror)";
+
+#[rstest]
+fn datagram_sockets_are_out_of_reach_unless_listed(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(
+        json!({"none": {}}),
+        json!({"host": {}}),
+        json!({"proxy": {"port": 3129}}),
+        json!({"domains": {"allow": ["a.test"]}})
+    )]
+    network: serde_json::Value,
+) {
+    let bed = Bed::new(mechanism);
+    let path = bed.out("d");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    // An ordinary user may send to it.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let argv = json!({"argv": ["python3", "-c", SEND, path.to_str().unwrap()]});
+    let sent = |listed: &[&std::path::Path]| {
+        let policy = json!({"network": network, "unix_sockets": listed});
+        bed.go(&policy, argv.clone(), &json!({})).expect(0).out.clone()
+    };
+    assert_eq!(sent(&[]), "Permission denied\n".repeat(3));
+    assert_eq!(socket.recv(&mut [0; 2]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    assert_eq!(sent(&[&path]), "sent\n".repeat(3));
+    for _ in 0..3 {
+        assert_eq!(socket.recv(&mut [0; 2]).unwrap(), 1);
+    }
+}
+
+/// What programs do among themselves: none of it is the host's.
+const OWN: &str = "import os, socket, sys
+def both(s, at):
+    s.bind(at); s.listen()
+    c = socket.socket(s.family, s.type); c.connect(s.getsockname()); c.send(b'x')
+    assert s.accept()[0].recv(2) == b'x'
+a, b = socket.socketpair(); a.send(b'x'); assert b.recv(2) == b'x'
+both(socket.socket(socket.AF_UNIX), 's'); both(socket.socket(socket.AF_UNIX), '/tmp/s')
+both(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET), 'q')
+both(socket.socket(socket.AF_UNIX), '\\0' + sys.argv[1])
+both(socket.socket(), ('127.0.0.1', 0)); both(socket.socket(socket.AF_INET6), ('::1', 0))
+assert 'lo' in dict(map(reversed, socket.if_nameindex()))";
+
+#[rstest]
+fn own_sockets_work_whatever_the_network(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+    #[values(
+        json!({"none": {}}),
+        json!({"host": {}}),
+        json!({"proxy": {"port": 3129}}),
+        json!({"domains": {"allow": ["a.test"]}})
+    )]
+    network: serde_json::Value,
+) {
+    let bed = Bed::new(mechanism);
+    let argv = json!({"argv": ["python3", "-c", OWN, bed.nonce()]});
+    bed.go(&json!({"network": network}), argv, &json!({})).expect(0);
+}
+
+#[rstest]
+fn a_low_port_is_led_out_or_refused(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let done = bed.go(&json!({"network": {"proxy": {"port": 9}}}), dial(9), &json!({}));
+    if mechanism == BUBBLEWRAP {
+        assert_eq!((done.code, &done.result["started"]), (Some(126), &json!(false)));
+        done.complains("policy.network.proxy.port: 9 is below 1024");
+    } else {
+        // Nobody serves it on the host, which is seen by the answer alone.
+        done.expect(0);
     }
 }

@@ -1,6 +1,7 @@
 //! Family `net`: sockets of every kind. `--send` tells a listener's log who came.
 
 mod dns;
+mod fetch;
 #[cfg(target_os = "linux")]
 mod kinds;
 mod rights;
@@ -19,6 +20,7 @@ use crate::seen::{At, Stop};
 use crate::usage::UsageError;
 
 pub(crate) use dns::dns_query;
+pub(crate) use fetch::{WAYS, fetch};
 pub(crate) use rights::{scm_rights, unix_send_fd};
 pub(crate) use tcp::{tcp_connect, tcp_listen, tcp_listen_connect};
 pub(crate) use udp::{SEND_WORDS, udp_send};

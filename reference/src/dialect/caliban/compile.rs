@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use boxproof_cases::protocol::{
-    Command, EnvBase, EnvPolicy, Mode, Network, Platform, Policy, Readable, Reading, Run, Stdin,
-    WirePath,
+    Command, EnvBase, EnvPolicy, Mode, Platform, Policy, Readable, Reading, Run, Stdin, WirePath,
 };
 
 use super::bypass::bypassed_by;
 use super::detect::Availability;
 use super::error::SettingsError;
+use super::proxy;
 use super::scrub;
 use super::validate::Sound;
 
@@ -115,6 +115,7 @@ fn confined(
         };
     let read = granted("allow_read", &paths.allow_read);
     let written = granted("allow_write", &paths.allow_write);
+    notes.extend(proxy::keeps_lists(&sound.network));
     seen(commanded.run.cwd.as_path(), read.iter().chain(&written))?;
     let (mode, workspace) = base(&written, commanded.stands)?;
     let wire = |list: &[String]| list.iter().map(WirePath::from).collect::<Vec<_>>();
@@ -124,8 +125,8 @@ fn confined(
         writable: wire(&written),
         deny_read: wire(&paths.deny_read),
         deny_write: wire(&paths.deny_write),
-        network: network(sound),
-        env: environment(sound, commanded.names),
+        network: proxy::network(&sound.network),
+        env: proxy::told(&sound.network, environment(sound, commanded.names)),
         ..Policy::new(workspace)
     };
     let run = Run { stdin: Stdin::Null, ..commanded.run.clone() };
@@ -194,16 +195,6 @@ fn readable(read: &[String], stands: &dyn Fn(&str) -> Option<bool>) -> Readable 
     let system = SYSTEM.iter().filter(|path| stands(path).is_some());
     let system = system.map(|path| WirePath::from(*path));
     Readable::Only(system.chain(read.iter().map(WirePath::from)).collect())
-}
-
-/// A proxy counts for more than everything open.
-fn network(sound: &Sound) -> Network {
-    let network = &sound.network;
-    match (network.http_proxy_port.max(network.socks_proxy_port), network.allow_all_outbound) {
-        (0, false) => Network::None {},
-        (0, true) => Network::Host {},
-        (port, _) => Network::Proxy { port },
-    }
 }
 
 /// Every name that is kept is listed: the policy's own idea of secrets is another one.

@@ -14,6 +14,7 @@ mod effective;
 mod error;
 mod expand;
 mod look;
+mod proxy;
 mod scrub;
 #[cfg(test)]
 mod tests;

@@ -85,6 +85,28 @@ fn the_network_is_as_open_as_it_says(#[case] keys: &str, #[case] network: Networ
     assert_eq!(compiled.policy.network, network);
 }
 
+#[rstest]
+#[case("http_proxy_port = 8", None)]
+#[case("socks_proxy_port = 9", Some("socks5h://127.0.0.1:9"))]
+fn a_proxy_is_called_what_it_speaks(#[case] keys: &str, #[case] url: Option<&str>) {
+    let scrubbed = "[sandbox.env]\nscrub_secrets = true\n";
+    let text = format!("{}[sandbox.network]\n{keys}\n{scrubbed}", files("allow_write = ['/w']"));
+    let env = ordered(&text, Reading::Adr, Command::Shell("true".into())).unwrap().policy.env;
+    for name in ["http_proxy", "HTTPS_PROXY", "all_proxy"] {
+        assert_eq!(env.set.get(name).map(String::as_str), url, "{name}");
+    }
+}
+
+#[rstest]
+#[case("http_proxy_port = 8\nallowed_domains = ['a.test']", true)]
+#[case("socks_proxy_port = 8\ndenied_domains = ['a.test']", true)]
+#[case("http_proxy_port = 8\nallowed_domains = []", false)]
+fn lists_are_said_to_be_the_proxys(#[case] keys: &str, #[case] said: bool) {
+    let text = format!("{}[sandbox.network]\n{keys}\n", files("allow_write = ['/w']"));
+    let notes = ordered(&text, Reading::Adr, Command::Shell("true".into())).unwrap().notes;
+    assert_eq!(notes.iter().any(|note| note.contains("kept by the proxy at port 8")), said);
+}
+
 const BYPASS: &str = "[sandbox]\nenabled = true\nallow_unsandboxed_commands = ['git']\n\
                       [sandbox.filesystem]\nallow_write = ['/w']\n\
                       [sandbox.env]\nscrub_secrets = true\npassthrough = ['GH_TOKEN']\n";

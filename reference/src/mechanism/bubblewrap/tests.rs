@@ -18,7 +18,10 @@ fn a_view_becomes_arguments_in_order() {
         Step::MaskFile(path("/w/e")),
         Step::Seal(path("/dev")),
     ];
-    let list = arguments(&View { steps, mediate: Held::default(), host_network: false }, &[7, 8]);
+    let list = arguments(
+        &View { steps, mediate: Held::default(), host_network: false, egress: None },
+        &[7, 8],
+    );
     let text: Vec<String> = list.iter().map(|word| word.display().to_string()).collect();
     let expected = "--unshare-user|--unshare-pid|--unshare-ipc|--unshare-uts|--unshare-cgroup-try|\
         --die-with-parent|--as-pid-1|--cap-drop|ALL|--unshare-net|--ro-bind|/|/|--dev|/dev|\
@@ -31,8 +34,10 @@ fn a_view_becomes_arguments_in_order() {
 #[test]
 fn the_host_network_is_shared_only_where_granted() {
     let has_net = |host_network| {
-        let list =
-            arguments(&View { steps: Vec::new(), mediate: Held::default(), host_network }, &[]);
+        let list = arguments(
+            &View { steps: Vec::new(), mediate: Held::default(), host_network, egress: None },
+            &[],
+        );
         list.contains(&OsString::from("--unshare-net"))
     };
     assert!(has_net(false));
@@ -75,6 +80,7 @@ fn a_pattern_is_refused_by_its_text() {
     let glob = crate::glob::Glob::parse("/w/**/*.env").unwrap();
     let globs = vec![Later { glob, folds: false, hides: false }];
     let mediate = Held { globs, ..Held::default() };
-    let refusal = can_hold(&View { steps: Vec::new(), mediate, host_network: false }).unwrap_err();
+    let refusal = can_hold(&View { steps: Vec::new(), mediate, host_network: false, egress: None })
+        .unwrap_err();
     assert!(refusal.message.contains("/w/**/*.env"), "{}", refusal.message);
 }

@@ -31,6 +31,11 @@ pub(super) struct Rules {
 impl Rules {
     /// What `view` grants; refuses what takes part of a grant away.
     pub(super) fn of(view: &View) -> Result<Self, Refusal> {
+        if view.egress.is_some() {
+            return Err(Refusal::unsupported(
+                "policy.network: Landlock opens no single way out of a closed network; use none or host, or the mechanism namespaces",
+            ));
+        }
         let mut rules = Self { offline: !view.host_network, ..Self::default() };
         // A step lies on top of what contains it, so that comes first.
         view.steps.iter().try_for_each(|step| rules.add(step))?;

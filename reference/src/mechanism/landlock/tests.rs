@@ -10,7 +10,7 @@ use super::*;
 use crate::plan::{Absent, By, Held, Step};
 
 fn view(steps: &[Step]) -> View {
-    View { steps: steps.to_vec(), mediate: Held::default(), host_network: false }
+    View { steps: steps.to_vec(), mediate: Held::default(), host_network: false, egress: None }
 }
 
 fn all() -> Step {

@@ -23,6 +23,7 @@ calls! {
     Death = "tying the sandbox to its launcher",
     Maps = "writing the user and group maps",
     Loopback = "raising the loopback interface",
+    Door = "listening for what leads out of the network",
     Private = "making the mounts private",
     Scratch = "a tmpfs for the masks",
     Pivot = "pivot_root",

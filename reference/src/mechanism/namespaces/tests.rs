@@ -9,7 +9,7 @@ use rstest::rstest;
 use std::path::PathBuf;
 
 fn layout(steps: Vec<Step>) -> Layout {
-    Layout::of(&View { steps, mediate: Held::default(), host_network: false })
+    Layout::of(&View { steps, mediate: Held::default(), host_network: false, egress: None })
 }
 
 fn path(text: &str) -> PathBuf {
@@ -119,7 +119,7 @@ fn a_fresh_dev_holds_read_only_devices_links_and_terminals() {
 
 fn explained(work: Option<u32>, call: Call, errno: Errno) -> Refusal {
     let steps = vec![Step::BindReadOnly(path("/")), Step::Proc, Step::MaskFile(path("/w/s"))];
-    let view = View { steps, mediate: Held::default(), host_network: false };
+    let view = View { steps, mediate: Held::default(), host_network: false, egress: None };
     explain(Place { work, call }.code(), errno as i32, &view)
 }
 

@@ -1,0 +1,172 @@
+//! A client that honours the proxy of its environment, as most programs do, and says what it heard.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use super::CONNECT_MS;
+use crate::args::Args;
+use crate::record::Value;
+use crate::seen::{At, Seen, Stop, done, seen};
+use crate::usage::UsageError;
+
+/// Words of `--way`.
+pub(crate) const WAYS: &[&str] = &["connect", "get", "socks"];
+/// Variables that name a proxy, by way; the first that is there counts.
+const VARIABLES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+const SOCKS_VARIABLES: [&str; 4] = ["all_proxy", "ALL_PROXY", "http_proxy", "HTTP_PROXY"];
+/// Bytes of an answer's head at most.
+const HEAD: usize = 16 * 1024;
+
+/// Reaches `--host` at the port of `--addr`: through the proxy that the environment names, or
+/// without one by itself. A proxy's refusal is EACCES of the call `proxy`.
+pub(crate) fn fetch(args: &Args) -> Seen {
+    let address = args.address()?.ok_or_else(|| UsageError::missing("addr"))?;
+    let host = match args.maybe("host") {
+        Some(host) => String::from_utf8_lossy(host.as_bytes()).into_owned(),
+        None => address.ip().to_string(),
+    };
+    let whom = Whom { host, port: address.port() };
+    let way = args.one("way")?.to_string_lossy().into_owned();
+    let variables = if way == "socks" { SOCKS_VARIABLES } else { VARIABLES };
+    match (proxy(variables), way.as_str()) {
+        (None, "get") => get(whom.direct()?, &format!("/{}", sent(args)), &whom),
+        (None, _) => greet(whom.direct()?, args),
+        (Some(proxy), "get") => {
+            let target = format!("http://{}/{}", whom.authority(), sent(args));
+            get(dial(proxy)?, &target, &whom)
+        }
+        (Some(proxy), "socks") => greet(socks(dial(proxy)?, &whom)?, args),
+        (Some(proxy), _) => greet(tunnel(dial(proxy)?, &whom)?, args),
+    }
+}
+
+struct Whom {
+    host: String,
+    port: u16,
+}
+
+impl Whom {
+    fn authority(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// As a resolver reads it, which knows every spelling of an address.
+    fn direct(&self) -> Result<TcpStream, Stop> {
+        let bare = self.host.trim_start_matches('[').trim_end_matches(']');
+        let mut found = (bare, self.port).to_socket_addrs().map_err(|error| Stop::Refused {
+            call: "getaddrinfo",
+            errno: errno(&error, Errno::ENOENT),
+        })?;
+        dial(found.next().ok_or_else(|| Stop::Fault("no address was found".to_owned()))?)
+    }
+}
+
+/// The proxy that the environment names, by its address.
+fn proxy(variables: [&str; 4]) -> Option<SocketAddr> {
+    let value =
+        variables.iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()))?;
+    let rest = value.split_once("://").map_or(value.as_str(), |(_, rest)| rest);
+    rest.trim_end_matches('/').to_socket_addrs().ok()?.next()
+}
+
+fn dial(address: SocketAddr) -> Result<TcpStream, Stop> {
+    let limit = Duration::from_millis(CONNECT_MS.into());
+    let stream = TcpStream::connect_timeout(&address, limit).map_err(refused("connect"))?;
+    // Where nobody answers, that is what is seen.
+    let patient = stream.set_read_timeout(Some(limit * 2));
+    patient.map_err(|error| Stop::Fault(error.to_string()))?;
+    Ok(stream)
+}
+
+fn greet(mut stream: TcpStream, args: &Args) -> Seen {
+    stream.write_all(args.bytes("send")).map_err(refused("send"))?;
+    done()
+}
+
+fn sent(args: &Args) -> String {
+    String::from_utf8_lossy(args.bytes("send")).into_owned()
+}
+
+/// Asks for `target`; the status is seen, and below 400 is success.
+fn get(mut stream: TcpStream, target: &str, whom: &Whom) -> Seen {
+    let host = whom.authority();
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).map_err(refused("send"))?;
+    let status = status(&mut stream)?;
+    seen([("status", Value::Number(status.into()))])
+}
+
+fn tunnel(mut stream: TcpStream, whom: &Whom) -> Result<TcpStream, Stop> {
+    let whom = whom.authority();
+    let request = format!("CONNECT {whom} HTTP/1.1\r\nHost: {whom}\r\n\r\n");
+    stream.write_all(request.as_bytes()).map_err(refused("send"))?;
+    status(&mut stream)?;
+    Ok(stream)
+}
+
+/// The status of an answer; one of 400 and above is an errno.
+fn status(stream: &mut TcpStream) -> Result<u16, Stop> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD {
+        match stream.read(&mut byte) {
+            Ok(0) => break,
+            Ok(_) => head.push(byte[0]),
+            Err(error) => return Err(refused("recv")(error)),
+        }
+    }
+    let status =
+        std::str::from_utf8(&head).ok().and_then(|head| head.split(' ').nth(1)?.parse().ok());
+    let errno = match status {
+        Some(status @ 200..=399) => return Ok(status),
+        Some(401 | 403 | 405 | 407 | 451) => Errno::EACCES,
+        Some(400) => Errno::EINVAL,
+        Some(502..=504) => Errno::EHOSTUNREACH,
+        // Nothing, or nothing that is HTTP.
+        None if head.is_empty() => Errno::ECONNRESET,
+        _ => Errno::EPROTO,
+    };
+    Err(Stop::Refused { call: "proxy", errno })
+}
+
+/// SOCKS 5: the name goes to the proxy as it is.
+fn socks(mut stream: TcpStream, whom: &Whom) -> Result<TcpStream, Stop> {
+    let length = u8::try_from(whom.host.len());
+    let length = length.map_err(|_| UsageError::bad("host", "expected at most 255 bytes"))?;
+    let mut answer = [0; 10];
+    stream.write_all(&[5, 1, 0]).map_err(refused("send"))?;
+    stream.read_exact(&mut answer[..2]).map_err(refused("recv"))?;
+    let mut request = vec![5, 1, 0, 3, length];
+    request.extend(whom.host.as_bytes());
+    request.extend(whom.port.to_be_bytes());
+    stream.write_all(&request).map_err(refused("send"))?;
+    stream.read_exact(&mut answer).map_err(refused("recv"))?;
+    let errno = match answer[1] {
+        0 => return Ok(stream),
+        2 => Errno::EACCES,
+        3 => Errno::ENETUNREACH,
+        4 => Errno::EHOSTUNREACH,
+        5 => Errno::ECONNREFUSED,
+        7 | 8 => Errno::EOPNOTSUPP,
+        _ => Errno::EPROTO,
+    };
+    Err(errno).at("proxy")
+}
+
+fn refused(call: &'static str) -> impl Fn(io::Error) -> Stop {
+    move |error| Stop::Refused { call, errno: errno(&error, Errno::ETIMEDOUT) }
+}
+
+/// The number of an error; `other` where it has none, and for the end of a patience.
+fn errno(error: &io::Error, other: Errno) -> Errno {
+    match (error.kind(), error.raw_os_error()) {
+        (io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut, _) => Errno::ETIMEDOUT,
+        (io::ErrorKind::UnexpectedEof, _) => Errno::ECONNRESET,
+        (_, Some(number)) => Errno::from_raw(number),
+        (_, None) => other,
+    }
+}

@@ -1,0 +1,94 @@
+//! Who may be reached: first by what the client says, then by the address that it comes to.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use super::host::{self, Target};
+use super::rule::{NoRule, Rule};
+use super::special::special;
+
+/// Whom the command may reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    allow: Vec<Rule>,
+    deny: Vec<Rule>,
+}
+
+/// Why somebody may not be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// No rule allows it.
+    Unlisted,
+    /// Rules allow the host, but none this port of it.
+    Port,
+    /// This rule denies it.
+    Denied(String),
+    /// The name leads to this address, which is special in this way, and no rule names it.
+    Special(IpAddr, &'static str),
+}
+
+impl Rules {
+    /// Reads both lists.
+    ///
+    /// # Errors
+    ///
+    /// The list and the first text that is no rule.
+    pub fn read(allow: &[String], deny: &[String]) -> Result<Self, (&'static str, NoRule)> {
+        let list = |name, texts: &[String]| {
+            let rules: Result<Vec<_>, _> = texts.iter().map(|text| Rule::read(text)).collect();
+            rules.map_err(|error| (name, error))
+        };
+        Ok(Self { allow: list("allow", allow)?, deny: list("deny", deny)? })
+    }
+
+    /// Whether `target` may be looked up and tried at all. An address that is allowed here may be
+    /// reached.
+    ///
+    /// # Errors
+    ///
+    /// Why not; `deny` is the stronger list.
+    pub fn admit(&self, target: &Target, port: u16) -> Result<(), Why> {
+        self.denied(target, port)?;
+        let about = || self.allow.iter().filter(|rule| rule.is_about(target));
+        if about().any(|rule| rule.opens(port)) {
+            return Ok(());
+        }
+        Err(if about().next().is_some() { Why::Port } else { Why::Unlisted })
+    }
+
+    /// Whether `address`, found for a name that was admitted, may be reached.
+    ///
+    /// # Errors
+    ///
+    /// Why not: a rule denies it, or it is special and no rule names it.
+    pub fn admit_address(&self, address: IpAddr, port: u16) -> Result<(), Why> {
+        let address = host::unwrapped(address);
+        let target = Target::Address(address);
+        self.denied(&target, port)?;
+        match special(address) {
+            Some(what) if self.admit(&target, port).is_err() => Err(Why::Special(address, what)),
+            _ => Ok(()),
+        }
+    }
+
+    fn denied(&self, target: &Target, port: u16) -> Result<(), Why> {
+        match self.deny.iter().find(|rule| rule.is_about(target) && rule.shuts(port)) {
+            Some(rule) => Err(Why::Denied(rule.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unlisted => f.write_str("no rule of network.domains.allow names it"),
+            Self::Port => f.write_str("no rule of network.domains.allow names this port of it"),
+            Self::Denied(rule) => write!(f, "network.domains.deny has `{rule}`"),
+            Self::Special(address, what) => write!(
+                f,
+                "it leads to {address} ({what}), which no rule of network.domains.allow names"
+            ),
+        }
+    }
+}

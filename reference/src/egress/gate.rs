@@ -1,0 +1,65 @@
+//! The gate: a connection to whom a client asked for, if that may be reached.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::decide::{Rules, Why};
+use super::host::Target;
+use super::hosts::Hosts;
+use super::log::{Denied, Log};
+
+/// Time that one address has to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Rules, names, and what was refused by them.
+pub(super) struct Gate {
+    rules: Rules,
+    hosts: Hosts,
+    log: Log,
+}
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub(super) enum Closed {
+    /// It may not be.
+    Denied(Why),
+    /// It may, and did not come about.
+    Failed(io::Error),
+}
+
+impl Gate {
+    /// A gate that keeps what it refuses in `log`.
+    pub(super) fn new(rules: Rules, hosts: Hosts, log: Log) -> Self {
+        Self { rules, hosts, log }
+    }
+
+    /// Connects to `target`. A name is looked up only if it may be reached, and the connection goes
+    /// to an address that was looked at, so that no second answer of a resolver counts.
+    pub(super) async fn connect(&self, target: &Target, port: u16) -> Result<TcpStream, Closed> {
+        let reached = self.reach(target, port).await;
+        if let Err(Closed::Denied(why)) = &reached {
+            self.log.add(Denied { whom: format!("{target}:{port}"), why: why.to_string() });
+        }
+        reached
+    }
+
+    async fn reach(&self, target: &Target, port: u16) -> Result<TcpStream, Closed> {
+        self.rules.admit(target, port).map_err(Closed::Denied)?;
+        let addresses = self.hosts.addresses(target).await.map_err(Closed::Failed)?;
+        let mut closed = Closed::Failed(io::Error::other("it has no address"));
+        for address in addresses {
+            match self.rules.admit_address(address, port) {
+                Err(why) => closed = Closed::Denied(why),
+                Ok(()) => match timeout(ANSWER, TcpStream::connect((address, port))).await {
+                    Ok(Ok(stream)) => return Ok(stream),
+                    Ok(Err(error)) => closed = Closed::Failed(error),
+                    Err(_) => closed = Closed::Failed(io::ErrorKind::TimedOut.into()),
+                },
+            }
+        }
+        Err(closed)
+    }
+}

@@ -1,0 +1,82 @@
+//! What a client calls a host, in any spelling: one name, or one address.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// Bytes in a name, and in one of its labels (RFC 1035).
+const NAME: usize = 253;
+const LABEL: usize = 63;
+
+/// Whom a client wants to reach.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// A name: ASCII, lower case, without a dot at its end.
+    Name(String),
+    /// An address; never an IPv6 address that only wraps an IPv4 address.
+    Address(IpAddr),
+}
+
+/// Why a text is no host; nobody can know whom it means.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no host: {why}")]
+pub struct NoHost {
+    /// As it was written.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl Target {
+    /// Reads a host as URLs have it (WHATWG), so that it means the same here as in a client: names
+    /// by IDNA, IPv4 addresses as any numbers, IPv6 addresses with brackets or without.
+    ///
+    /// # Errors
+    ///
+    /// If it holds an account, a port, a zone, percent signs or an empty label.
+    pub fn read(text: &str) -> Result<Self, NoHost> {
+        let no = |why| NoHost { text: text.to_owned(), why };
+        if let Ok(address) = text.parse::<Ipv6Addr>() {
+            return Ok(Self::Address(unwrapped(address.into())));
+        }
+        if text.contains('%') {
+            return Err(no("percent signs and zones have no place in it"));
+        }
+        if text.contains('@') {
+            return Err(no("it names an account"));
+        }
+        match url::Host::parse(text) {
+            Err(_) => Err(no("it is neither a name nor an address")),
+            Ok(url::Host::Ipv4(address)) => Ok(Self::Address(address.into())),
+            Ok(url::Host::Ipv6(address)) => Ok(Self::Address(unwrapped(address.into()))),
+            Ok(url::Host::Domain(name)) => {
+                named(&name).ok_or_else(|| no("a label is empty or too long"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
+            Self::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+fn named(name: &str) -> Option<Target> {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let fits = name.split('.').all(|label| (1..=LABEL).contains(&label.len()));
+    (fits && name.len() <= NAME).then(|| Target::Name(name.to_owned()))
+}
+
+/// The IPv4 address that an IPv6 address stands for, if it is IPv4-mapped or IPv4-compatible.
+pub(super) fn unwrapped(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = address else { return address };
+    // `::` and `::1` are addresses of their own.
+    match v6.to_ipv4() {
+        Some(v4) if u128::from(v6) > 1 => v4.into(),
+        _ => address,
+    }
+}

@@ -1,0 +1,195 @@
+//! HTTP: requests that name whom they are for (absolute-form), and tunnels (CONNECT).
+//!
+//! Every request is read, decided and written anew, so that nothing of how a client frames or
+//! spells it reaches anybody.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::uri::{Authority, Scheme};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri, client, server};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+
+use super::gate::{Closed, Gate};
+use super::host::Target;
+use super::life::Life;
+use super::pipe::pipe;
+
+/// Time a client has for the head of a request.
+const HEAD: Duration = Duration::from_secs(60);
+/// Where a refusal says whom it is about.
+const DENIED: HeaderName = HeaderName::from_static("x-boxproof-denied");
+/// Headers between two neighbours only (RFC 9110, 7.6.1, and what proxies are sent).
+const HOPS: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+type Body = BoxBody<Bytes, hyper::Error>;
+
+/// Whom a request is for.
+struct Wanted {
+    target: Target,
+    port: u16,
+}
+
+/// Serves one client until it is gone.
+pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>, life: Life) {
+    let service = service_fn(move |request| {
+        let (gate, life) = (Arc::clone(&gate), life.clone());
+        async move { Ok::<_, Infallible>(answer(request, &gate, life).await) }
+    });
+    let mut http = server::conn::http1::Builder::new();
+    http.preserve_header_case(true).timer(TokioTimer::new()).header_read_timeout(HEAD);
+    // A client that breaks off, or speaks something else, is answered by hyper.
+    let _broken = http.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+}
+
+async fn answer(request: Request<Incoming>, gate: &Gate, life: Life) -> Response<Body> {
+    let Wanted { target, port } = match wanted(&request) {
+        Ok(wanted) => wanted,
+        Err(why) => {
+            // What follows on this connection may not be what the client takes it for.
+            let mut refusal = said(StatusCode::BAD_REQUEST, &why);
+            refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            return refusal;
+        }
+    };
+    match gate.connect(&target, port).await {
+        Err(Closed::Denied(why)) => {
+            let line = format!("network_restricted: {target}:{port}: {why}");
+            let mut refusal = said(StatusCode::FORBIDDEN, &line);
+            if let Ok(host) = HeaderValue::from_str(&target.to_string()) {
+                refusal.headers_mut().insert(DENIED, host);
+            }
+            refusal
+        }
+        Err(Closed::Failed(error)) => {
+            said(StatusCode::BAD_GATEWAY, &format!("{target}:{port} cannot be reached: {error}"))
+        }
+        Ok(server) if request.method() == Method::CONNECT => tunnel(request, server, life),
+        Ok(server) => forward(request, &target, port, server).await,
+    }
+}
+
+/// Whom the request line names; what other lines say does not count.
+fn wanted(request: &Request<Incoming>) -> Result<Wanted, String> {
+    let uri = request.uri();
+    let tunnel = request.method() == Method::CONNECT;
+    if !tunnel && uri.scheme() != Some(&Scheme::HTTP) {
+        return Err("this is a proxy: it takes http://HOST/PATH and CONNECT HOST:PORT".to_owned());
+    }
+    if tunnel && uri.scheme().is_some() {
+        return Err("CONNECT takes HOST:PORT".to_owned());
+    }
+    let authority = uri.authority().ok_or("the request names no host")?;
+    if authority.as_str().contains('@') {
+        return Err("a host with an account is not taken".to_owned());
+    }
+    let target = Target::read(authority.host()).map_err(|error| error.to_string())?;
+    match port(authority)? {
+        Some(0) => Err("port 0 is none".to_owned()),
+        Some(port) => Ok(Wanted { target, port }),
+        None if tunnel => Err("CONNECT takes HOST:PORT".to_owned()),
+        None => Ok(Wanted { target, port: 80 }),
+    }
+}
+
+fn port(authority: &Authority) -> Result<Option<u16>, String> {
+    let after = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+    match after {
+        "" | ":" => Ok(None),
+        _ => authority.port_u16().map(Some).ok_or_else(|| format!("`{after}` is no port")),
+    }
+}
+
+/// The client has all of the connection from now on.
+fn tunnel(request: Request<Incoming>, server: TcpStream, life: Life) -> Response<Body> {
+    tokio::spawn(async move {
+        let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
+        pipe(TokioIo::new(upgraded), server, life).await;
+    });
+    Response::new(full(""))
+}
+
+async fn forward(
+    request: Request<Incoming>,
+    target: &Target,
+    port: u16,
+    server: TcpStream,
+) -> Response<Body> {
+    let failed = |error: &dyn std::fmt::Display| {
+        said(StatusCode::BAD_GATEWAY, &format!("{target}:{port}: {error}"))
+    };
+    let mut http = client::conn::http1::Builder::new();
+    let (mut sender, connection) =
+        match http.preserve_header_case(true).handshake(TokioIo::new(server)).await {
+            Ok(both) => both,
+            Err(error) => return failed(&error),
+        };
+    tokio::spawn(connection);
+    match sender.send_request(rewritten(request, target, port)).await {
+        Err(error) => failed(&error),
+        Ok(mut response) => {
+            strip(response.headers_mut());
+            response.map(BodyExt::boxed)
+        }
+    }
+}
+
+/// As the origin is to have it.
+fn rewritten(request: Request<Incoming>, target: &Target, port: u16) -> Request<Incoming> {
+    let (mut head, body) = request.into_parts();
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    head.uri = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
+    strip(&mut head.headers);
+    let host = if port == 80 { target.to_string() } else { format!("{target}:{port}") };
+    if let Ok(host) = HeaderValue::from_str(&host) {
+        head.headers.insert(HOST, host);
+    }
+    Request::from_parts(head, body)
+}
+
+/// Removes what is between neighbours, also what `Connection` names.
+fn strip(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+    for name in HOPS {
+        headers.remove(name);
+    }
+}
+
+fn said(status: StatusCode, line: &str) -> Response<Body> {
+    let mut response = Response::new(full(format!("{line}\n")));
+    *response.status_mut() = status;
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, text);
+    response
+}
+
+fn full(text: impl Into<Bytes>) -> Body {
+    Full::new(text.into()).map_err(|never| match never {}).boxed()
+}

@@ -1,0 +1,65 @@
+//! How long a way out is served: until the run is over, and what was sent before then is delivered.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+/// Time that what was sent has to arrive, once nobody is left who could send more.
+const DELIVERY: Duration = Duration::from_secs(2);
+
+/// Held by whoever carries bytes.
+#[derive(Clone)]
+pub(super) struct Life {
+    over: watch::Receiver<bool>,
+    _held: mpsc::Sender<Infallible>,
+}
+
+/// Sees to the end.
+pub(super) struct End {
+    over: watch::Receiver<bool>,
+    all: mpsc::Receiver<Infallible>,
+}
+
+/// Says that the run is over, also when it is dropped.
+pub(super) struct Stop(watch::Sender<bool>);
+
+/// A life, who sees to its end, and who says that it is over.
+pub(super) fn life() -> (Life, End, Stop) {
+    let (stop, over) = watch::channel(false);
+    let (held, all) = mpsc::channel(1);
+    (Life { over: over.clone(), _held: held }, End { over, all }, Stop(stop))
+}
+
+impl Life {
+    /// Waits until the run is over.
+    pub(super) async fn over(&mut self) {
+        wait(&mut self.over).await;
+    }
+}
+
+impl End {
+    /// Waits until the run is over.
+    pub(super) async fn over(&mut self) {
+        wait(&mut self.over).await;
+    }
+
+    /// Waits for all who carry bytes, as long as that is worth it.
+    pub(super) async fn delivered(mut self) {
+        // Who is still at it by then waits for somebody who does not take it.
+        let _late = timeout(DELIVERY, self.all.recv()).await;
+    }
+}
+
+impl Stop {
+    /// The run is over.
+    pub(super) fn stop(self) {
+        self.0.send_replace(true);
+    }
+}
+
+async fn wait(over: &mut watch::Receiver<bool>) {
+    // An error says that whoever could say it is gone.
+    let _gone = over.wait_for(|over| *over).await;
+}

@@ -1,0 +1,34 @@
+//! What was refused on the way out: a bounded list that outlives the proxy.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Refusals that are kept; whoever tries more is told of these.
+const KEPT: usize = 32;
+
+/// One refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denied {
+    /// Host and port, as they were understood.
+    pub whom: String,
+    /// Why, for people.
+    pub why: String,
+}
+
+/// What was refused so far; copies share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Log(Arc<Mutex<Vec<Denied>>>);
+
+impl Log {
+    /// Keeps a refusal, unless there are enough or it is there.
+    pub(super) fn add(&self, denied: Denied) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < KEPT && !kept.contains(&denied) {
+            kept.push(denied);
+        }
+    }
+
+    /// All that were kept, in order.
+    pub(super) fn take(&self) -> Vec<Denied> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

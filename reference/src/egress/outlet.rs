@@ -1,0 +1,166 @@
+//! Serves the doors of one run, in a thread of this process: its end is that of all connections,
+//! however it comes.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener as Listener};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::decide::Rules;
+use super::door::{self, Door};
+use super::gate::Gate;
+use super::hosts::Hosts;
+use super::life::{End, Life, Stop, life};
+use super::log::{Denied, Log};
+use super::pipe::pipe;
+use super::{http, socks};
+use crate::error::Refusal;
+use tokio::net::{TcpListener, TcpStream};
+
+/// Where the proxy is found inside.
+const PROXY_PORT: u16 = 3128;
+/// Before it is tried again where this process has no descriptor left.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What leads out of a private network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// This port of the host's loopback address, and of the own one.
+    Port(u16),
+    /// Hosts that rules allow, through a proxy.
+    Hosts(Rules),
+}
+
+impl Way {
+    /// The port at which it begins inside.
+    pub(crate) fn port(&self) -> u16 {
+        match self {
+            Self::Port(port) => *port,
+            Self::Hosts(_) => PROXY_PORT,
+        }
+    }
+}
+
+/// What a client that came through a door gets.
+#[derive(Clone)]
+enum Service {
+    Port(u16),
+    Gate(Arc<Gate>),
+}
+
+/// A way out that is not yet served.
+pub(crate) struct Shut {
+    service: Service,
+    log: Log,
+    outer: OwnedFd,
+}
+
+/// A way out, served until it is closed.
+pub(crate) struct Outlet {
+    log: Log,
+    stop: Stop,
+    thread: JoinHandle<()>,
+}
+
+/// Prepares `way`; the door is for inside.
+pub(crate) fn prepare(way: &Way) -> Result<(Door, Shut), Refusal> {
+    let log = Log::default();
+    let service = match way {
+        Way::Port(port) => Service::Port(*port),
+        Way::Hosts(rules) => {
+            let hosts = Hosts::of_launcher().map_err(Refusal::invalid)?;
+            Service::Gate(Arc::new(Gate::new(rules.clone(), hosts, log.clone())))
+        }
+    };
+    let (door, outer) =
+        door::pair(way.port()).map_err(|error| Refusal::os("a socket pair", error))?;
+    Ok((door, Shut { service, log, outer }))
+}
+
+impl Shut {
+    /// Serves it from now on. This process must not fork any more before it is closed.
+    pub(crate) fn open(self) -> io::Result<Outlet> {
+        let Self { service, log, outer } = self;
+        let (life, end, stop) = life();
+        let thread = std::thread::Builder::new().name("egress".to_owned());
+        let thread = thread.spawn(move || {
+            if let Err(error) = serve(&outer, &service, life, end) {
+                // Whoever connects is refused, as nobody accepts.
+                eprintln!("refbox: the way out of the network is not served: {error}");
+            }
+        })?;
+        Ok(Outlet { log, stop, thread })
+    }
+}
+
+impl Outlet {
+    /// Delivers what was sent and ends all connections; what was refused.
+    pub(crate) fn close(self) -> Vec<Denied> {
+        self.stop.stop();
+        let _panicked = self.thread.join();
+        self.log.take()
+    }
+}
+
+fn serve(outer: &OwnedFd, service: &Service, life: Life, mut end: End) -> io::Result<()> {
+    let doors = door::wait(outer)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let served = runtime.block_on(async {
+        for door in doors {
+            tokio::spawn(accept(listener(door)?, service.clone(), life.clone()));
+        }
+        drop(life);
+        end.over().await;
+        end.delivered().await;
+        Ok(())
+    });
+    // A resolver that still waits is nobody's business.
+    runtime.shutdown_background();
+    served
+}
+
+fn listener(door: Listener) -> io::Result<TcpListener> {
+    door.set_nonblocking(true)?;
+    TcpListener::from_std(door)
+}
+
+async fn accept(door: TcpListener, service: Service, mut life: Life) {
+    loop {
+        let attended = life.clone();
+        tokio::select! {
+            // Whoever came before the end is attended to.
+            biased;
+            client = door.accept() => match client {
+                Ok((client, _)) => drop(tokio::spawn(attend(client, service.clone(), attended))),
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            },
+            () = life.over() => return,
+        }
+    }
+}
+
+async fn attend(client: TcpStream, service: Service, life: Life) {
+    // Small pieces go at once: these are conversations as often as downloads.
+    let _slower = client.set_nodelay(true);
+    match service {
+        Service::Port(port) => {
+            if let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
+                let _slower = server.set_nodelay(true);
+                pipe(client, server, life).await;
+            }
+        }
+        Service::Gate(gate) => {
+            let mut first = [0];
+            match client.peek(&mut first).await {
+                Ok(1) if first[0] == socks::VERSION => {
+                    // A client that breaks off knows it.
+                    let _broken = socks::serve(client, &gate, life).await;
+                }
+                Ok(1) => http::serve(client, gate, life).await,
+                _ => {}
+            }
+        }
+    }
+}

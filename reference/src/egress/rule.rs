@@ -1,0 +1,126 @@
+//! A rule about hosts: a name, all names below one, or an address, and which ports of them.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+use super::host::Target;
+
+/// Ports that a rule to allow speaks of where it names none: HTTP and HTTPS.
+const USUAL: [u16; 2] = [80, 443];
+
+/// One rule, as it was written and as it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    written: String,
+    whom: Whom,
+    ports: Ports,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Whom {
+    Name(String),
+    /// Names with at least one label more.
+    Below(String),
+    Address(IpAddr),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ports {
+    Unsaid,
+    All,
+    One(u16),
+}
+
+/// Why a text is no rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}`: {why}; write a name, `*.name` or an address, each with `:PORT` or `:*` if need be"
+)]
+pub struct NoRule {
+    /// As it was written.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Rule {
+    /// Reads a rule.
+    ///
+    /// # Errors
+    ///
+    /// If it names neither, or something besides.
+    pub fn read(text: &str) -> Result<Self, NoRule> {
+        let no = |why: String| NoRule { text: text.to_owned(), why };
+        let (host, ports) = split(text).map_err(|why| no(why.to_owned()))?;
+        let target = |host: &str| Target::read(host).map_err(|error| no(error.to_string()));
+        let whom = match host.strip_prefix("*.") {
+            Some(name) => match target(name)? {
+                Target::Name(name) => Whom::Below(name),
+                Target::Address(_) => return Err(no("nothing is below an address".to_owned())),
+            },
+            None if host.contains('*') => {
+                return Err(no("a star stands for whole labels in front of a name".to_owned()));
+            }
+            None => match target(host)? {
+                Target::Name(name) => Whom::Name(name),
+                Target::Address(address) => Whom::Address(address),
+            },
+        };
+        Ok(Self { written: text.to_owned(), whom, ports })
+    }
+
+    /// Whether it speaks of `target`, whatever the port.
+    pub(super) fn is_about(&self, target: &Target) -> bool {
+        match (&self.whom, target) {
+            (Whom::Name(rule), Target::Name(name)) => rule == name,
+            (Whom::Below(rule), Target::Name(name)) => {
+                name.strip_suffix(rule.as_str()).is_some_and(|front| front.ends_with('.'))
+            }
+            (Whom::Address(rule), Target::Address(address)) => rule == address,
+            _ => false,
+        }
+    }
+
+    /// Whether it speaks of `port` as a rule to allow.
+    pub(super) fn opens(&self, port: u16) -> bool {
+        match self.ports {
+            Ports::Unsaid => USUAL.contains(&port),
+            Ports::All => true,
+            Ports::One(one) => one == port,
+        }
+    }
+
+    /// Whether it speaks of `port` as a rule to deny.
+    pub(super) fn shuts(&self, port: u16) -> bool {
+        self.ports == Ports::Unsaid || self.opens(port)
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written)
+    }
+}
+
+/// Host and port of a rule.
+fn split(text: &str) -> Result<(&str, Ports), &'static str> {
+    if text.parse::<Ipv6Addr>().is_ok() {
+        return Ok((text, Ports::Unsaid));
+    }
+    let end = text.rfind(']').map_or(0, |end| end + 1);
+    match text[end..].split_once(':') {
+        None => Ok((text, Ports::Unsaid)),
+        Some((before, "*")) => Ok((&text[..end + before.len()], Ports::All)),
+        Some((before, port)) => match port.parse::<u16>() {
+            Ok(port @ 1..) if !port_has_sign(text) => {
+                Ok((&text[..end + before.len()], Ports::One(port)))
+            }
+            _ => Err("its port is none"),
+        },
+    }
+}
+
+/// Numbers of Rust may have a sign, ports may not.
+fn port_has_sign(text: &str) -> bool {
+    text.rsplit(':').next().is_some_and(|port| port.starts_with('+'))
+}

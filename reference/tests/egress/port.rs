@@ -1,0 +1,70 @@
+//! `network: {proxy: {port}}`: one port of the host's loopback address.
+
+use std::net::{TcpListener, UdpSocket};
+
+use rstest::rstest;
+use serde_json::json;
+
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY};
+use crate::origin::{Origin, TEXT};
+use crate::scene::Scene;
+
+#[rstest]
+fn one_port_is_reached_and_no_other(
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let scene = Scene::new(mechanism);
+    let other = Origin::new(&scene.bed.out("files"));
+    let policy = json!({"network": {"proxy": {"port": scene.origin.port}}});
+    for (number, host) in ["127.0.0.1", "[::1]", "localhost"].iter().enumerate() {
+        let done =
+            scene.bash_under(&policy, &format!("curl -sSf --noproxy '*' http://{host}:PORT/x"));
+        assert_eq!(done.expect(0).out, TEXT);
+        assert_eq!(scene.origin.connections(), number + 1);
+    }
+    // Through the port, as a proxy: what it lets through is its own business.
+    let done = scene.bash_under(&policy, "curl -sSf http://any.boxproof.test/x");
+    assert_eq!(done.expect(0).out, TEXT);
+    assert_eq!(
+        scene.origin.take().last().unwrap(),
+        "any.boxproof.test GET http://any.boxproof.test/x proxy-connection"
+    );
+    let line = format!("curl -sS --noproxy '*' http://127.0.0.1:{}/x", other.port);
+    scene.bash_under(&policy, &line).expect(7);
+    assert_eq!(other.connections(), 0);
+}
+
+#[rstest]
+fn a_port_that_nobody_serves_gives_nothing() {
+    let scene = Scene::new(NAMESPACES);
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let policy = json!({"network": {"proxy": {"port": free}}});
+    let line = format!("curl -sS --max-time 5 --noproxy '*' http://127.0.0.1:{free}/x");
+    let done = scene.bash_under(&policy, &line);
+    // 52 and 56: accepted, and closed without a word.
+    assert!(matches!(done.code, Some(52 | 56)), "{:?} {}", done.code, done.err);
+}
+
+#[rstest]
+fn datagrams_to_that_port_stay_inside() {
+    let scene = Scene::new(NAMESPACES);
+    let Ok(socket) = UdpSocket::bind(("127.0.0.1", scene.origin.port)) else {
+        panic!("the port is taken for datagrams: run it again");
+    };
+    socket.set_nonblocking(true).unwrap();
+    let policy = json!({"network": {"proxy": {"port": scene.origin.port}}});
+    let _refused = scene.bash_under(&policy, "echo x > /dev/udp/127.0.0.1/PORT");
+    let kind = socket.recv(&mut [0; 4]).unwrap_err().kind();
+    assert_eq!(kind, std::io::ErrorKind::WouldBlock);
+}
+
+#[rstest]
+#[case::zero(json!({"network": {"proxy": {"port": 0}}}), "policy.network.proxy.port: 0 is no port")]
+#[case::star(json!({"network": {"domains": {"allow": ["*"]}}}), "policy.network.domains.allow: `*`")]
+#[case::url(json!({"network": {"domains": {"deny": ["http://x/"]}}}), "policy.network.domains.deny: `http://x/`")]
+fn what_is_no_rule_is_told(#[case] policy: serde_json::Value, #[case] why: &str) {
+    let scene = Scene::new(NAMESPACES);
+    let done = scene.bash_under(&policy, "true");
+    assert_eq!(done.result["started"], false, "{}", done.result);
+    done.complains(why);
+}
