@@ -13,6 +13,7 @@ use crate::host::Host;
 use crate::judge::Judgement;
 use crate::known::{Concluded, Known as Listed, Setting, Staleness};
 use crate::plan::{Plan, Planned};
+use crate::receipts::seen::Seen;
 use crate::session::Request;
 
 /// Provenance of the run that `request` asked for.
@@ -215,7 +216,23 @@ fn answer_row(reply: &Reply) -> Option<ArmRow> {
     })
 }
 
+/// What a channel exported on stdout, what its parts wrote on stderr.
+fn channel_row(arm: ArmName, seen: &Seen) -> ArmRow {
+    ArmRow {
+        arm,
+        exit: None,
+        stdout: StreamText::from_bytes(seen.lines.join("\n").as_bytes()),
+        stderr: StreamText::from_bytes(seen.logs.as_bytes()),
+        observation: serde_json::to_value(&seen.answers).ok(),
+        oracles: Vec::new(),
+        duration_ms: seen.duration_ms,
+    }
+}
+
 fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
+    if let Arm::Channel(seen) = seen {
+        return Some(channel_row(arm, seen));
+    }
     let Arm::Done(report) = seen else { return None };
     let run = telling(report);
     Some(ArmRow {

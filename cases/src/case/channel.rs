@@ -186,8 +186,6 @@ pub enum Misplaced {
     LinkedKey,
     /// Another public key lies beside its key.
     OtherPublicKey,
-    /// Anybody may write to the folder of the socket.
-    OpenFolder,
 }
 
 /// A request.
@@ -416,7 +414,8 @@ impl Channel {
 
     /// Whether the daemon is spoken to.
     pub fn stored(&self) -> bool {
-        let only = |step: &ChannelStep| matches!(step, ChannelStep::Verify(_) | ChannelStep::Refuse(_));
+        let only =
+            |step: &ChannelStep| matches!(step, ChannelStep::Verify(_) | ChannelStep::Refuse(_));
         !self.steps.iter().all(only)
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A chain for the channel's verifier.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyStep {
     /// How many receipts the good chain has.
@@ -60,8 +60,21 @@ pub enum Edit {
     Keep(usize),
     /// A receipt is signed by another key.
     Forge(usize),
+    /// A receipt says that another key signs what follows, and it does.
+    Rotate(Rotation),
     /// A line is another text.
     Line(LineEdit),
+}
+
+/// A change of keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rotation {
+    /// The receipt that says so.
+    pub at: usize,
+    /// Whether it gives the old key's fingerprint wrongly.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wrong_fingerprint: bool,
 }
 
 /// A member of one receipt.

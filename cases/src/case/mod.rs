@@ -42,7 +42,7 @@ pub use channel::{
     Certificate, Channel, ChannelStep, Ending, FIRST, FrameStep, Misplaced, Part, Piece, PostStep,
     Profile, RawStep, RequestStep, Said, Scripted, SocketStep, StopStep, Upload, Wire,
 };
-pub use channel_check::{Edit, LineEdit, Place, Told, VerifyStep};
+pub use channel_check::{Edit, LineEdit, Place, Rotation, Told, VerifyStep};
 pub use during::{During, OutStream, Stimulus, StopTarget, Target};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
 pub use file::{CaseFile, Control, Step, Twin};

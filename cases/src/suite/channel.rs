@@ -143,6 +143,7 @@ fn verify(verify: &VerifyStep) -> Result<(), String> {
         Edit::Swap(at) => *at + 1,
         Edit::Keep(count) => count.saturating_sub(1),
         Edit::Line(line) => line.at,
+        Edit::Rotate(rotation) => rotation.at,
     };
     match verify.edits.iter().find(|edit| last(edit) >= verify.length) {
         Some(edit) => Err(format!("{edit:?}: the chain has {} receipts", verify.length)),
@@ -202,9 +203,8 @@ expect: {receipts: {receipts: [{type: system.command.execute}], same_as_direct: 
     #[test]
     fn requests_have_a_control_and_faults_have_none() {
         assert_eq!(load(CASE).unwrap().cases[0].control, Control::Host);
-        let fault = CASE
-            .replace("steps: [", "steps: [{wire: cut}, ")
-            .replace(", same_as_direct: true", "");
+        let fault =
+            CASE.replace("steps: [", "steps: [{wire: cut}, ").replace(", same_as_direct: true", "");
         assert!(matches!(load(&fault).unwrap().cases[0].control, Control::None(_)));
     }
 
@@ -220,8 +220,16 @@ expect: {receipts: {receipts: [{type: system.command.execute}], same_as_direct: 
     #[case("[{request", "[{verify: {edits: [{drop: 3}]}}, {request", "has 3 receipts")]
     #[case("[{request", "[{socket: {name: a}}, {request", "a new session has a path")]
     #[case("[{request", "[{wire: cut}, {request", "no control")]
-    #[case("{receipts: {receipts: [{type: system.command.execute}], same_as_direct: true}}", "{allowed: {}}", "nothing else does")]
-    #[case("receipts: [{type: system.command.execute}], same_as_direct: true", "", "what must come")]
+    #[case(
+        "{receipts: {receipts: [{type: system.command.execute}], same_as_direct: true}}",
+        "{allowed: {}}",
+        "nothing else does"
+    )]
+    #[case(
+        "receipts: [{type: system.command.execute}], same_as_direct: true",
+        "",
+        "what must come"
+    )]
     #[case("same_as_direct: true", "findings: [odd]", "use bad_signature")]
     #[case("same_as_direct: true", "answers: {'2': {}}", "no step of that number")]
     #[case("same_as_direct: true", "count: 1", "listed, or counted")]
