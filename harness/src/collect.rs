@@ -216,14 +216,26 @@ fn answer_row(reply: &Reply) -> Option<ArmRow> {
     })
 }
 
+/// What was answered to each step, in a word: a status, or why there is none.
+fn statuses(seen: &Seen) -> serde_json::Value {
+    let word = |answer: &crate::receipts::seen::Answer| match (answer.status, answer.exit) {
+        (Some(status), _) => status.to_string(),
+        (None, Some(exit)) => format!("exit {exit}"),
+        (None, None) => answer.error.clone().unwrap_or_default(),
+    };
+    let first = |answers: &Vec<_>| answers.first().map(word).unwrap_or_default();
+    let each = seen.answers.iter().map(|(step, answers)| (step.to_string(), first(answers).into()));
+    serde_json::Value::Object(each.collect())
+}
+
 /// What a channel exported on stdout, what its parts wrote on stderr.
 fn channel_row(arm: ArmName, seen: &Seen) -> ArmRow {
     ArmRow {
         arm,
-        exit: None,
+        exit: seen.fault.is_none().then_some(ExitRow::Code(0)),
         stdout: StreamText::from_bytes(seen.lines.join("\n").as_bytes()),
         stderr: StreamText::from_bytes(seen.logs.as_bytes()),
-        observation: serde_json::to_value(&seen.answers).ok(),
+        observation: Some(statuses(seen)),
         oracles: Vec::new(),
         duration_ms: seen.duration_ms,
     }

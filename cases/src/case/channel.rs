@@ -100,7 +100,7 @@ pub enum ChannelStep {
     Release(String),
     /// The rest of the answer to this named request is awaited.
     Finish(String),
-    /// This is what becomes of every connection from proxy to relay from now on.
+    /// This is what becomes of connections from the first sandbox's proxy to the relay from now on.
     Wire(Wire),
     /// A part is ended.
     Stop(StopStep),

@@ -88,6 +88,9 @@ pub struct Place {
     /// Its value; without one it is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
+    /// Whether its value is null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub null: bool,
 }
 
 /// A line of the exported text.

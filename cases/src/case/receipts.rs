@@ -73,6 +73,9 @@ pub struct ReceiptExpect {
     /// What `parameters_hash` is the hash of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
+    /// What `parameters_hash` is not the hash of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_input: Option<Value>,
     /// `parameters_hash` itself; `absent` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters_hash: Option<String>,

@@ -59,7 +59,7 @@ fn seen(channel: &Channel, answer: &Answer, heard: &[String], unmet: &str) -> Se
 /// A good chain of garbage, one receipt for each thing heard, and the marker's.
 fn chain(heard: &[String], marker: &str, key: &SigningKey) -> Vec<String> {
     let make = |at: usize, member: &str, value: Value| {
-        Edit::Make(Place { at, member: member.to_owned(), value: Some(value) })
+        Edit::Make(Place { at, member: member.to_owned(), value: Some(value), null: false })
     };
     let garbage = heard.iter().enumerate();
     let garbage =

@@ -74,10 +74,13 @@ impl Player {
                 Ok(())
             }
             ChannelStep::Wire(mode) => {
-                self.wires(*mode);
-                Ok(())
+                self.calm().await;
+                self.turn(*mode)
             }
-            ChannelStep::Stop(stop) => self.stack()?.stop(stop.part, stop.by).await,
+            ChannelStep::Stop(stop) => {
+                self.calm().await;
+                self.stack()?.stop(stop.part, stop.by).await
+            }
             ChannelStep::Start(part) => self.stack()?.start(*part).await,
         }
     }
@@ -100,18 +103,29 @@ impl Player {
         self.sandboxes().get(id).ok_or_else(|| format!("there is no sandbox {id}"))
     }
 
-    fn wires(&self, mode: Mode) {
-        let wires = self.sandboxes().values().filter_map(|sandbox| sandbox.wire.as_ref());
-        wires.for_each(|wire| wire.turn(mode));
+    /// Waits until nothing passes between proxies and relay: what was done before is on its way no
+    /// longer.
+    async fn calm(&self) {
+        for sandbox in self.sandboxes().values() {
+            if let Some(wire) = &sandbox.wire {
+                wire.quiet(FAILS).await;
+            }
+        }
     }
 
-    /// Whether events can be handed over at all.
-    fn hands_over(&self) -> bool {
+    fn turn(&self, mode: Mode) -> Faulty<()> {
+        if let Some(wire) = &self.sandbox(FIRST)?.wire {
+            wire.turn(mode);
+        }
+        Ok(())
+    }
+
+    /// Whether events of the sandbox `id` can be handed over at all.
+    fn hands_over(&self, id: &str) -> bool {
         let Ground::Channel(stack) = &self.ground else { return true };
-        let passes =
-            |sandbox: &Sandbox| sandbox.wire.as_ref().is_none_or(super::wire::Wire::passes);
         let up = stack.daemon.is_some() && stack.relay.is_some();
-        up && stack.sandboxes.values().all(passes)
+        let wire = stack.sandboxes.get(id).and_then(|sandbox| sandbox.wire.as_ref());
+        up && wire.is_none_or(super::wire::Wire::passes)
     }
 
     async fn request(&mut self, number: usize, step: &RequestStep, past: bool) -> Faulty<()> {
@@ -145,7 +159,7 @@ impl Player {
         let answers = asking.join_all().await;
         self.answered(number, answers);
         if !past
-            && !self.hands_over()
+            && !self.hands_over(&step.sandbox)
             && let Some(wire) = &self.sandbox(&step.sandbox)?.wire
         {
             // What could not be handed over is to be counted before the next step.
@@ -324,13 +338,15 @@ impl Player {
 
     /// A harmless action by each way that is open; the hash of its parameters and the way.
     pub(super) async fn mark(&mut self, nonce: &str) -> Faulty<Vec<(String, String)>> {
-        let open = self.hands_over();
+        let ids: Vec<String> = self.sandboxes().keys().cloned().collect();
+        let open: Vec<String> = ids.into_iter().filter(|id| self.hands_over(id)).collect();
         let stack = self.stack()?;
         if stack.daemon.is_none() {
             return Ok(Vec::new());
         }
         let mut sent = Vec::new();
-        let running = stack.sandboxes.iter().filter(|(_, sandbox)| open && sandbox.proxy.is_some());
+        let running = stack.sandboxes.iter();
+        let running = running.filter(|(id, one)| open.contains(id) && one.proxy.is_some());
         let ways: Vec<(String, std::net::SocketAddr)> =
             running.map(|(id, sandbox)| (id.clone(), sandbox.address)).collect();
         for (id, address) in ways {

@@ -143,7 +143,8 @@ fn set(receipts: &mut [Value], place: &Place) -> Result<(), String> {
     let missing = || format!("{}: no such member", place.member);
     let (parent, name) = place.member.rsplit_once('/').ok_or_else(missing)?;
     let parent = receipts[place.at].pointer_mut(parent).ok_or_else(missing)?;
-    match (parent, &place.value) {
+    let null = place.null.then_some(Value::Null);
+    match (parent, null.as_ref().or(place.value.as_ref())) {
         (Value::Object(members), Some(value)) => {
             drop(members.insert(name.to_owned(), value.clone()))
         }
@@ -210,7 +211,7 @@ mod tests {
     #[case("{edits: [{set: {at: 1, member: /credentialSubject/action/risk_level, value: critical}}]}", &[("bad_signature", 2), ("bad_link", 3)])]
     #[case("{edits: [{make: {at: 1, member: /credentialSubject/action/risk_level, value: low}}]}", &[("risk_lowered", 2)])]
     #[case("{edits: [{make: {at: 2, member: /credentialSubject/chain/sequence, value: 1}}]}", &[("bad_sequence", 3)])]
-    #[case("{edits: [{make: {at: 2, member: /credentialSubject/chain/previous_receipt_hash, value: null}}]}", &[("malformed", 3)])]
+    #[case("{edits: [{make: {at: 2, member: /credentialSubject/chain/previous_receipt_hash, 'null': true}}]}", &[("bad_link", 3)])]
     #[case("{edits: [{make: {at: 0, member: /credentialSubject/chain/sequence, value: 7}}]}", &[("bad_genesis", 1), ("bad_sequence", 2)])]
     #[case("{edits: [{make: {at: 1, member: /issuer/id, value: 'did:x'}}]}", &[("issuer_change", 2), ("verification_method", 2), ("issuer_change", 3)])]
     #[case("{edits: [{make: {at: 1, member: /id, value: 'urn:receipt:00000000-0000-4000-8000-000000000000'}}]}", &[("duplicate_id", 2)])]
@@ -224,7 +225,7 @@ mod tests {
     #[case("{edits: [{make: {at: 1, member: /credentialSubject/action/tool_name, value: x}}]}", &[("malformed", 2)])]
     #[case("{edits: [{make: {at: 1, member: /credentialSubject/principal}}]}", &[("malformed", 2)])]
     #[case("{edits: [{make: {at: 1, member: /credentialSubject/action/peer_credential}}]}", &[("no_peer", 2)])]
-    #[case("{edits: [{make: {at: 1, member: /issuer/name, value: null}}]}", &[])]
+    #[case("{edits: [{make: {at: 1, member: /issuer/name, 'null': true}}]}", &[("null_member", 2)])]
     #[case("{edits: [{make: {at: 1, member: /credentialSubject/action/parameters_hash, value: 'sha256:74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b'}}]}", &[("null_hash", 2)])]
     #[case("{edits: [{make: {at: 1, member: /credentialSubject/action/type, value: unknown}}]}", &[("unknown_without_target", 2)])]
     #[case("{edits: [{make: {at: 1, member: /credentialSubject/action/emitter_metadata, value: {drop_count: 3}}}]}", &[("lone_drop", 2)])]

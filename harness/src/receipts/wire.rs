@@ -78,6 +78,20 @@ impl Wire {
     }
 }
 
+impl Wire {
+    /// Waits until nothing has happened for a while.
+    pub async fn quiet(&self, limit: Duration) {
+        let end = Instant::now() + limit;
+        let (mut last, mut since) = (self.events(), Instant::now());
+        while since.elapsed() < QUIET && Instant::now() < end {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            if self.events() != last {
+                (last, since) = (self.events(), Instant::now());
+            }
+        }
+    }
+}
+
 async fn serve(
     listener: TcpListener,
     mode: watch::Receiver<(Mode, SocketAddr)>,

@@ -129,6 +129,7 @@ fn differs(wanted: &ReceiptExpect, receipt: &Receipt, seen: &Seen) -> Option<Str
         text("status", wanted.status.as_deref(), receipt.text(&format!("{outcome}/status"))),
         hash("input", wanted.input.as_ref(), receipt.text(&format!("{action}/parameters_hash"))),
         hash("output", wanted.output.as_ref(), receipt.text(&format!("{outcome}/response_hash"))),
+        not_hash(wanted.not_input.as_ref(), receipt),
         written("parameters_hash", wanted.parameters_hash.as_deref(), receipt, action),
         written("response_hash", wanted.response_hash.as_deref(), receipt, outcome),
         text("endpoint", wanted.endpoint.as_deref(), receipt.binding("endpoint")),
@@ -174,6 +175,13 @@ fn hash(name: &str, wanted: Option<&Value>, found: Option<&str>) -> Option<Strin
         Ok(due) => Some(format!("{name} hashes to {found:?}, and {wanted} to {due}")),
         Err(why) => Some(format!("{name}: {why}")),
     }
+}
+
+fn not_hash(wanted: Option<&Value>, receipt: &Receipt) -> Option<String> {
+    let found = receipt.text("/credentialSubject/action/parameters_hash");
+    let is = canonical::meant(wanted?).and_then(|value| canonical::hash(&value)).ok();
+    (found.is_some() && found == is.as_deref())
+        .then(|| "its input is the text that was not run".to_owned())
 }
 
 fn drops(wanted: &ReceiptExpect, receipt: &Receipt) -> Option<String> {

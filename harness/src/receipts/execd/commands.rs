@@ -2,6 +2,7 @@
 
 use boxproof_cases::case::Piece;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::lenient::Members;
 use super::reply::{Reply, event};
@@ -36,10 +37,9 @@ fn refused(why: &str) -> Reply {
     Reply::error(400, "INVALID_REQUEST_BODY", why)
 }
 
-/// An id of 32 hexadecimal digits.
-fn next_id(state: &mut State) -> String {
-    state.count += 1;
-    format!("{:032x}", state.count)
+/// An id of 32 hexadecimal digits: the same text has the same id in every arm.
+fn id_of(text: &str) -> String {
+    format!("{:x}", Sha256::digest(text))[..32].to_owned()
 }
 
 fn said(kind: &str, text: &str) -> Piece {
@@ -72,7 +72,7 @@ fn command(body: &[u8], state: &mut State) -> Reply {
     if members.get("gid").is_some() && members.get("uid").is_none() {
         return refused("gid needs uid");
     }
-    let id = next_id(state);
+    let id = id_of(&line);
     let exit = exit_of(&line);
     state.ended.insert(id.clone(), exit.unwrap_or(-1));
     let mut events = vec![said("init", &id)];
@@ -126,7 +126,7 @@ fn code(body: &[u8], state: &mut State) -> Reply {
     if members.inner("context", "language").is_empty() {
         return command(json!({ "command": code }).to_string().as_bytes(), state);
     }
-    let mut events = vec![said("init", &next_id(state)), ping()];
+    let mut events = vec![said("init", &id_of(&code)), ping()];
     match code.as_str() {
         "raise" => {
             events.extend([said("stdout", "before"), failed("ValueError", "no")]);
@@ -135,7 +135,7 @@ fn code(body: &[u8], state: &mut State) -> Reply {
         held if held.starts_with("hold ") => events.extend(output(held)),
         _ => events.push(said("stdout", "printed")),
     }
-    let results = json!({ "type": "result", "results": { "text/plain": "2" }, "timestamp": NOW });
+    let results = json!({ "type": "result", "results": { "text": "2" }, "timestamp": NOW });
     let count = json!({ "type": "execution_count", "execution_count": 1, "timestamp": NOW });
     events.extend([event(&count), event(&results), complete()]);
     Reply::events(events)
