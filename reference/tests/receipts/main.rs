@@ -13,6 +13,7 @@ mod interop;
 mod ipc;
 mod keys;
 mod malformed;
+mod observer;
 mod pty;
 mod published;
 mod receipts;
