@@ -67,6 +67,37 @@ pub fn unsigned(mut receipt: Value) -> Value {
     receipt
 }
 
+/// The canonical text of [`unsigned`], without a copy where nothing is dropped but the proof.
+pub fn signed_text(receipt: &Value) -> Result<Vec<u8>, String> {
+    let link = receipt.pointer("/credentialSubject/chain/previous_receipt_hash");
+    match receipt {
+        Value::Object(members) if link.is_some() && !has_null(receipt, link) => {
+            canonical(&WithoutProof(members))
+        }
+        _ => canonical(&unsigned(receipt.clone())),
+    }
+}
+
+/// Whether a member other than `link` is null.
+fn has_null(value: &Value, link: Option<&Value>) -> bool {
+    match value {
+        Value::Object(members) => members.values().any(|member| {
+            let is_link = link.is_some_and(|link| std::ptr::eq(link, member));
+            (member.is_null() && !is_link) || has_null(member, link)
+        }),
+        Value::Array(items) => items.iter().any(|item| has_null(item, link)),
+        _ => false,
+    }
+}
+
+struct WithoutProof<'a>(&'a Map<String, Value>);
+
+impl Serialize for WithoutProof<'_> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().filter(|(name, _)| *name != "proof"))
+    }
+}
+
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(StrictVisitor)
@@ -182,6 +213,19 @@ mod tests {
             "credentialSubject": {"chain": {"previous_receipt_hash": null, "status": null}}});
         let kept = json!({"list": [null, {}],
             "credentialSubject": {"chain": {"previous_receipt_hash": null}}});
+        assert_eq!(signed_text(&receipt).unwrap(), canonical(&kept).unwrap());
         assert_eq!(unsigned(receipt), kept);
+    }
+
+    #[rstest]
+    #[case(json!({"proof": 1, "credentialSubject": {"chain": {"previous_receipt_hash": null}}}))]
+    #[case(json!({"proof": 1, "a": {"proof": 2}, "credentialSubject": {"chain": {"previous_receipt_hash": "x"}}}))]
+    #[case(json!({"a": null, "credentialSubject": {"chain": {"previous_receipt_hash": "x"}}}))]
+    #[case(json!({"a": [{"b": null}], "credentialSubject": {"chain": {"previous_receipt_hash": "x"}}}))]
+    #[case(json!({"credentialSubject": {"chain": {}}}))]
+    #[case(json!([{"proof": 1}]))]
+    fn the_text_without_a_copy_is_the_same(#[case] receipt: Value) {
+        let expected = canonical(&unsigned(receipt.clone())).unwrap();
+        assert_eq!(signed_text(&receipt).unwrap(), expected);
     }
 }

@@ -138,7 +138,7 @@ pub fn read(text: &[u8]) -> Result<Reading, String> {
 
 fn from_value(value: Value, ambiguous: Option<String>) -> Result<Reading, String> {
     let body = Body::deserialize(&value).map_err(|error| error.to_string())?;
-    let signed = canonical::canonical(&canonical::unsigned(value.clone()))?;
+    let signed = canonical::signed_text(&value)?;
     let hash = canonical::digest(&signed);
     Ok(Reading { value, signed, hash, body, ambiguous })
 }

@@ -24,6 +24,7 @@ fn names(forge: &Forge) -> Vec<String> {
 #[case::created(json!({"/proof/created": "2026-01-01T00:00:01Z"}), json!({}), &["1 proof_created"])]
 #[case::context(json!({"/version": "0.4.0"}), json!({}), &["1 context_version"])]
 #[case::session(json!({"/issuer/session_id": "one"}), json!({"/issuer/session_id": "two"}), &["2 session_mix"])]
+#[case::session_of_another_placement(json!({"/issuer/session_id": "one"}), json!({"/issuer/session_id": "two", "/issuer/runtime": {"binding": {"placement": "ingress_egress"}}}), &[])]
 #[case::unnamed_session(json!({"/issuer/session_id": "one"}), json!({}), &[])]
 fn findings(#[case] first: Value, #[case] second: Value, #[case] expected: &[&str]) {
     let mut forge = Forge::new();

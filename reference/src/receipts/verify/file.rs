@@ -8,6 +8,9 @@ use super::pty::{self, Session};
 use super::strict::{self, Finding};
 use crate::receipts::reading::{self, Reading};
 
+/// The fewest lines that are worth a thread.
+const PART: usize = 256;
+
 /// What to look at.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
@@ -84,19 +87,36 @@ pub fn verify_file(
     Ok(Report { valid, chains: found, malformed, sessions, findings, warnings })
 }
 
+/// Reads all lines, a part of them on each processor.
 fn read(bytes: &[u8]) -> (Vec<Line>, Vec<Malformed>) {
-    let (mut lines, mut malformed) = (Vec::new(), Vec::new());
-    for (index, text) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        let number = index + 1;
-        if text.iter().all(u8::is_ascii_whitespace) {
-            continue;
+    let blank = |text: &[u8]| text.iter().all(u8::is_ascii_whitespace);
+    let numbered = bytes.split(|byte| *byte == b'\n').enumerate();
+    let texts: Vec<(usize, &[u8])> =
+        numbered.filter(|(_, text)| !blank(text)).map(|(index, text)| (index + 1, text)).collect();
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let part = texts.len().div_ceil(workers).max(PART);
+    let one = |(number, text): &(usize, &[u8])| match reading::read(text) {
+        Ok(receipt) => Ok(Line { number: *number, receipt }),
+        Err(error) => {
+            Err(Malformed { line: *number, error: format!("MALFORMED_RECEIPT: {error}") })
         }
-        match reading::read(text) {
-            Ok(receipt) => lines.push(Line { number, receipt }),
-            Err(error) => {
-                malformed
-                    .push(Malformed { line: number, error: format!("MALFORMED_RECEIPT: {error}") });
-            }
+    };
+    let read: Vec<Result<Line, Malformed>> = std::thread::scope(|scope| {
+        let parts = texts.chunks(part);
+        let workers: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.iter().map(one).collect::<Vec<_>>()))
+            .collect();
+        // A worker that panics takes this thread along.
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined
+            .flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let (mut lines, mut malformed) = (Vec::new(), Vec::new());
+    for result in read {
+        match result {
+            Ok(line) => lines.push(line),
+            Err(line) => malformed.push(line),
         }
     }
     (lines, malformed)

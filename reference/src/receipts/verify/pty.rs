@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::file::Line;
 use crate::receipts::reading::Reading;
@@ -68,14 +67,16 @@ impl Ends {
     }
 }
 
-/// The sandbox that a receipt is bound to, wherever its profile says so.
-pub(super) fn sandbox(receipt: &Reading) -> String {
+/// What a receipt is bound to, wherever its profile says so.
+pub(super) fn binding<'a>(receipt: &'a Reading, member: &str) -> Option<&'a str> {
     let body = &receipt.body;
     let runtime = body.issuer.runtime.as_ref().and_then(|runtime| runtime.get("binding"));
-    let binding = body.subject.binding.as_ref().or(runtime);
-    let named = binding.and_then(|binding| binding.get("sandbox_id")).and_then(Value::as_str);
+    body.subject.binding.as_ref().or(runtime)?.get(member)?.as_str()
+}
+
+fn sandbox(receipt: &Reading) -> String {
     let chain = receipt.chain_id().split_once("/sandbox/").map(|(_, id)| id);
-    named.or(chain).unwrap_or_default().to_owned()
+    binding(receipt, "sandbox_id").or(chain).unwrap_or_default().to_owned()
 }
 
 fn correlator(receipt: &Reading) -> String {

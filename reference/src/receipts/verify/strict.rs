@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::file::Line;
-use super::{anchors, schema};
+use super::{anchors, pty, schema};
 use crate::receipts::reading::Reading;
 use crate::receipts::{did, time};
 
@@ -78,13 +78,18 @@ fn genesis(chain: &[&Line]) -> Option<Finding> {
     (sequence != 1).then(|| Finding::new(first, "genesis_sequence", detail()))
 }
 
-/// Sessions do not mix in one chain; receipts of the daemon's own have none.
-fn sessions(chain: &[&Line]) -> Option<Finding> {
-    let named = |line: &&Line| line.receipt.body.issuer.session_id.clone();
-    let first = chain.iter().find_map(named)?;
-    let other = chain.iter().find(|line| named(line).is_some_and(|id| id != first))?;
-    let id = named(other).unwrap_or_default();
-    Some(Finding::new(other, "session_mix", format!("{id:?} after {first:?}")))
+/// Sessions of one placement do not mix in a chain; receipts of the daemon's own have none.
+fn sessions(chain: &[&Line]) -> Vec<Finding> {
+    let mut first: BTreeMap<Option<&str>, &str> = BTreeMap::new();
+    let mut found = Vec::new();
+    for line in chain {
+        let Some(id) = line.receipt.body.issuer.session_id.as_deref() else { continue };
+        let before = *first.entry(pty::binding(&line.receipt, "placement")).or_insert(id);
+        if before != id && found.is_empty() {
+            found.push(Finding::new(line, "session_mix", format!("{id:?} after {before:?}")));
+        }
+    }
+    found
 }
 
 fn repeated_ids(lines: &[Line]) -> Vec<Finding> {
