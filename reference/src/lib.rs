@@ -13,6 +13,8 @@ pub mod dialect;
 mod error;
 pub mod executor;
 mod profile;
+#[cfg(target_os = "linux")]
+pub mod receipts;
 mod request;
 mod settings;
 
