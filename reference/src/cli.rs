@@ -7,8 +7,9 @@ use boxproof_cases::protocol::{CompileTarget, exit};
 use clap::{Parser, Subcommand};
 
 use crate::ask::{self, Ask, InFiles};
+use crate::receipts::ReceiptsVerb;
 use crate::request::Mechanism;
-use crate::{capabilities, compile, run};
+use crate::{capabilities, compile, receipts, run};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,6 +74,9 @@ enum Verb {
         #[arg(long, value_name = "FILE")]
         result: Option<PathBuf>,
     },
+    /// Run or check the channel by which what execd does becomes signed receipts
+    #[command(subcommand)]
+    Receipts(ReceiptsVerb),
     #[command(flatten)]
     Ask(Ask),
 }
@@ -97,6 +101,7 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
         Ok(Cli { verb: Verb::Compile { target, request, result } }) => {
             compile::compile(target, &request, result.as_deref())
         }
+        Ok(Cli { verb: Verb::Receipts(verb) }) => receipts::main(&verb),
         Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(prefix, &ask),
         Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
     }

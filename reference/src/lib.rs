@@ -13,6 +13,7 @@ pub mod dialect;
 mod error;
 pub mod executor;
 mod profile;
+pub mod receipts;
 mod request;
 mod settings;
 

@@ -1,0 +1,17 @@
+//! The receipts channel: what execd does becomes signed, chained receipts.
+
+#[doc(hidden)]
+pub mod authority;
+mod cli;
+#[doc(hidden)]
+pub mod execd;
+pub mod frame;
+mod pieces;
+mod proxy;
+mod relay;
+mod sandbox;
+mod strict;
+mod tls;
+mod wire;
+
+pub(crate) use cli::{ReceiptsVerb, main};
