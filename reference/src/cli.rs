@@ -7,9 +7,8 @@ use boxproof_cases::protocol::{CompileTarget, exit};
 use clap::{Parser, Subcommand};
 
 use crate::ask::{self, Ask, InFiles};
-use crate::receipts::ReceiptsVerb;
 use crate::request::Mechanism;
-use crate::{capabilities, compile, receipts, run};
+use crate::{capabilities, compile, run};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,9 +73,13 @@ enum Verb {
         #[arg(long, value_name = "FILE")]
         result: Option<PathBuf>,
     },
-    /// Run or check the channel by which what execd does becomes signed receipts
-    #[command(subcommand)]
-    Receipts(ReceiptsVerb),
+    /// Sign what happens in sandboxes, and verify what was signed
+    #[cfg(target_os = "linux")]
+    Receipts {
+        /// Which part of the channel
+        #[command(subcommand)]
+        verb: crate::receipts::ReceiptsVerb,
+    },
     #[command(flatten)]
     Ask(Ask),
 }
@@ -101,7 +104,8 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
         Ok(Cli { verb: Verb::Compile { target, request, result } }) => {
             compile::compile(target, &request, result.as_deref())
         }
-        Ok(Cli { verb: Verb::Receipts(verb) }) => receipts::main(&verb),
+        #[cfg(target_os = "linux")]
+        Ok(Cli { verb: Verb::Receipts { verb } }) => crate::receipts::main(&verb),
         Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(prefix, &ask),
         Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
     }

@@ -13,6 +13,7 @@ pub mod dialect;
 mod error;
 pub mod executor;
 mod profile;
+#[cfg(target_os = "linux")]
 pub mod receipts;
 mod request;
 mod settings;

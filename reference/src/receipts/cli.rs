@@ -1,29 +1,27 @@
-//! The verbs of the channel.
+//! The verbs of the receipts channel.
 
 use clap::Subcommand;
 
-use super::{proxy, relay};
+use super::demo::{self, DemoArgs};
+use super::proxy::{self, ProxyArgs};
+use super::relay::{self, RelayArgs};
 
-/// A part of the channel.
+/// The verbs of the receipts channel.
 #[derive(Debug, Subcommand)]
-pub(crate) enum ReceiptsVerb {
-    /// Take frames from proxies by TLS, and hand them to the daemon
-    Relay(relay::Options),
-    /// Stand in front of execd, and tell the relay what is done
-    Proxy(proxy::Options),
+pub enum ReceiptsVerb {
+    /// Take frames of sandboxes by mutual TLS and hand them to the daemon
+    Relay(RelayArgs),
+    /// Stand in front of execd and tell the relay what it does
+    Proxy(ProxyArgs),
+    /// Run the whole channel once and show what it signed
+    Demo(DemoArgs),
 }
 
-/// Carries out one verb; returns the exit code.
-pub(crate) fn main(verb: &ReceiptsVerb) -> i32 {
-    let done = match verb {
-        ReceiptsVerb::Relay(options) => relay::main(options),
-        ReceiptsVerb::Proxy(options) => proxy::main(options),
-    };
-    match done {
-        Ok(()) => 0,
-        Err(why) => {
-            eprintln!("refbox: {why}");
-            2
-        }
+/// Runs a verb; returns the exit code.
+pub fn main(verb: &ReceiptsVerb) -> i32 {
+    match verb {
+        ReceiptsVerb::Relay(args) => relay::main(args),
+        ReceiptsVerb::Proxy(args) => proxy::main(args),
+        ReceiptsVerb::Demo(args) => demo::main(args),
     }
 }

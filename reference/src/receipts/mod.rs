@@ -3,6 +3,7 @@
 #[doc(hidden)]
 pub mod authority;
 mod cli;
+mod demo;
 #[doc(hidden)]
 pub mod execd;
 pub mod frame;
@@ -14,4 +15,4 @@ mod strict;
 mod tls;
 mod wire;
 
-pub(crate) use cli::{ReceiptsVerb, main};
+pub use cli::{ReceiptsVerb, main};

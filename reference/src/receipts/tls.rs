@@ -12,7 +12,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 /// Who we are, and whom we trust.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Identity {
+pub struct Identity {
     /// The authority that the other side's certificate comes from, PEM
     #[arg(long, value_name = "FILE")]
     pub ca: PathBuf,

@@ -46,7 +46,7 @@ const FLUSH: Duration = Duration::from_secs(1);
 
 /// What `refbox receipts proxy` is told.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Options {
+pub struct ProxyArgs {
     /// Where agents connect, as IP:PORT; port 0 takes a free one
     #[arg(long, value_name = "ADDR")]
     pub listen: SocketAddr,
@@ -78,8 +78,18 @@ fn authority(scheme: &str, text: &str) -> Result<String, String> {
     authority.map(ToString::to_string).ok_or_else(wrong)
 }
 
-/// Serves until it is told to stop.
-pub(crate) fn main(options: &Options) -> Result<(), String> {
+/// Serves until it is told to stop; returns the exit code.
+pub(crate) fn main(options: &ProxyArgs) -> i32 {
+    match run(options) {
+        Ok(()) => 0,
+        Err(why) => {
+            eprintln!("refbox receipts proxy: {why}");
+            2
+        }
+    }
+}
+
+fn run(options: &ProxyArgs) -> Result<(), String> {
     provider();
     let (relay, sandbox) = (relay(options)?, sandbox_of(options)?);
     let token = options.execd_token_file.as_deref().map(token).transpose()?;
@@ -116,7 +126,7 @@ fn runtime() -> Result<Runtime, String> {
     Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())
 }
 
-fn relay(options: &Options) -> Result<Relay, String> {
+fn relay(options: &ProxyArgs) -> Result<Relay, String> {
     let authority = options.relay.clone();
     let host = authority.rsplit_once(':').map_or(authority.as_str(), |(host, _)| host);
     let host = host.trim_matches(['[', ']']).to_owned();
@@ -124,7 +134,7 @@ fn relay(options: &Options) -> Result<Relay, String> {
     Ok(Relay { name, tls: options.identity.client()?, authority })
 }
 
-fn sandbox_of(options: &Options) -> Result<String, String> {
+fn sandbox_of(options: &ProxyArgs) -> Result<String, String> {
     if let Some(id) = &options.sandbox_id {
         return Ok(id.clone());
     }

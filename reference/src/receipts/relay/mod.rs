@@ -17,7 +17,7 @@ use super::tls::{Identity, provider};
 
 /// What `refbox receipts relay` is told.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Options {
+pub struct RelayArgs {
     /// Where proxies connect, as IP:PORT; port 0 takes a free one
     #[arg(long, value_name = "ADDR")]
     pub listen: SocketAddr,
@@ -28,8 +28,18 @@ pub(crate) struct Options {
     pub identity: Identity,
 }
 
-/// Serves until it is told to stop.
-pub(crate) fn main(options: &Options) -> Result<(), String> {
+/// Serves until it is told to stop; returns the exit code.
+pub(crate) fn main(options: &RelayArgs) -> i32 {
+    match run(options) {
+        Ok(()) => 0,
+        Err(why) => {
+            eprintln!("refbox receipts relay: {why}");
+            2
+        }
+    }
+}
+
+fn run(options: &RelayArgs) -> Result<(), String> {
     provider();
     let tls = options.identity.server()?;
     let runtime = Builder::new_current_thread().enable_all().build();
