@@ -6,11 +6,15 @@ use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// Somebody asked us to end, and what there is to clear away is being cleared away.
+static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Everything that runs, for whoever must end it in a hurry.
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
@@ -53,6 +57,7 @@ pub(super) fn mop_up(folder: &Path) -> Result<(), String> {
         let number = runtime.block_on(async {
             tokio::select! { _ = term.recv() => 15, _ = int.recv() => 2 }
         });
+        ENDING.store(true, Ordering::SeqCst);
         for id in RUNNING.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             send(*id, Signal::SIGKILL);
         }
@@ -63,6 +68,13 @@ pub(super) fn mop_up(folder: &Path) -> Result<(), String> {
         std::process::exit(128 + number);
     });
     Ok(())
+}
+
+/// Does not return if the program is being ended anyway; what fails then is no failure.
+pub(super) fn unless_ending() {
+    while ENDING.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
 }
 
 fn send(id: u32, signal: Signal) {
