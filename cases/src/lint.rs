@@ -87,8 +87,9 @@ fn unique_purposes(suite: &Suite) -> Vec<Finding> {
     let mut seen: BTreeMap<&str, &Case> = BTreeMap::new();
     let mut found = Vec::new();
     for case in &suite.cases {
-        // The questions of one file share what they are about.
-        let of_one_table = |other: &Case| other.file == case.file && case.question().is_some();
+        // The questions of one file share what they are about, and so do channel cases.
+        let apart = case.question().is_none() && case.channel().is_none();
+        let of_one_table = |other: &Case| other.file == case.file && !apart;
         if let Some(other) = seen.insert(&case.purpose, case).filter(|other| !of_one_table(other)) {
             let message = format!("{} and {} have the same purpose", other.id, case.id);
             found.push(finding(&case.file, "purpose-unique", message));

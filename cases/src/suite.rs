@@ -11,6 +11,7 @@ use crate::load::{LoadError, parse};
 use crate::requirement::{Registry, Requirement, RequirementId};
 use crate::vars;
 
+mod channel;
 mod question;
 mod supervised;
 
@@ -184,6 +185,7 @@ fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, Fault
     let id = id_of(path, row)?;
     let steps = steps_of(&file)?;
     let control = question::control(&steps, file.control)?;
+    let control = channel::control(&steps, control)?;
     Ok(Case {
         id,
         file: path.to_owned(),
@@ -249,6 +251,7 @@ fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
     check_variables(&case)?;
     check_oracles(&case)?;
     question::check(&case)?;
+    channel::check(&case)?;
     check_arms(&case)?;
     supervised::check(&case)?;
     if case.repeat == 0 || case.parallel == 0 {
@@ -291,6 +294,13 @@ fn check_oracles(case: &Case) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Whether what must not happen is shown to be possible under a wider policy: questions have no
+/// effect, and every channel case shows by a marker that the channel was at work.
+fn needs_twin(case: &Case) -> bool {
+    let acts = case.question().is_none() && case.channel().is_none();
+    acts && case.expect.decision.is_negative()
+}
+
 fn check_arms(case: &Case) -> Result<(), Fault> {
     if let Control::None(reason) = &case.control
         && reason.trim().is_empty()
@@ -301,7 +311,7 @@ fn check_arms(case: &Case) -> Result<(), Fault> {
         Some(Twin::None(reason)) if reason.trim().is_empty() => {
             Err(("twin", "none needs its reason".to_owned()))
         }
-        None if case.expect.decision.is_negative() && case.question().is_none() => Err((
+        None if needs_twin(case) => Err((
             "expect",
             format!(
                 "{} has no twin: name the policy keys under which the act succeeds, or \

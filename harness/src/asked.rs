@@ -42,6 +42,7 @@ pub fn act(act: &Act) -> String {
             format!("probe {probe}{}", args.collect::<String>())
         }
         Act::Sh(line) => format!("sh: {}", line.trim()),
+        Act::Receipts(channel) => channel.steps.iter().map(json).collect::<Vec<_>>().join("\n"),
         Act::Argv(argv) => format!("argv: {argv:?}"),
         Act::Decide(Question::Compile(target, attempt)) => {
             format!("compile {}: {attempt}", target.word())

@@ -13,6 +13,7 @@ use crate::host::Host;
 use crate::judge::Judgement;
 use crate::known::{Concluded, Known as Listed, Setting, Staleness};
 use crate::plan::{Plan, Planned};
+use crate::receipts::seen::Seen;
 use crate::session::Request;
 
 /// Provenance of the run that `request` asked for.
@@ -215,7 +216,35 @@ fn answer_row(reply: &Reply) -> Option<ArmRow> {
     })
 }
 
+/// What was answered to each step, in a word: a status, or why there is none.
+fn statuses(seen: &Seen) -> serde_json::Value {
+    let word = |answer: &crate::receipts::seen::Answer| match (answer.status, answer.exit) {
+        (Some(status), _) => status.to_string(),
+        (None, Some(exit)) => format!("exit {exit}"),
+        (None, None) => answer.error.clone().unwrap_or_default(),
+    };
+    let first = |answers: &Vec<_>| answers.first().map(word).unwrap_or_default();
+    let each = seen.answers.iter().map(|(step, answers)| (step.to_string(), first(answers).into()));
+    serde_json::Value::Object(each.collect())
+}
+
+/// What a channel exported on stdout, what its parts wrote on stderr.
+fn channel_row(arm: ArmName, seen: &Seen) -> ArmRow {
+    ArmRow {
+        arm,
+        exit: seen.fault.is_none().then_some(ExitRow::Code(0)),
+        stdout: StreamText::from_bytes(seen.lines.join("\n").as_bytes()),
+        stderr: StreamText::from_bytes(seen.logs.as_bytes()),
+        observation: Some(statuses(seen)),
+        oracles: Vec::new(),
+        duration_ms: seen.duration_ms,
+    }
+}
+
 fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
+    if let Arm::Channel(seen) = seen {
+        return Some(channel_row(arm, seen));
+    }
     let Arm::Done(report) = seen else { return None };
     let run = telling(report);
     Some(ArmRow {

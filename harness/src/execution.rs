@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::backend::Special;
+use crate::receipts::seen::Seen;
 
 /// Everything observed of one case against one backend.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -80,6 +81,8 @@ pub enum ArmKind {
 pub enum Arm {
     /// It was executed.
     Done(Box<Report>),
+    /// It was a receipts channel's, and was executed.
+    Channel(Box<Seen>),
     /// The backend cannot be asked this, for this reason.
     Inexpressible(String),
     /// The harness could not do it, for this reason.

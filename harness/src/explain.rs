@@ -1,6 +1,7 @@
 //! A case explained ([`text`]): what it asks, how each arm is run, what passes, what fails and why
 //! that matters. Pure.
 
+mod channel;
 mod question;
 
 use boxproof_cases::case::{Control, Decision, Denial, Level, Oracle, Twin};
@@ -108,6 +109,7 @@ fn passes(case: &Case) -> String {
         }
         Decision::Refused => "the backend declines the policy and starts nothing".to_owned(),
         Decision::Answer(answer) => return question::passes(answer),
+        Decision::Receipts(_) => return channel::passes(case),
     };
     let seen: Vec<String> = case.expect.oracle.iter().map(ToString::to_string).collect();
     let mut parts = vec![act];
@@ -134,6 +136,9 @@ fn fails(case: &Case) -> Vec<String> {
     if let Decision::Answer(answer) = &case.expect.decision {
         return question::fails(answer);
     }
+    if case.channel().is_some() {
+        return channel::fails();
+    }
     let mut lines = Vec::new();
     let mut fail = |verdict: &str, text: &str| lines.push(entry(verdict, text));
     if case.expect.decision.is_negative() {
@@ -150,7 +155,7 @@ fn fails(case: &Case) -> Vec<String> {
         }
         Decision::Contained(_) | Decision::Withheld => {}
         Decision::Refused => fail("contract", "the policy is taken although it cannot be kept"),
-        Decision::Answer(_) => {}
+        Decision::Answer(_) | Decision::Receipts(_) => {}
     }
     if let Some(Twin::Overlay(_)) = case.twin {
         fail("over-block", "the twin is refused: the grant does not help");
@@ -190,6 +195,7 @@ fn matters(case: &Case) -> Vec<String> {
             "A policy that cannot be kept must not be taken: its author believes to be protected."
         }
         Decision::Answer(answer) => question::matters(answer),
+        Decision::Receipts(_) => channel::MATTERS,
     };
     let mut lines = vec![why.to_owned()];
     if !case.sources.is_empty() {

@@ -14,6 +14,7 @@ pub mod known;
 pub mod models;
 pub mod plan;
 pub mod pool;
+pub mod receipts;
 pub mod repro;
 pub mod run;
 pub mod schedule;

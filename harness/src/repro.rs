@@ -57,6 +57,10 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "this backend starts nothing that a script could show",
         ),
         (
+            case.channel().is_some(),
+            "it is about several processes and what passes between them, which `run` alone plays",
+        ),
+        (
             launcher.tty.is_some() || case.expect.oracle.iter().any(about_terminal),
             "it needs a terminal of its own, which a plain script cannot make",
         ),

@@ -198,6 +198,7 @@ fn find_survivors(run_id: &str, judged: &mut Judged) {
             let confined = [&execution.confined, &execution.twin];
             confined.into_iter().flatten().any(|arm| match arm {
                 Arm::Done(report) => sweep::carries(pid, &report.nonce),
+                Arm::Channel(seen) => sweep::carries(pid, &seen.nonce),
                 _ => false,
             })
         });

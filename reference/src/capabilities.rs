@@ -92,6 +92,22 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("dialect.caliban", Boxed, Enforced),
     ("explain.rule", Any, Enforced),
     ("grants.infer", Any, Enforced),
+    #[cfg(target_os = "linux")]
+    ("receipts.actions", Any, Enforced),
+    #[cfg(target_os = "linux")]
+    ("receipts.adr", Any, Enforced),
+    #[cfg(target_os = "linux")]
+    ("receipts.chains", Any, Enforced),
+    #[cfg(target_os = "linux")]
+    ("receipts.daemon", Any, Enforced),
+    #[cfg(target_os = "linux")]
+    ("receipts.drops", Any, Enforced),
+    #[cfg(target_os = "linux")]
+    ("receipts.pty", Any, Enforced),
+    #[cfg(target_os = "linux")]
+    ("receipts.relay", Any, Enforced),
+    #[cfg(target_os = "linux")]
+    ("receipts.verify", Any, Enforced),
     ("protect.reopen", Boxed, Enforced),
     ("dialect.inferoa", Boxed, Enforced),
     ("policy.status", Any, Enforced),

@@ -73,6 +73,13 @@ enum Verb {
         #[arg(long, value_name = "FILE")]
         result: Option<PathBuf>,
     },
+    /// Sign what happens in sandboxes, and verify what was signed
+    #[cfg(target_os = "linux")]
+    Receipts {
+        /// Which part of the channel
+        #[command(subcommand)]
+        verb: crate::receipts::ReceiptsVerb,
+    },
     #[command(flatten)]
     Ask(Ask),
 }
@@ -97,6 +104,8 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
         Ok(Cli { verb: Verb::Compile { target, request, result } }) => {
             compile::compile(target, &request, result.as_deref())
         }
+        #[cfg(target_os = "linux")]
+        Ok(Cli { verb: Verb::Receipts { verb } }) => crate::receipts::main(&verb),
         Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(prefix, &ask),
         Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
     }

@@ -14,6 +14,8 @@ pub mod egress;
 mod error;
 pub mod executor;
 mod profile;
+#[cfg(target_os = "linux")]
+pub mod receipts;
 mod request;
 mod settings;
 

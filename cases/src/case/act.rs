@@ -8,10 +8,11 @@ use serde::de::{self, MapAccess};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Question;
+use super::{Channel, Question};
 use crate::protocol::CompileTarget;
 
-/// What tries the thing: a probe, a shell line or an argument vector; or a question.
+/// What tries the thing: a probe, a shell line or an argument vector; or a question, or what is done
+/// to a receipts channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     /// A native probe and its arguments; it reports an observation.
@@ -27,6 +28,8 @@ pub enum Act {
     Argv(Vec<String>),
     /// A question about policy documents; nothing is run.
     Decide(Question),
+    /// What is done to a receipts channel.
+    Receipts(Box<Channel>),
 }
 
 impl Act {
@@ -38,7 +41,7 @@ impl Act {
             Self::Argv(argv) => argv.iter().map(String::as_str).collect(),
             Self::Decide(Question::Explain(ended)) => ended.strings(),
             Self::Decide(Question::Compile(_, attempt)) => vec![&attempt.object],
-            Self::Decide(_) => Vec::new(),
+            Self::Decide(_) | Self::Receipts(_) => Vec::new(),
         }
     }
 
@@ -46,6 +49,14 @@ impl Act {
     pub fn question(&self) -> Option<&Question> {
         match self {
             Self::Decide(question) => Some(question),
+            _ => None,
+        }
+    }
+
+    /// What is done to a receipts channel, if it is that.
+    pub fn channel(&self) -> Option<&Channel> {
+        match self {
+            Self::Receipts(channel) => Some(channel),
             _ => None,
         }
     }
@@ -97,12 +108,17 @@ impl<'de> de::Visitor<'de> for ActVisitor {
     type Value = Act;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{probe: NAME, …}, {sh: \"…\"}, {argv: […]}, {decide: …} or {compile: …}")
+        f.write_str("{probe: NAME, …}, {sh: \"…\"}, {argv: […]}, {decide: …}, {compile: …} or {receipts: …}")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Act, A::Error> {
         let mut args: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut channel = None;
         while let Some(key) = map.next_key::<String>()? {
+            if key == "receipts" {
+                channel = Some(map.next_value::<Box<Channel>>()?);
+                continue;
+            }
             let value: Arg = map.next_value().map_err(|_| {
                 de::Error::custom(format!("`{key}` is a text, a number, a truth value or a list"))
             })?;
@@ -110,7 +126,11 @@ impl<'de> de::Visitor<'de> for ActVisitor {
                 return Err(de::Error::custom(format!("`{key}` is given twice")));
             }
         }
-        act_of(args).map_err(de::Error::custom)
+        match channel {
+            Some(channel) if args.is_empty() => Ok(Act::Receipts(channel)),
+            Some(_) => Err(de::Error::custom("receipts stands alone in an act")),
+            None => act_of(args).map_err(de::Error::custom),
+        }
     }
 }
 
@@ -126,7 +146,10 @@ fn act_of(mut args: BTreeMap<String, Vec<String>>) -> Result<Act, String> {
         (Some(probe), None, None) => return Ok(Act::Probe { probe: one("probe", probe)?, args }),
         (None, Some(sh), None) => Act::Sh(one("sh", sh)?),
         (None, None, Some(argv)) if !argv.is_empty() => Act::Argv(argv),
-        _ => return Err("an act is exactly one of probe, sh, argv, decide and compile".to_owned()),
+        _ => {
+            let known = "probe, sh, argv, decide, compile and receipts";
+            return Err(format!("an act is exactly one of {known}"));
+        }
     };
     match args.into_keys().next() {
         Some(key) => Err(format!("unknown field `{key}`: sh and argv stand alone")),
@@ -165,6 +188,7 @@ impl Serialize for Act {
                 map.serialize_entry("compile", target.word())?;
                 map.serialize_entry(attempt.deed.word(), &attempt.object)?;
             }
+            Self::Receipts(channel) => map.serialize_entry("receipts", channel)?,
             Self::Decide(question) => {
                 map.serialize_entry("decide", question.word())?;
                 for (name, value) in question.details() {
@@ -184,7 +208,8 @@ impl JsonSchema for Act {
         "Act".into()
     }
 
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let channel = generator.subschema_for::<Channel>();
         let scalar = serde_json::json!({ "type": ["string", "integer", "boolean"] });
         schemars::json_schema!({
             "description": "What tries the thing: a probe, a shell line or an argument vector; or a question.",
@@ -192,13 +217,16 @@ impl JsonSchema for Act {
             "oneOf": [
                 { "required": ["probe"], "properties": { "probe": { "type": "string" } },
                   "not": { "anyOf": [{ "required": ["sh"] }, { "required": ["argv"] },
-                      { "required": ["decide"] }, { "required": ["compile"] }] },
+                      { "required": ["decide"] }, { "required": ["compile"] },
+                      { "required": ["receipts"] }] },
                   "additionalProperties": {
                       "anyOf": [scalar, { "type": "array", "items": scalar }] } },
                 { "required": ["sh"], "properties": { "sh": { "type": "string" } },
                   "additionalProperties": false },
                 { "required": ["argv"], "additionalProperties": false,
                   "properties": { "argv": { "type": "array", "items": scalar, "minItems": 1 } } },
+                { "required": ["receipts"], "properties": { "receipts": channel },
+                  "additionalProperties": false },
                 { "required": ["decide", "path"], "additionalProperties": false,
                   "properties": { "decide": { "enum": ["read", "modify"] }, "path": scalar } },
                 { "required": ["compile"], "additionalProperties": false,

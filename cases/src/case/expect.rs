@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Answer, Bound, Oracle, ResultExpect};
+use super::{Answer, Bound, Oracle, ReceiptsExpect, ResultExpect};
 
 /// What must happen when the act is confined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub struct Expect {
     pub compare: Vec<Compare>,
 }
 
-/// The six expectations.
+/// The seven expectations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Same exit, stdout and end state as without a sandbox.
@@ -49,6 +49,8 @@ pub enum Decision {
     Refused,
     /// A question about policy documents is answered so.
     Answer(Answer),
+    /// A receipts channel shows this.
+    Receipts(Box<ReceiptsExpect>),
 }
 
 impl Decision {
@@ -61,6 +63,7 @@ impl Decision {
             Self::Withheld => "withheld",
             Self::Refused => "refused",
             Self::Answer(_) => "answer",
+            Self::Receipts(_) => "receipts",
         }
     }
 
@@ -68,6 +71,7 @@ impl Decision {
     pub fn is_negative(&self) -> bool {
         match self {
             Self::Answer(answer) => answer.is_negative(),
+            Self::Receipts(receipts) => receipts.is_negative(),
             _ => *self != Self::Allowed,
         }
     }
@@ -112,6 +116,9 @@ struct Written {
     /// What is answered to a question; it stands alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Answer>,
+    /// What a receipts channel shows; it stands alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    receipts: Option<Box<ReceiptsExpect>>,
     /// How the run must end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit: Option<ExitExpect>,
@@ -152,12 +159,14 @@ impl TryFrom<Written> for Expect {
             written.withheld.map(|_| Decision::Withheld),
             written.refused.map(|_| Decision::Refused),
             written.answer.map(Decision::Answer),
+            written.receipts.map(Decision::Receipts),
         ];
         let mut found = found.into_iter().flatten();
         let (Some(decision), None) = (found.next(), found.next()) else {
             return Err(
-                "expect has exactly one of allowed, denied, contained, withheld, refused and answer"
-                    .into()
+                "expect has exactly one of allowed, denied, contained, withheld, refused, answer \
+                 and receipts"
+                    .into(),
             );
         };
         check(&decision, &written.oracle, written.compare.is_some())?;
@@ -179,7 +188,7 @@ impl TryFrom<Written> for Expect {
 fn check(decision: &Decision, oracles: &[Oracle], compares: bool) -> Result<(), String> {
     let word = decision.word();
     match decision {
-        Decision::Allowed | Decision::Answer(_) => return Ok(()),
+        Decision::Allowed | Decision::Answer(_) | Decision::Receipts(_) => return Ok(()),
         Decision::Denied(denial) if denial.errno.is_empty() && denial.signal.is_empty() => {
             return Err("denied names no reason: list the errnos (or signals) that count".into());
         }
@@ -218,6 +227,7 @@ impl From<Expect> for Written {
             Decision::Withheld => written.withheld = Some(Plain {}),
             Decision::Refused => written.refused = Some(Plain {}),
             Decision::Answer(answer) => written.answer = Some(answer),
+            Decision::Receipts(receipts) => written.receipts = Some(receipts),
         }
         written
     }

@@ -4,6 +4,8 @@ mod act;
 mod answer;
 mod attempt;
 mod caliban;
+mod channel;
+mod channel_check;
 mod during;
 mod expect;
 mod file;
@@ -19,6 +21,7 @@ mod oracle;
 mod orbit;
 mod policy;
 mod question;
+mod receipts;
 mod result;
 mod rows;
 mod status;
@@ -36,6 +39,11 @@ pub use act::Act;
 pub use answer::{Answer, ByDenial, ByRule, Fault, NoDenial, RuleExpect, Rules, Why};
 pub use attempt::{Attempt, Deed};
 pub use caliban::{AskExpect, CalibanSpec, SettingsExpect};
+pub use channel::{
+    Certificate, Channel, ChannelStep, Ending, FIRST, FrameStep, Misplaced, Part, Piece, PostStep,
+    Profile, RawStep, RequestStep, Said, Scripted, SocketStep, StopStep, Upload, Wire,
+};
+pub use channel_check::{Edit, LineEdit, Place, Rotation, Told, VerifyStep};
 pub use during::{During, OutStream, Stimulus, StopTarget, Target};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
 pub use file::{CaseFile, Control, Step, Twin};
@@ -51,6 +59,7 @@ pub use oracle::{Content, Nothing, Oracle, Survivors};
 pub use orbit::OrbitSpec;
 pub use policy::PolicySpec;
 pub use question::Question;
+pub use receipts::{AnswerExpect, FINDINGS, Peer, ReceiptExpect, ReceiptsExpect};
 pub use result::{DurationExpect, ErrorExpect, ResultExpect};
 pub use rows::Row;
 pub use status::StatusExpect;
@@ -123,6 +132,11 @@ impl Case {
     /// The question about policy documents, if the case is one.
     pub fn question(&self) -> Option<&Question> {
         self.act().question()
+    }
+
+    /// What is done to a receipts channel, if the case is about one.
+    pub fn channel(&self) -> Option<&Channel> {
+        self.act().channel()
     }
 
     /// The policy of the step that is judged.

@@ -86,7 +86,7 @@ fn says(act: &Act, word: &str) -> bool {
         }
         Act::Sh(line) => line.contains(word),
         Act::Argv(argv) => holds(argv, word),
-        Act::Decide(_) => false,
+        Act::Decide(_) | Act::Receipts(_) => false,
     }
 }
 

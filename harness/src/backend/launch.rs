@@ -101,6 +101,10 @@ impl Backend {
             Kind::Native { program, prefix, mechanism } => {
                 native(program, prefix, mechanism, request, ctx)?
             }
+            Kind::Receipts(_) => {
+                let why = "it is a receipts channel and runs no commands";
+                return Err(LaunchError::Inexpressible(why.to_owned()));
+            }
             Kind::Bare => Spawn {
                 argv: request.run.command.to_argv().into_iter().map(Into::into).collect(),
                 ..plain(request, ctx)

@@ -9,7 +9,7 @@ use boxproof_cases::load::{LoadError, parse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Claims, Exits, Noise, Stop, VersionRange, template};
+use super::{Claims, Exits, Noise, Parts, Stop, VersionRange, parts, template};
 
 /// One backend, as its file describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,10 @@ pub struct Manifest {
     /// Kind `argv`: the template of the program's arguments, one a line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub argv: String,
-    /// Kind `native`: the program's arguments before the verb.
+    /// Kind `receipts`: how the parts of the channel are called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipts: Option<Parts>,
+    /// Kinds `native` and `receipts`: the program's arguments before the verb.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prefix: Vec<String>,
     /// Files that are written before the start.
@@ -123,6 +126,8 @@ pub enum ManifestKind {
     Argv,
     /// By the verbs of the protocol; what it claims, it says itself.
     Native,
+    /// As the parts of a receipts channel that `receipts` renders; commands are not run.
+    Receipts,
     /// Not at all: the command runs as it is.
     Bare,
     /// Not at all: every run is refused.
@@ -194,7 +199,9 @@ impl Manifest {
     /// The first field that does not make sense, and why.
     fn fault(&self) -> Option<(String, String)> {
         let fault = |field: &str, message: &str| Some((field.to_owned(), message.to_owned()));
-        let runs = matches!(self.kind, ManifestKind::Argv | ManifestKind::Native);
+        let is_channel = self.kind == ManifestKind::Receipts;
+        let verbs = self.kind == ManifestKind::Native;
+        let runs = self.kind == ManifestKind::Argv || verbs || is_channel;
         let is_argv = self.kind == ManifestKind::Argv;
         if self.name.is_empty() || !self.name.bytes().all(|b| b.is_ascii_graphic() && b != b'/') {
             return fault("name", "a name is one word without a slash");
@@ -202,16 +209,22 @@ impl Manifest {
         if runs == self.program.is_empty() {
             return fault(
                 "program",
-                "kinds argv and native name a program, bare and refuse do not",
+                "kinds argv, native and receipts name a program, bare and refuse do not",
             );
         }
         if is_argv == self.argv.is_empty() {
             return fault("argv", "kind argv has an argv template, the others have none");
         }
-        if self.kind != ManifestKind::Native && !self.prefix.is_empty() {
-            return fault("prefix", "only kind native has a verb for it to stand before");
+        if is_channel != self.receipts.is_some() {
+            return fault("receipts", "kind receipts has its parts here, the others have none");
         }
-        if self.kind == ManifestKind::Native && !self.claims.is_empty() {
+        if !verbs && !is_channel && !self.prefix.is_empty() {
+            return fault(
+                "prefix",
+                "only kinds native and receipts have a verb for it to stand before",
+            );
+        }
+        if verbs && !self.claims.is_empty() {
             return fault("claims", "a native backend says itself what it claims: leave them out");
         }
         if let Some((field, message)) = self.exits.fault(&self.claims.levels()) {
@@ -225,7 +238,7 @@ impl Manifest {
 
     /// Whose runs these are.
     pub fn run_as(&self) -> RunAs {
-        let starts = matches!(self.kind, ManifestKind::Argv | ManifestKind::Native);
+        let starts = !matches!(self.kind, ManifestKind::Bare | ManifestKind::Refuse);
         self.run_as.unwrap_or(if starts { RunAs::Ordinary } else { RunAs::Any })
     }
 
@@ -241,6 +254,12 @@ impl Manifest {
             templates.extend([("files", file.path.as_str()), ("files", file.content.as_str())]);
         }
         let texts = templates.into_iter().map(|(field, text)| (field, template::check(text)));
+        let channel = self
+            .receipts
+            .iter()
+            .flat_map(Parts::templates)
+            .map(|(field, text)| (field, template::check_with(text, parts::VARIABLES)));
+        let texts = texts.chain(channel);
         let said = [("hides", &self.hides), ("stands_in", &self.stands_in)];
         let said = said.into_iter().filter(|(_, when)| !when.is_empty());
         let rules = self.inexpressible.iter().map(|rule| ("inexpressible", &rule.when));

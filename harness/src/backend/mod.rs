@@ -9,6 +9,7 @@ mod launch;
 mod manifest;
 mod native;
 mod noise;
+mod parts;
 mod pattern;
 mod program;
 mod resolve;
@@ -28,6 +29,7 @@ pub use install::{Lack, lacks};
 pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
 pub use manifest::{ConfigFile, Liveness, Manifest, ManifestKind, Rule, RunAs, schema};
 pub use noise::{Noise, Sound};
+pub use parts::{Callable, Parts};
 pub use pattern::Pattern;
 pub use resolve::{BackendError, resolve, run_as};
 pub use shipped::{names as shipped_names, pinned_versions, plain_cases, text as shipped_text};
@@ -85,6 +87,8 @@ pub enum Kind {
         /// `auto`, or the mechanism that every request asks for.
         mechanism: String,
     },
+    /// As the parts of a receipts channel; commands are not run.
+    Receipts(Box<Manifest>),
     /// Not at all: the command runs as it is.
     Bare,
     /// Not at all: every run is refused.

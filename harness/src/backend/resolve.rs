@@ -157,7 +157,9 @@ fn lacking(manifest: &Manifest) -> Option<Missing> {
 
 /// `backend`, missing if its version is not one that its manifest is about.
 fn in_range(backend: Backend) -> Backend {
-    let Kind::Argv(manifest) = &backend.kind else { return backend };
+    let (Kind::Argv(manifest) | Kind::Receipts(manifest)) = &backend.kind else {
+        return backend;
+    };
     let Some(range) = &manifest.version_range else { return backend };
     let version = backend.version.clone().unwrap_or_default();
     if range.holds(&version) {
@@ -204,6 +206,7 @@ fn found(
         limits: manifest.limits.clone(),
         kind: match manifest.kind {
             ManifestKind::Argv => Kind::Argv(Box::new(manifest)),
+            ManifestKind::Receipts => Kind::Receipts(Box::new(manifest)),
             ManifestKind::Bare => Kind::Bare,
             ManifestKind::Refuse => Kind::Refuse,
             // Reached only where the program is missing, so that nothing is started by it.

@@ -64,22 +64,27 @@ pub(super) fn holds(expression: &str, scene: &Value) -> Result<bool, LaunchError
 
 /// Whether `template` can be read, and asks for nothing that is not there.
 pub(super) fn check(template: &str) -> Result<(), String> {
+    check_with(template, context::VARIABLES)
+}
+
+/// The same for a template that can ask for `variables`.
+pub(super) fn check_with(template: &str, variables: &[&str]) -> Result<(), String> {
     if template.contains(ESCAPE) {
         return Err("a template cannot hold the control character U+0001".to_owned());
     }
     let read = TEXTS.template_from_str(template).map_err(|error| plain(&error))?;
-    known(&read.undeclared_variables(false))
+    known(&read.undeclared_variables(false), variables)
 }
 
 /// Whether `expression` can be read, and asks for nothing that is not there.
 pub(super) fn check_rule(expression: &str) -> Result<(), String> {
     let read = TEXTS.compile_expression(expression).map_err(|error| plain(&error))?;
-    known(&read.undeclared_variables(false))
+    known(&read.undeclared_variables(false), context::VARIABLES)
 }
 
-fn known(names: &HashSet<String>) -> Result<(), String> {
+fn known(names: &HashSet<String>, variables: &[&str]) -> Result<(), String> {
     let globals = TEXTS.globals().map(|(name, _)| name);
-    let known: Vec<&str> = context::VARIABLES.iter().copied().chain(globals).collect();
+    let known: Vec<&str> = variables.iter().copied().chain(globals).collect();
     match names.iter().filter(|name| !known.contains(&name.as_str())).min() {
         Some(name) => Err(format!("there is no `{name}`: use one of {}", known.join(" "))),
         None => Ok(()),

@@ -52,7 +52,7 @@ pub(super) fn decide(
     gravest(runs.chain([complete(case, confined)]))?;
     match case.expect.decision {
         Decision::Allowed => end_state(case, control, confined),
-        Decision::Refused | Decision::Answer(_) => Ok(()),
+        Decision::Refused | Decision::Answer(_) | Decision::Receipts(_) => Ok(()),
         Decision::Denied(_) | Decision::Contained(_) => trace(confined),
         // Who says that nothing was started leaves no trace.
         Decision::Withheld if confined.runs.iter().all(|run| ending::unstarted(run).is_some()) => {
@@ -92,8 +92,9 @@ fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
         Decision::Contained(denial) => contained(case, denial, control, run)?,
         Decision::Withheld => withheld(case, control, run)?,
         Decision::Refused => refused(case, run)?,
-        Decision::Answer(_) => {
-            return Err(Finding::error(Reason::Harness, "a question was run like a command"));
+        Decision::Answer(_) | Decision::Receipts(_) => {
+            let why = "a question or a channel was run like a command";
+            return Err(Finding::error(Reason::Harness, why));
         }
     }
     promise::kept(case, run)

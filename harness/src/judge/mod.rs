@@ -3,6 +3,7 @@
 //! Main function: [`judge`]. An observation that is missing is never a denial: without one the
 //! verdict is inconclusive, whatever the exit code says.
 
+mod channel;
 mod compiled;
 mod decide;
 mod effect;
@@ -77,6 +78,9 @@ fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
     if case.question().is_some() {
         return question::conclude(case, execution);
     }
+    if let Decision::Receipts(expect) = &case.expect.decision {
+        return channel::conclude(case, expect, execution);
+    }
     let confined = report("confined", execution.confined.as_ref())?;
     let control = execution.control.as_ref();
     // What the host saw to happen needs no control, and a second try must not make it unseen.
@@ -104,7 +108,9 @@ fn report<'a>(name: &str, arm: Option<&'a Arm>) -> Result<&'a Report, Finding> {
             Err(Finding::new(Verdict::Unsupported, Reason::Inexpressible, why.clone()))
         }
         Some(Arm::Fault(why)) => Err(Finding::error(Reason::Harness, format!("{name}: {why}"))),
-        None => Err(Finding::error(Reason::Harness, format!("the {name} arm is missing"))),
+        Some(Arm::Channel(_)) | None => {
+            Err(Finding::error(Reason::Harness, format!("the {name} arm is missing")))
+        }
     }
 }
 

@@ -90,6 +90,22 @@ reasons! {
     LeftBehind = "left-behind",
     /// A file is there that the act does not make.
     Residue = "residue",
+    /// The marker left no receipt, or a part of the channel did not come up.
+    Marker = "marker",
+    /// Something was done and left no receipt, or a receipt is there too many.
+    Receipts = "receipts",
+    /// A receipt says something else than was done.
+    Receipt = "receipt",
+    /// A chain is broken, or is not broken where it must be.
+    Chain = "chain",
+    /// An answer is another one than promised.
+    Answer = "answer",
+    /// An answer is another one than without the channel.
+    Altered = "altered",
+    /// What should be nowhere is somewhere.
+    Disclosed = "disclosed",
+    /// Something that a step waits for did not come, or a part ended by itself.
+    Unmet = "unmet",
     /// Fewer runs took place than the case asks for.
     NothingRan = "nothing-ran",
 }

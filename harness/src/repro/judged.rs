@@ -151,7 +151,9 @@ fn told(case: &Case, besides: &[&str]) -> String {
             denial.errno.iter().map(String::as_str).chain(REFUSALS).collect()
         }
         Decision::Withheld => REFUSALS.to_vec(),
-        Decision::Allowed | Decision::Refused | Decision::Answer(_) => Vec::new(),
+        Decision::Allowed | Decision::Refused | Decision::Answer(_) | Decision::Receipts(_) => {
+            Vec::new()
+        }
     };
     listed.extend(besides);
     let texts: Vec<String> = reason_words(&listed).iter().map(|text| quoted(text)).collect();

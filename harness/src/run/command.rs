@@ -43,6 +43,7 @@ pub fn commandline(act: &Act, vars: &Vars) -> Result<Commandline, String> {
             Ok(Commandline { argv: argv.collect::<Result<_, _>>()?, records: false })
         }
         Act::Decide(_) => Err("a question is no command".to_owned()),
+        Act::Receipts(_) => Err("a channel is no command".to_owned()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the judge, on hand-made executions: the smallest case of each kind, and the
 //! execution that passes it, to be spoilt.
 
+mod channel;
 mod properties;
 mod question;
 mod supervised;
@@ -158,7 +159,10 @@ fn stopped(case: &Case) -> RunReport {
             result: Some(not_started(ErrorKind::Unsupported)),
             ..run
         },
-        Decision::Contained(_) | Decision::Allowed | Decision::Answer(_) => run,
+        Decision::Contained(_)
+        | Decision::Allowed
+        | Decision::Answer(_)
+        | Decision::Receipts(_) => run,
     }
 }
 

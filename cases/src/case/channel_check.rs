@@ -1,0 +1,106 @@
+//! Chains that a verifier is asked about: a good one, and how it differs from that.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A chain for the channel's verifier.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyStep {
+    /// How many receipts the good chain has.
+    #[serde(default = "three")]
+    pub length: usize,
+    /// How it differs, one change after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edit>,
+    /// Whether the verifier is strict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+    /// The length it is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_length: Option<usize>,
+    /// The hash of the last receipt it is told: the true one of the good chain, or another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_final_hash: Option<Told>,
+    /// Whether the chain has to be ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_terminal: bool,
+}
+
+fn three() -> usize {
+    3
+}
+
+/// A hash that a verifier is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// The true one.
+    Right,
+    /// Another one.
+    Wrong,
+}
+
+/// One change of a chain. Places count from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Edit {
+    /// A member is another one, signed as it was.
+    Set(Place),
+    /// A member is another one before anything is signed, and what follows is chained to that.
+    Make(Place),
+    /// A receipt is left out.
+    Drop(usize),
+    /// Two neighbours change places.
+    Swap(usize),
+    /// A receipt is there twice.
+    Repeat(usize),
+    /// Only this many are left.
+    Keep(usize),
+    /// A receipt is signed by another key.
+    Forge(usize),
+    /// A receipt says that another key signs what follows, and it does.
+    Rotate(Rotation),
+    /// A line is another text.
+    Line(LineEdit),
+}
+
+/// A change of keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rotation {
+    /// The receipt that says so.
+    pub at: usize,
+    /// Whether it gives the old key's fingerprint wrongly.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wrong_fingerprint: bool,
+}
+
+/// A member of one receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// Which receipt.
+    pub at: usize,
+    /// Which member, as a JSON pointer.
+    pub member: String,
+    /// Its value; without one it is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Whether its value is null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub null: bool,
+}
+
+/// A line of the exported text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LineEdit {
+    /// Which.
+    pub at: usize,
+    /// What is replaced.
+    pub from: String,
+    /// What by.
+    pub to: String,
+}

@@ -1,0 +1,132 @@
+//! The parts of a receipts channel: a template of the arguments of each, one a line.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use minijinja::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Backend, Kind, template};
+
+/// What a template of a part can ask for.
+pub(super) const VARIABLES: &[&str] = &[
+    "program",
+    "socket",
+    "store",
+    "key",
+    "ca",
+    "cert",
+    "cert_key",
+    "listen",
+    "execd",
+    "relay",
+    "sandbox_id",
+    "profile",
+    "token_file",
+    "file",
+    "strict",
+    "expected_length",
+    "expected_final_hash",
+    "require_terminal",
+];
+
+/// The parts of a receipts channel. Each is a template of the program's arguments, one a line.
+/// Daemon, relay and proxy serve until SIGTERM, and print one line when they do: `ready`, or
+/// `listening` and the address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parts {
+    /// Serves `socket`, signs with `key`, appends to `store`, in the form of `profile`.
+    pub daemon: String,
+    /// Serves `listen` with `cert`, `cert_key` and `ca`, and hands on to `socket`.
+    pub relay: String,
+    /// Serves `listen` in front of `execd`, and tells `relay` as `sandbox_id`.
+    pub proxy: String,
+    /// Prints the receipts of `store`, one a line, in the order of storage.
+    pub export: String,
+    /// Verifies the receipts in `file` with the public key `key`: 0 valid, 1 broken, 2 misuse.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub verify: String,
+}
+
+/// How the verbs of the protocol are called.
+const VERBS: [&str; 5] = [
+    "receipts\ndaemon\n--socket\n{{ socket }}\n--store\n{{ store }}\n--key\n{{ key }}\n\
+     --profile\n{{ profile }}\n--unsafe-socket-path\n",
+    "receipts\nrelay\n--listen\n{{ listen }}\n--socket\n{{ socket }}\n--ca\n{{ ca }}\n\
+     --cert\n{{ cert }}\n--key\n{{ cert_key }}\n",
+    "receipts\nproxy\n--listen\n{{ listen }}\n--execd\n{{ execd }}\n--relay\n{{ relay }}\n\
+     --ca\n{{ ca }}\n--cert\n{{ cert }}\n--key\n{{ cert_key }}\n--sandbox-id\n{{ sandbox_id }}\n\
+     {% if token_file %}\n--execd-token-file\n{{ token_file }}\n{% endif %}\n",
+    "receipts\nexport\n--store\n{{ store }}\n",
+    "receipts\nverify\n--key\n{{ key }}\n{% if strict %}\n--strict\n{% endif %}\n\
+     {% if expected_length %}\n--expected-length\n{{ expected_length }}\n{% endif %}\n\
+     {% if expected_final_hash %}\n--expected-final-hash\n{{ expected_final_hash }}\n{% endif %}\n\
+     {% if require_terminal %}\n--require-terminal\n{% endif %}\n{{ file }}\n",
+];
+
+impl Parts {
+    /// The verbs of the protocol.
+    pub(super) fn of_protocol() -> Self {
+        let [daemon, relay, proxy, export, verify] = VERBS.map(str::to_owned);
+        Self { daemon, relay, proxy, export, verify }
+    }
+
+    /// Every template, with its name.
+    pub(super) fn templates(&self) -> [(&'static str, &str); 5] {
+        [
+            ("receipts.daemon", &self.daemon),
+            ("receipts.relay", &self.relay),
+            ("receipts.proxy", &self.proxy),
+            ("receipts.export", &self.export),
+            ("receipts.verify", &self.verify),
+        ]
+    }
+}
+
+/// How the parts of a channel are called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Callable {
+    program: PathBuf,
+    prefix: Vec<String>,
+    /// The templates.
+    pub parts: Parts,
+}
+
+impl Callable {
+    /// The argument vector that `template` makes with these variables.
+    ///
+    /// # Errors
+    /// When the template cannot be rendered.
+    pub fn argv(&self, template: &str, scene: &Value) -> Result<Vec<OsString>, String> {
+        let mut argv = vec![OsString::from(&self.program)];
+        argv.extend(self.prefix.iter().map(Into::into));
+        argv.extend(template::argv(template, scene).map_err(|error| error.to_string())?);
+        Ok(argv)
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+}
+
+impl Backend {
+    /// How its receipts channel is called, if it has one.
+    pub fn channel(&self) -> Option<Callable> {
+        match &self.kind {
+            Kind::Native { program, prefix, .. } => Some(Callable {
+                program: program.clone(),
+                prefix: prefix.clone(),
+                parts: Parts::of_protocol(),
+            }),
+            Kind::Receipts(manifest) => Some(Callable {
+                program: self.program.clone().unwrap_or_else(|| PathBuf::from(&manifest.program)),
+                prefix: manifest.prefix.clone(),
+                parts: manifest.receipts.clone()?,
+            }),
+            Kind::Argv(_) | Kind::Bare | Kind::Refuse => None,
+        }
+    }
+}

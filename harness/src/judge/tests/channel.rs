@@ -1,0 +1,153 @@
+//! Channels, and what is concluded of each: one that is good, spoilt in one way at a time.
+
+use std::collections::BTreeMap;
+
+use boxproof_cases::case::{Edit, Place, VerifyStep};
+use boxproof_reports::Verdict;
+use ed25519_dalek::SigningKey;
+use rstest::rstest;
+use serde_json::json;
+
+use crate::execution::{Arm, Execution};
+use crate::judge::{Judgement, Reason, judge};
+use crate::receipts::canonical;
+use crate::receipts::seen::{Answer, Marker, Seen};
+use crate::receipts::sign::{self, Keys};
+use crate::testing::case;
+
+/// The reasons that this table reaches.
+pub(super) const REACHED: [Reason; 8] = [
+    Reason::Marker,
+    Reason::Receipts,
+    Reason::Receipt,
+    Reason::Chain,
+    Reason::Answer,
+    Reason::Altered,
+    Reason::Disclosed,
+    Reason::Unmet,
+];
+
+const CASE: &str = "needs: [receipts.actions]
+act: {receipts: {steps: [{request: {path: /command, json: {command: a}}}]}}
+expect: {receipts: {receipts: [{type: system.command.execute, input: {command: a}, drops: 0}],
+  same_as_direct: true, absent: [hunter2], answers: {'1': {status: [200]}}}}
+";
+
+fn key() -> SigningKey {
+    SigningKey::from_bytes(&[3; 32])
+}
+
+/// A good chain: the receipt of the step, and the marker's, with these further changes.
+fn lines(edits: Vec<Edit>) -> Vec<String> {
+    let hash = |text: &str| canonical::hash(&json!({ "command": text })).unwrap();
+    let parameters = |at, text| make(at, "/credentialSubject/action/parameters_hash", hash(text));
+    let edits = [vec![parameters(0, "a"), parameters(1, "marker")], edits].concat();
+    let step = VerifyStep { length: 2, edits, ..VerifyStep::default() };
+    sign::chain(&step, &Keys { own: key(), other: SigningKey::from_bytes(&[4; 32]) }).unwrap().lines
+}
+
+fn make(at: usize, member: &str, value: impl Into<serde_json::Value>) -> Edit {
+    Edit::Make(Place { at, member: member.to_owned(), value: Some(value.into()), null: false })
+}
+
+fn seen() -> Seen {
+    let answer = Answer { status: Some(200), sha256: "a".to_owned(), ..Answer::default() };
+    let hash = canonical::hash(&json!({ "command": "marker" })).unwrap();
+    let key = key().verifying_key().to_bytes();
+    Seen {
+        answers: BTreeMap::from([(1, vec![answer])]),
+        lines: lines(Vec::new()),
+        key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
+        markers: vec![Marker { hash, by: "the proxy".to_owned(), arrived: true }],
+        ..Seen::default()
+    }
+}
+
+fn judged(text: &str, spoil: fn(&mut Seen, &mut Seen)) -> Judgement {
+    let (mut control, mut confined) = (seen(), seen());
+    (control.lines, control.markers) = (Vec::new(), Vec::new());
+    spoil(&mut confined, &mut control);
+    let execution = Execution {
+        control: Some(Arm::Channel(Box::new(control))),
+        confined: Some(Arm::Channel(Box::new(confined))),
+        ..Execution::default()
+    };
+    judge(&case(text), &execution)
+}
+
+type Spoil = fn(&mut Seen, &mut Seen);
+
+#[test]
+fn each_spoilt_channel_gets_its_verdict() {
+    let rows: Vec<(&str, Spoil, Verdict, Option<Reason>)> = vec![
+        ("good", |_, _| {}, Verdict::Pass, None),
+        ("leak", |seen, _| seen.leaks.push("process 7".into()), Verdict::Leak, Some(Reason::LeftBehind)),
+        ("disclosed", |seen, _| seen.disclosed.push("x".into()), Verdict::UnderBlock, Some(Reason::Disclosed)),
+        ("unmet", |seen, _| seen.unmet.push("the relay ended".into()), Verdict::Contract, Some(Reason::Unmet)),
+        ("fault", |seen, _| seen.fault = Some("not ready".into()), Verdict::Inconclusive, Some(Reason::Marker)),
+        ("no_marker", |seen, _| seen.markers[0].arrived = false, Verdict::Inconclusive, Some(Reason::Marker)),
+        ("no_marker_and_no_receipt", |seen, _| { seen.lines.clear(); seen.markers[0].arrived = false }, Verdict::Inconclusive, Some(Reason::Marker)),
+        ("nothing_exported", |seen, _| { seen.lines.clear(); seen.markers.clear() }, Verdict::Inconclusive, Some(Reason::Marker)),
+        ("silent", |seen, _| { seen.lines = lines(vec![Edit::Drop(1)]); seen.markers[0].hash = hash_of("a") }, Verdict::UnderBlock, Some(Reason::Receipts)),
+        ("one_too_many", |seen, _| seen.markers[0].hash = hash_of("other"), Verdict::Contract, Some(Reason::Receipts)),
+        ("other_input", |seen, _| seen.lines = lines(vec![make(0, "/credentialSubject/action/parameters_hash", hash_of("b"))]), Verdict::Contract, Some(Reason::Receipt)),
+        ("other_type", |seen, _| seen.lines = lines(vec![make(0, "/credentialSubject/action/type", "filesystem.file.delete")]), Verdict::Contract, Some(Reason::Receipt)),
+        ("forged", |seen, _| seen.lines = lines(vec![Edit::Forge(0)]), Verdict::Contract, Some(Reason::Chain)),
+        ("swapped", |seen, _| seen.lines.swap(0, 1), Verdict::Contract, Some(Reason::Chain)),
+        ("refused", |seen, _| seen.answers.get_mut(&1).unwrap()[0].status = Some(502), Verdict::OverBlock, Some(Reason::Answer)),
+        ("not_answered", |seen, _| seen.answers.get_mut(&1).unwrap()[0].status = None, Verdict::OverBlock, Some(Reason::Answer)),
+        ("altered", |seen, _| seen.answers.get_mut(&1).unwrap()[0].sha256 = "b".into(), Verdict::OverBlock, Some(Reason::Altered)),
+        ("other_header", |seen, _| seen.answers.get_mut(&1).unwrap()[0].headers.push(("x".into(), "y".into())), Verdict::OverBlock, Some(Reason::Altered)),
+        ("no_key", |seen, _| seen.key.clear(), Verdict::Error, Some(Reason::Harness)),
+        ("control_unmet", |_, control| control.unmet.push("x".into()), Verdict::Inconclusive, Some(Reason::ControlFailed)),
+        ("control_fault", |_, control| control.fault = Some("x".into()), Verdict::Inconclusive, Some(Reason::ControlFailed)),
+    ];
+    for (name, spoil, verdict, reason) in rows {
+        let judgement = judged(CASE, spoil);
+        let word = reason.map_or("", Reason::word);
+        let found = (judgement.verdict, judgement.reason.as_str());
+        assert_eq!(found, (verdict, word), "{name}: {judgement:?}");
+    }
+}
+
+fn hash_of(text: &str) -> String {
+    canonical::hash(&json!({ "command": text })).unwrap()
+}
+
+const NEVER: &str = "needs: [receipts.actions]
+act: {receipts: {steps: [{request: {path: /ping, method: GET}}]}}
+expect: {receipts: {receipts: []}}
+";
+
+#[test]
+fn an_absence_counts_only_beside_the_marker() {
+    let rows: Vec<(Spoil, Verdict)> = vec![
+        (|seen, _| { seen.lines = lines(vec![Edit::Drop(1)]); seen.markers[0].hash = hash_of("a") }, Verdict::Pass),
+        (|_, _| {}, Verdict::UnderBlock),
+        (|seen, _| { seen.lines.clear(); seen.markers[0].arrived = false }, Verdict::Inconclusive),
+    ];
+    for (spoil, verdict) in rows {
+        let judgement = judged(NEVER, spoil);
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+    }
+}
+
+const REFUSED: &str = "needs: [receipts.relay]
+act: {receipts: {steps: [{post: {certificate: none}}]}}
+expect: {receipts: {receipts: [], answers: {'1': {status: [403], or_no_connection: true}}}}
+";
+
+#[rstest]
+#[case(Some(403), Verdict::Pass)]
+#[case(None, Verdict::Pass)]
+#[case(Some(202), Verdict::UnderBlock)]
+#[case(Some(500), Verdict::OverBlock)]
+fn a_refusal_is_the_one_meant(#[case] status: Option<u16>, #[case] verdict: Verdict) {
+    let mut confined = seen();
+    confined.lines = lines(vec![Edit::Drop(1)]);
+    confined.markers[0].hash = hash_of("a");
+    confined.answers.get_mut(&1).unwrap()[0].status = status;
+    let confined = Some(Arm::Channel(Box::new(confined)));
+    let judgement = judge(&case(REFUSED), &Execution { confined, ..Execution::default() });
+    assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+}

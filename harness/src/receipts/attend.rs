@@ -1,0 +1,218 @@
+//! One arm of a channel case, from the first part's start to the last one's end. Main function:
+//! [`attend`].
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Channel, Control, Decision, ReceiptsExpect};
+
+use super::execd::Execd;
+use super::play::{Ground, LIMIT, Player};
+use super::seen::{Marker, Seen};
+use super::stack::{Sandbox, Stack};
+use super::{extreme, look};
+use crate::backend::{Backend, Callable, Kind};
+use crate::execution::{Arm, ArmKind};
+use crate::run::Scene;
+use crate::sweep::{self, Traces};
+use crate::sys;
+
+/// How long the store must stand still to be looked at.
+const STILL: Duration = Duration::from_millis(40);
+
+/// How long receipts that must come are waited for once the marker's is there.
+const LATE: Duration = Duration::from_secs(3);
+
+/// How much of what the parts wrote is kept.
+const KEPT: usize = 8192;
+
+/// Plays `case` and says what was seen. Nothing of it is left afterwards.
+pub fn attend(
+    case: &Case,
+    channel: &Channel,
+    kind: ArmKind,
+    backend: &Backend,
+    scene: &Scene<'_>,
+) -> Arm {
+    let expect = match &case.expect.decision {
+        Decision::Receipts(expect) => expect,
+        _ => return Arm::Fault("a channel that receipts nothing".to_owned()),
+    };
+    let ground = match (kind, &backend.kind) {
+        (ArmKind::Control, _) => None,
+        (_, Kind::Bare) => return seen(extreme::garbling(channel)),
+        (_, Kind::Refuse) if case.control != Control::Host => {
+            return seen(extreme::silent(channel, None));
+        }
+        (_, Kind::Refuse) => None,
+        _ => match backend.channel() {
+            Some(callable) => Some(callable),
+            None => return Arm::Inexpressible("it has no receipts channel".to_owned()),
+        },
+    };
+    let limit = Duration::from_millis(case.timeout_ms);
+    let root = scene.folder.join("arm");
+    let attended = nonce(scene).and_then(|nonce| {
+        std::fs::create_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
+        let act = Act { channel, expect, root: &root, nonce: &nonce, limit };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("runtime: {error}"))?;
+        Ok(runtime.block_on(act.play(ground)))
+    });
+    let survivors = sweep::survivors(&Traces { ours: &[], word: None, heartbeat: None });
+    let removed = std::fs::remove_dir_all(&root);
+    match (attended, removed) {
+        (Ok(found), Ok(()))
+            if matches!((kind, &backend.kind), (ArmKind::Confined, Kind::Refuse)) =>
+        {
+            seen(extreme::silent(channel, Some(found)))
+        }
+        (Ok(mut found), Ok(())) => {
+            let left = survivors.processes.iter().map(|one| format!("process {one}"));
+            found.leaks.extend(left);
+            seen(found)
+        }
+        (Ok(_), Err(error)) => Arm::Fault(format!("{}: {error}", root.display())),
+        (Err(why), _) => Arm::Fault(why),
+    }
+}
+
+fn seen(seen: Seen) -> Arm {
+    Arm::Channel(Box::new(seen))
+}
+
+fn nonce(scene: &Scene<'_>) -> Result<String, String> {
+    let random = sys::random::<6>().map_err(|error| error.to_string())?;
+    Ok(format!("{}{random}", scene.run_id))
+}
+
+/// What one arm plays.
+struct Act<'a> {
+    channel: &'a Channel,
+    expect: &'a ReceiptsExpect,
+    root: &'a Path,
+    nonce: &'a str,
+    limit: Duration,
+}
+
+impl Act<'_> {
+    async fn play(&self, callable: Option<Callable>) -> Seen {
+        let started = Instant::now();
+        let ground = match self.ground(callable).await {
+            Ok(ground) => ground,
+            Err(why) => return self.faulty(Seen::default(), why),
+        };
+        let mut player = Player::new(ground);
+        let over = tokio::time::timeout(self.limit, self.steps(&mut player)).await;
+        let over = over.unwrap_or_else(|_| Err(format!("not over within {:?}", self.limit)));
+        player.seen.duration_ms = started.elapsed().as_secs_f64() * 1000.0;
+        let found = player.sandboxes().values().flat_map(|sandbox| sandbox.execd.recorded());
+        let reached: Vec<String> = found.map(|one| self.text_of(&one)).collect();
+        let texts = self.expect.reaches_execd.iter();
+        player.seen.reached =
+            texts.filter(|text| reached.iter().any(|one| one.contains(*text))).cloned().collect();
+        self.close(&mut player);
+        match over {
+            Ok(()) => Seen { nonce: self.nonce.to_owned(), ..player.seen },
+            Err(why) => self.faulty(player.seen, why),
+        }
+    }
+
+    fn text_of(&self, one: &super::execd::Recorded) -> String {
+        format!("{}\n{}\n{}", one.line, one.headers, String::from_utf8_lossy(&one.body))
+    }
+
+    fn faulty(&self, seen: Seen, why: String) -> Seen {
+        Seen { nonce: self.nonce.to_owned(), fault: Some(why), ..seen }
+    }
+
+    async fn ground(&self, callable: Option<Callable>) -> Result<Ground, String> {
+        match callable {
+            Some(callable) => {
+                let stack = Stack::new(callable, self.channel, self.root, self.nonce).await?;
+                Ok(Ground::Channel(Box::new(stack)))
+            }
+            None => {
+                let mut sandboxes = BTreeMap::new();
+                for id in self.channel.sandboxes() {
+                    let execd = Execd::new(self.channel.execd.clone(), self.channel.token.clone());
+                    let execd = execd.await.map_err(|error| error.to_string())?;
+                    let address = execd.address;
+                    let sandbox = Sandbox::bare(self.root, execd, address);
+                    sandboxes.insert(id.to_owned(), sandbox);
+                }
+                Ok(Ground::Direct(sandboxes))
+            }
+        }
+    }
+
+    async fn steps(&self, player: &mut Player) -> Result<(), String> {
+        for (at, step) in self.channel.steps.iter().enumerate() {
+            let number = at + 1;
+            let done = player.step(number, step).await;
+            done.map_err(|why| format!("step {number} ({}): {why}", step.word()))?;
+        }
+        if let Ground::Direct(_) = player.ground {
+            return Ok(());
+        }
+        player.look(self.expect.keyless);
+        if self.channel.stored() {
+            let sent = player.mark(self.nonce).await?;
+            self.wait(player, sent).await?;
+        }
+        player.hang_up();
+        Ok(())
+    }
+
+    /// Waits until every marker has its receipt, what must come has come, and nothing more comes.
+    async fn wait(&self, player: &mut Player, sent: Vec<(String, String)>) -> Result<(), String> {
+        let since = Instant::now();
+        let mut last = Vec::new();
+        loop {
+            let lines = player.stack()?.export().await?;
+            let arrived = |hash: &str| lines.iter().any(|line| line.contains(hash));
+            let all = sent.iter().all(|(hash, _)| arrived(hash));
+            let still = lines == last;
+            let enough = super::actions(&lines).len() >= self.least(sent.len());
+            let late = since.elapsed() > if all { LATE } else { LIMIT };
+            if (all && still && enough) || late || player.stack()?.daemon.is_none() && still {
+                let mark = |(hash, by): &(String, String)| Marker {
+                    hash: hash.clone(),
+                    by: by.clone(),
+                    arrived: arrived(hash),
+                };
+                player.seen.markers = sent.iter().map(mark).collect();
+                player.seen.lines = lines;
+                return Ok(());
+            }
+            last = lines;
+            tokio::time::sleep(STILL).await;
+        }
+    }
+
+    /// How many receipts there are at least, when everything has come.
+    fn least(&self, markers: usize) -> usize {
+        let listed = self.expect.receipts.as_ref().map(Vec::len);
+        markers + listed.or(self.expect.count).unwrap_or_default()
+    }
+
+    fn close(&self, player: &mut Player) {
+        let Ground::Channel(stack) = &mut player.ground else { return };
+        player.seen.unmet.extend(stack.died());
+        let key = stack.key.verifying_key().to_bytes();
+        player.seen.key = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        stack.end();
+        player.seen.disclosed = look::disclosed(&self.expect.absent, &stack.host, &stack.logs);
+        let exported = player.seen.lines.join("\n");
+        let here = self.expect.absent.iter().filter(|text| exported.contains(*text));
+        player.seen.disclosed.extend(here.map(|text| format!("`{text}` is in a receipt")));
+        let logs = stack.logs.iter().map(|file| {
+            let text = std::fs::read(file).unwrap_or_default();
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let logs: String = logs.collect();
+        player.seen.logs = logs.chars().take(KEPT).collect();
+    }
+}

@@ -1,0 +1,216 @@
+//! Files and directories: a made-up file system of names and bytes.
+
+use serde_json::{Value, json};
+
+use super::lenient::Members;
+use super::reply::Reply;
+use super::{Asked, State};
+
+/// What every execd begins with.
+pub(super) fn fixture() -> State {
+    let text = b"first\nsecond\nthird\n".to_vec();
+    let names = ["a.txt", "b.txt", "c.txt", "/w/a.txt", "dir/one"];
+    let folders = ["dir", "/w", "full"].map(str::to_owned);
+    State {
+        files: names.into_iter().map(|name| (name.to_owned(), text.clone())).collect(),
+        folders: folders.into(),
+        ..State::default()
+    }
+}
+
+/// The answer to a request about files or directories.
+pub(super) fn answer(asked: &Asked, state: &mut State) -> Option<Reply> {
+    Some(match (asked.method.as_str(), asked.path.as_str()) {
+        ("GET", "/files/info") => info(asked, state),
+        ("GET", "/files/search") => Reply::json(200, &json!([])),
+        ("GET", "/files/download" | "/files") => download(asked, state),
+        ("POST", "/files/upload") => upload(asked, state),
+        ("POST" | "PUT", "/files") => put(asked, state),
+        ("DELETE", "/files") => delete(asked, state),
+        ("POST", "/files/replace" | "/files/permissions") => named(asked, state),
+        ("POST", "/files/mv") => moved(asked, state),
+        ("GET", "/directories/list" | "/directories") => list(asked, state),
+        ("POST", "/directories") => make(asked, state),
+        ("DELETE", "/directories") => {
+            for (_, path) in asked.query.iter().filter(|(key, _)| key == "path") {
+                state.folders.remove(path);
+            }
+            Reply::empty()
+        }
+        _ => return None,
+    })
+}
+
+fn missing(path: &str) -> Reply {
+    Reply::error(404, "FILE_NOT_FOUND", &format!("{path}: no such file"))
+}
+
+fn info(asked: &Asked, state: &State) -> Reply {
+    let path = asked.query("path").unwrap_or_default();
+    match state.files.get(path) {
+        Some(bytes) => Reply::json(200, &json!({ path: entry(path, "file", bytes.len()) })),
+        None => missing(path),
+    }
+}
+
+fn entry(path: &str, kind: &str, size: usize) -> Value {
+    let time = "2026-06-15T12:00:00Z";
+    json!({ "path": path, "type": kind, "size": size, "modified_at": time, "created_at": time,
+            "owner": "root", "group": "root", "mode": 644 })
+}
+
+fn download(asked: &Asked, state: &State) -> Reply {
+    let Some(path) = asked.query("path") else {
+        return Reply::error(400, "MISSING_QUERY", "path");
+    };
+    let Some(bytes) = state.files.get(path) else { return missing(path) };
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let range = asked.headers.get("range").and_then(|range| range.to_str().ok());
+    let lines = asked.query("offset").and_then(|first| first.parse::<usize>().ok());
+    match (range, lines) {
+        (Some(_), Some(_)) => Reply::error(400, "INVALID_FILE", "range or lines"),
+        (Some(range), None) => ranged(&text, range),
+        (None, Some(first)) => {
+            let count = asked.query("limit").and_then(|count| count.parse().ok()).unwrap_or(1);
+            let some = text.split_inclusive('\n').skip(first.saturating_sub(1)).take(count);
+            Reply::whole(200, "text/plain", some.collect())
+        }
+        (None, None) => Reply::whole(200, "application/octet-stream", text),
+    }
+}
+
+fn ranged(text: &str, range: &str) -> Reply {
+    let ends = range.strip_prefix("bytes=").and_then(|range| range.split_once('-'));
+    let from = ends.and_then(|(from, _)| from.parse::<usize>().ok());
+    let to = ends.and_then(|(_, to)| to.parse::<usize>().ok());
+    let part = from.zip(to).and_then(|(from, to)| text.get(from..to + 1));
+    match part {
+        Some(part) => Reply::whole(206, "application/octet-stream", part.to_owned()),
+        None => Reply::error(416, "INVALID_FILE", "range"),
+    }
+}
+
+/// Pairs of metadata and bytes, as the form has them.
+fn upload(asked: &Asked, state: &mut State) -> Reply {
+    let kind = asked.headers.get("content-type").and_then(|kind| kind.to_str().ok());
+    let boundary = kind.and_then(|kind| kind.split("boundary=").nth(1)).unwrap_or_default();
+    let text = asked.body.as_ref();
+    let mut paths = Vec::new();
+    for part in parts(text, boundary.trim_matches('"')) {
+        match (part.name.as_str(), paths.last().cloned()) {
+            ("metadata", _) => match Members::of(&part.bytes) {
+                Ok(members) => paths.push(members.text("path").to_owned()),
+                Err(why) => return Reply::error(400, "INVALID_FILE_METADATA", &why),
+            },
+            ("file", Some(path)) => drop(state.files.insert(path, part.bytes)),
+            _ => return Reply::error(400, "INVALID_FILE_CONTENT", "metadata comes first"),
+        }
+    }
+    if paths.is_empty() {
+        return Reply::error(400, "INVALID_FILE", "no file");
+    }
+    Reply::empty()
+}
+
+struct FormPart {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+fn parts(body: &[u8], boundary: &str) -> Vec<FormPart> {
+    let mark = format!("--{boundary}").into_bytes();
+    let mut found = Vec::new();
+    for piece in split(body, &mark).into_iter().skip(1) {
+        let Some(at) = find(piece, b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&piece[..at]).into_owned();
+        let name = head.split("name=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let bytes = &piece[at + 4..];
+        let bytes = bytes.strip_suffix(b"\r\n").unwrap_or(bytes);
+        found.push(FormPart { name: name.unwrap_or_default().to_owned(), bytes: bytes.to_vec() });
+    }
+    found
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len().max(1)).position(|window| window == what)
+}
+
+fn split<'a>(mut text: &'a [u8], mark: &[u8]) -> Vec<&'a [u8]> {
+    let mut pieces = Vec::new();
+    while let Some(at) = find(text, mark) {
+        pieces.push(&text[..at]);
+        text = &text[at + mark.len()..];
+    }
+    pieces.push(text);
+    pieces
+}
+
+/// The letter of the description: the path in the query, the bytes in the body.
+fn put(asked: &Asked, state: &mut State) -> Reply {
+    match asked.query("path") {
+        Some(path) => {
+            state.files.insert(path.to_owned(), asked.body.to_vec());
+            Reply::empty()
+        }
+        None => Reply::error(400, "MISSING_QUERY", "path"),
+    }
+}
+
+/// Stops at the first error; what was deleted before stays so.
+fn delete(asked: &Asked, state: &mut State) -> Reply {
+    for (_, path) in asked.query.iter().filter(|(key, _)| key == "path") {
+        if state.folders.contains(path) {
+            return Reply::error(500, "RUNTIME_ERROR", &format!("{path} is a directory"));
+        }
+        state.files.remove(path);
+    }
+    Reply::empty()
+}
+
+/// A map of paths, every one of which must be there.
+fn named(asked: &Asked, state: &State) -> Reply {
+    match Members::of(&asked.body) {
+        Err(why) => Reply::error(400, "INVALID_REQUEST_BODY", &why),
+        Ok(members) => {
+            let lacks = members.0.iter().find(|(path, _)| !state.files.contains_key(path));
+            lacks.map_or_else(Reply::empty, |(path, _)| missing(path))
+        }
+    }
+}
+
+fn moved(asked: &Asked, state: &mut State) -> Reply {
+    let Ok(moves) = serde_json::from_slice::<Vec<Value>>(&asked.body) else {
+        return Reply::error(400, "INVALID_REQUEST_BODY", "a list of src and dest");
+    };
+    for pair in &moves {
+        let text = |name: &str| pair.get(name).and_then(Value::as_str).unwrap_or_default();
+        match state.files.remove(text("src")) {
+            Some(bytes) => drop(state.files.insert(text("dest").to_owned(), bytes)),
+            None => return missing(text("src")),
+        }
+    }
+    Reply::empty()
+}
+
+/// What the listing of every directory says.
+fn list(asked: &Asked, state: &State) -> Reply {
+    let path = asked.query("path").unwrap_or_default();
+    if !state.folders.contains(path) {
+        return missing(path);
+    }
+    let prefix = format!("{path}/");
+    let inside = state.files.iter().filter(|(name, _)| name.starts_with(&prefix));
+    let entries: Vec<Value> =
+        inside.map(|(name, bytes)| entry(name, "file", bytes.len())).collect();
+    Reply::json(200, &json!(entries))
+}
+
+fn make(asked: &Asked, state: &mut State) -> Reply {
+    match Members::of(&asked.body) {
+        Ok(members) => {
+            state.folders.extend(members.0.into_iter().map(|(path, _)| path));
+            Reply::empty()
+        }
+        Err(why) => Reply::error(400, "INVALID_REQUEST_BODY", &why),
+    }
+}

@@ -1,0 +1,147 @@
+//! What execd answers, and its body piece by piece.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use base64::Engine as _;
+use boxproof_cases::case::{Piece, Scripted};
+use bytes::Bytes;
+use hyper::Response;
+use hyper::body::{Body, Frame};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+
+use super::Shared;
+
+/// An answer.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A body whose pieces come when they come.
+pub(super) struct Pieces(mpsc::Receiver<io::Result<Bytes>>);
+
+impl Pieces {
+    /// A body without any.
+    pub(super) fn none() -> Self {
+        Self(mpsc::channel(1).1)
+    }
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}
+
+impl Reply {
+    /// A body of JSON.
+    pub(super) fn json(status: u16, body: &Value) -> Self {
+        Self::whole(status, "application/json; charset=utf-8", body.to_string())
+    }
+
+    /// A body that is a text.
+    pub(super) fn whole(status: u16, kind: &str, body: String) -> Self {
+        let headers = BTreeMap::from([("content-type".to_owned(), kind.to_owned())]);
+        Self { status, headers, pieces: vec![Piece::Text(body)] }
+    }
+
+    /// Success without a body.
+    pub(super) fn empty() -> Self {
+        Self { status: 200, headers: BTreeMap::new(), pieces: Vec::new() }
+    }
+
+    /// An error with its code.
+    pub(super) fn error(status: u16, code: &str, message: &str) -> Self {
+        Self::json(status, &json!({ "code": code, "message": message }))
+    }
+
+    /// The way to the same without a slash at its end.
+    pub(super) fn redirect(path: &str) -> Self {
+        let headers = BTreeMap::from([("location".to_owned(), path.to_owned())]);
+        Self { status: 307, headers, pieces: Vec::new() }
+    }
+
+    /// A stream of events: bare JSON, each with an empty line after it.
+    pub(super) fn events(events: Vec<Piece>) -> Self {
+        let headers = [("content-type", "text/event-stream"), ("cache-control", "no-cache")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Self { status: 200, headers: headers.into(), pieces: events }
+    }
+
+    /// What a case says is answered.
+    pub(super) fn scripted(scripted: Scripted) -> Self {
+        let stream = BTreeMap::from([("content-type".to_owned(), "text/event-stream".to_owned())]);
+        let headers = if scripted.headers.is_empty() { stream } else { scripted.headers };
+        Self { status: scripted.status, headers, pieces: scripted.body }
+    }
+
+    /// The answer, whose body goes on by itself.
+    pub(super) fn sent(self, shared: &Shared) -> Response<Pieces> {
+        let (sender, receiver) = mpsc::channel(16);
+        let mut response = Response::builder().status(self.status);
+        for (name, value) in &self.headers {
+            response = response.header(name, value);
+        }
+        let streams = self.headers.get("content-type").is_some_and(|kind| kind.contains("event"));
+        if !streams && let Some(length) = length(&self.pieces) {
+            response = response.header("content-length", length);
+        }
+        tokio::spawn(write(self.pieces, sender, shared.released.subscribe()));
+        let fallback = || Response::new(Pieces::none());
+        response.body(Pieces(receiver)).unwrap_or_else(|_| fallback())
+    }
+}
+
+/// One event.
+pub(super) fn event(value: &Value) -> Piece {
+    Piece::Text(format!("{value}\n\n"))
+}
+
+/// The length of a body that does not wait.
+fn length(pieces: &[Piece]) -> Option<usize> {
+    pieces.iter().map(|piece| bytes_of(piece).map(|bytes| bytes.len())).sum()
+}
+
+fn bytes_of(piece: &Piece) -> Option<Bytes> {
+    match piece {
+        Piece::Text(text) => Some(Bytes::copy_from_slice(text.as_bytes())),
+        Piece::B64(text) => {
+            base64::engine::general_purpose::STANDARD.decode(text).ok().map(Into::into)
+        }
+        Piece::Hold(_) | Piece::Cut {} => None,
+    }
+}
+
+async fn write(
+    pieces: Vec<Piece>,
+    sender: mpsc::Sender<io::Result<Bytes>>,
+    mut released: watch::Receiver<std::collections::BTreeSet<String>>,
+) {
+    for piece in pieces {
+        let sent = match &piece {
+            Piece::Hold(name) => {
+                // A command goes on although nobody listens any more.
+                if released.wait_for(|released| released.contains(name)).await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            Piece::Cut {} => sender.send(Err(io::ErrorKind::ConnectionReset.into())).await,
+            other => sender.send(Ok(bytes_of(other).unwrap_or_default())).await,
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Signing keys as a daemon keeps them: PKCS#8 for the private half, SPKI for the public one.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use ed25519_dalek::SigningKey;
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
+use ed25519_dalek::pkcs8::{EncodePrivateKey as _, EncodePublicKey as _};
+
+use crate::sys;
+
+/// A new key.
+///
+/// # Errors
+/// When there are no random bytes.
+pub fn new_key() -> Result<SigningKey, String> {
+    let hex = sys::random::<32>().map_err(|error| error.to_string())?;
+    let mut seed = [0; 32];
+    for (at, byte) in seed.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).map_err(|e| e.to_string())?;
+    }
+    Ok(SigningKey::from_bytes(&seed))
+}
+
+/// Its private half as PEM.
+///
+/// # Errors
+/// Never, as far as is known.
+pub fn private_pem(key: &SigningKey) -> Result<String, String> {
+    let pem = key.to_pkcs8_pem(LineEnding::LF).map_err(|error| error.to_string())?;
+    Ok(pem.to_string())
+}
+
+/// Its public half as PEM.
+///
+/// # Errors
+/// Never, as far as is known.
+pub fn public_pem(key: &SigningKey) -> Result<String, String> {
+    let pem = key.verifying_key().to_public_key_pem(LineEnding::LF);
+    pem.map_err(|error| error.to_string())
+}
+
+/// Where the public half of the key in `file` is published.
+pub fn published(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".pub");
+    name.into()
+}
+
+/// Writes both halves, the private one for its owner alone.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn store(key: &SigningKey, file: &Path) -> Result<(), String> {
+    write(file, &private_pem(key)?, 0o600)?;
+    write(&published(file), &public_pem(key)?, 0o644)
+}
+
+/// Writes a new file with these bits.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(file: &Path, text: &str, mode: u32) -> Result<(), String> {
+    let open = std::fs::File::options().write(true).create_new(true).mode(mode).open(file);
+    open.and_then(|mut open| open.write_all(text.as_bytes()))
+        .map_err(|error| format!("{}: {error}", file.display()))
+}

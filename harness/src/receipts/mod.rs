@@ -1,0 +1,37 @@
+//! A receipts channel under test: proxy in front of execd, relay, signing daemon, verifier. The
+//! harness starts its parts, plays a case's steps, and says what was seen: [`attend`].
+//!
+//! | module | what it does | touches the OS |
+//! |---|---|---|
+//! | [`canonical`], [`verify`], [`sign`] | RFC 8785 text, hashes, the harness's own verifier, chains to verify | no |
+//! | [`seen`], [`extreme`] | what was seen; two channels that are always wrong | no |
+//! | [`execd`] | the made-up execd behind the proxy | sockets |
+//! | [`keys`], [`certs`] | the daemon's key, everybody's certificates | files |
+//! | [`stack`], [`wire`], [`look`] | the parts as processes, what lies between them, what they hold | yes |
+//! | [`http`], [`frames`], [`terminal`], [`play`] | the steps of a case | sockets |
+
+mod attend;
+pub mod canonical;
+pub mod certs;
+pub mod execd;
+mod extreme;
+pub mod frames;
+pub mod http;
+pub mod keys;
+pub mod look;
+mod play;
+pub mod seen;
+pub mod sign;
+pub mod stack;
+pub mod terminal;
+pub mod verify;
+pub mod wire;
+
+pub use attend::attend;
+
+/// The receipts of `lines` that are not about the daemon's own start.
+pub fn actions(lines: &[String]) -> Vec<verify::Receipt> {
+    let (receipts, _) = verify::read(lines);
+    let own = |receipt: &verify::Receipt| receipt.kind() == "agent_receipts.daemon_started";
+    receipts.into_iter().filter(|receipt| !own(receipt)).collect()
+}

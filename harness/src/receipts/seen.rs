@@ -1,0 +1,76 @@
+//! What was seen of a channel: [`Seen`]. Facts only, no judgement.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that one arm of a channel case showed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Seen {
+    /// The secret word of this arm.
+    pub nonce: String,
+    /// Number of the step, from 1 → what was answered to it, once or as often as it was done.
+    pub answers: BTreeMap<usize, Vec<Answer>>,
+    /// What did not come although a step waits for it, one sentence each.
+    pub unmet: Vec<String>,
+    /// Every exported receipt, as it was printed.
+    pub lines: Vec<String>,
+    /// The public key that must have signed them, in hex.
+    pub key: String,
+    /// The markers that were sent after the last step.
+    pub markers: Vec<Marker>,
+    /// Why nothing can be learnt, where that is so.
+    pub fault: Option<String>,
+    /// Texts that should be nowhere, and where they are.
+    pub disclosed: Vec<String>,
+    /// Texts that should reach execd and did.
+    pub reached: Vec<String>,
+    /// Where in the proxy's reach the signing key is.
+    pub key_seen: Vec<String>,
+    /// Why that could not be looked at, where that is so.
+    pub key_unseen: Option<String>,
+    /// The bits of the daemon's socket, in octal.
+    pub socket_mode: Option<String>,
+    /// The relay's process.
+    pub relay: Option<u32>,
+    /// The harness's process that spoke to the daemon.
+    pub harness: u32,
+    /// What outlived the run, one sentence each.
+    pub leaks: Vec<String>,
+    /// What the parts wrote.
+    pub logs: String,
+    /// Milliseconds from the first step to the last answer.
+    pub duration_ms: f64,
+}
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Answer {
+    /// The status; none if none came.
+    pub status: Option<u16>,
+    /// The headers that are not about the connection, lower case, sorted.
+    pub headers: Vec<(String, String)>,
+    /// The first part of the body, lossy text.
+    pub body: String,
+    /// The length of the whole body.
+    pub bytes: u64,
+    /// The hash of the whole body.
+    pub sha256: String,
+    /// Why it is not whole, where it is not.
+    pub error: Option<String>,
+    /// The exit code of a verifier.
+    pub exit: Option<i32>,
+    /// Milliseconds until the end of it.
+    pub ms: f64,
+}
+
+/// A harmless action whose receipt shows that the channel was at work until the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// The hash of its parameters, by which its receipt is known.
+    pub hash: String,
+    /// By which way it was sent.
+    pub by: String,
+    /// Whether its receipt is there.
+    pub arrived: bool,
+}

@@ -1,0 +1,503 @@
+//! The parts of a channel as processes: started from the manifest, watched, ended. Each dies with
+//! the worker that started it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use boxproof_cases::case::{Certificate, Channel, Ending, Part};
+use ed25519_dalek::SigningKey;
+use minijinja::context;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tokio::time::Instant;
+
+use super::certs::{Authority, Files};
+use super::execd::Execd;
+use super::keys;
+use super::wire::Wire;
+use crate::backend::Callable;
+use crate::{sweep, sys};
+
+/// How long a part may take to serve, and to end.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// How often a process or file is looked at.
+const LOOK: Duration = Duration::from_millis(3);
+
+/// A process of the channel.
+#[derive(Debug)]
+pub struct Running {
+    name: String,
+    child: Child,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+/// A sandbox: its execd, its proxy and what lies between that and the relay.
+#[derive(Debug)]
+pub struct Sandbox {
+    /// The folder with its certificate.
+    pub folder: PathBuf,
+    /// Its execd.
+    pub execd: Execd,
+    /// Between proxy and relay.
+    pub wire: Option<Wire>,
+    /// Its proxy, while it runs.
+    pub proxy: Option<Running>,
+    /// Where agents connect to.
+    pub address: SocketAddr,
+    files: Option<Files>,
+}
+
+/// A channel.
+#[derive(Debug)]
+pub struct Stack {
+    callable: Callable,
+    /// The host's side: key, store, socket.
+    pub host: PathBuf,
+    root: PathBuf,
+    channel: Channel,
+    nonce: String,
+    /// The daemon's key.
+    pub key: SigningKey,
+    /// Who signs certificates.
+    pub ca: Authority,
+    /// The daemon, while it runs.
+    pub daemon: Option<Running>,
+    /// The relay, while it runs.
+    pub relay: Option<Running>,
+    /// Where the relay listens.
+    pub relay_address: Option<SocketAddr>,
+    /// Sandbox → its parts.
+    pub sandboxes: BTreeMap<String, Sandbox>,
+    started: u32,
+    /// Everything the parts wrote to stdout and stderr: the files.
+    pub logs: Vec<PathBuf>,
+}
+
+/// What a finished process showed.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it wrote to stdout.
+    pub out: String,
+    /// What it wrote to stderr.
+    pub err: String,
+}
+
+/// A request of nothing: what only one part needs is empty for the others.
+#[derive(Debug, Default)]
+struct Words<'a> {
+    socket: &'a str,
+    key: &'a str,
+    cert: &'a str,
+    cert_key: &'a str,
+    execd: &'a str,
+    relay: &'a str,
+    sandbox: &'a str,
+    token_file: &'a str,
+}
+
+impl Stack {
+    /// The parts that `channel` speaks to, serving, in `root`.
+    ///
+    /// # Errors
+    /// The first part that does not come up, with what it wrote.
+    pub async fn new(
+        callable: Callable,
+        channel: &Channel,
+        root: &Path,
+        nonce: &str,
+    ) -> Result<Self, String> {
+        let host = root.join("host");
+        make(&host)?;
+        let key = keys::new_key()?;
+        keys::store(&key, &host.join("key"))?;
+        let mut stack = Self {
+            callable,
+            host,
+            root: root.to_owned(),
+            channel: channel.clone(),
+            nonce: nonce.to_owned(),
+            key,
+            ca: Authority::new("boxproof")?,
+            daemon: None,
+            relay: None,
+            relay_address: None,
+            sandboxes: BTreeMap::new(),
+            started: 0,
+            logs: Vec::new(),
+        };
+        if channel.stored() {
+            stack.start(Part::Daemon).await?;
+        }
+        if channel.relayed() {
+            let pair = stack.ca.server()?;
+            pair.store(&stack.host)?;
+            keys::write(&stack.host.join("ca.pem"), &stack.ca.pem(), 0o644)?;
+            stack.start(Part::Relay).await?;
+        }
+        if channel.proxied() {
+            for id in channel.sandboxes() {
+                stack.add(id).await?;
+            }
+        }
+        Ok(stack)
+    }
+
+    /// A sandbox with its proxy.
+    async fn add(&mut self, id: &str) -> Result<(), String> {
+        let folder = self.root.join(format!("box-{id}"));
+        make(&folder)?;
+        keys::write(&folder.join("ca.pem"), &self.ca.pem(), 0o644)?;
+        let pair = self.ca.client(Certificate::Good, id)?.ok_or("no certificate")?;
+        let files = pair.store(&folder)?;
+        if let Some(token) = &self.channel.token {
+            keys::write(&folder.join("token"), token, 0o600)?;
+        }
+        let relay = self.relay_address.ok_or("no relay")?;
+        let fault = |error: std::io::Error| format!("sandbox {id}: {error}");
+        let execd = Execd::new(self.channel.execd.clone(), self.channel.token.clone());
+        let execd = execd.await.map_err(fault)?;
+        let wire = Wire::new(relay).await.map_err(fault)?;
+        let address = execd.address;
+        let sandbox =
+            Sandbox { folder, execd, wire: Some(wire), proxy: None, address, files: Some(files) };
+        self.sandboxes.insert(id.to_owned(), sandbox);
+        self.start_proxy(id).await
+    }
+
+    /// Starts `part`; a proxy is the first sandbox's.
+    ///
+    /// # Errors
+    /// When it does not serve in time.
+    pub async fn start(&mut self, part: Part) -> Result<(), String> {
+        match part {
+            Part::Daemon => {
+                let template = self.callable.parts.daemon.clone();
+                let [socket, key] = ["socket", "key"].map(|name| self.at(name));
+                let words = Words { socket: &socket, key: &key, ..Words::default() };
+                let argv = self.argv(&template, &words)?;
+                let mut running = self.spawn("daemon", &argv)?;
+                running.says("ready").await?;
+                self.daemon = Some(running);
+            }
+            Part::Relay => {
+                let template = self.callable.parts.relay.clone();
+                let names = ["socket", "cert.pem", "cert.key.pem"];
+                let [socket, cert, cert_key] = names.map(|name| self.at(name));
+                let words =
+                    Words { socket: &socket, cert: &cert, cert_key: &cert_key, ..Words::default() };
+                let argv = self.argv(&template, &words)?;
+                let mut running = self.spawn("relay", &argv)?;
+                let address = running.listens().await?;
+                self.relay = Some(running);
+                self.relay_address = Some(address);
+                let wires = self.sandboxes.values().filter_map(|sandbox| sandbox.wire.as_ref());
+                wires.for_each(|wire| wire.lead(address));
+            }
+            Part::Proxy => {
+                let id = self.sandboxes.keys().next().cloned().ok_or("there is no proxy")?;
+                self.start_proxy(&id).await?;
+            }
+            Part::Execd => return Err("execd cannot be started again".to_owned()),
+        }
+        Ok(())
+    }
+
+    async fn start_proxy(&mut self, id: &str) -> Result<(), String> {
+        let template = self.callable.parts.proxy.clone();
+        let sandbox = self.sandboxes.get(id).ok_or("no such sandbox")?;
+        let (wire, files) = (sandbox.wire.as_ref(), sandbox.files.as_ref());
+        let (wire, files) = wire.zip(files).ok_or("no such sandbox")?;
+        let text = |path: &Path| path.display().to_string();
+        let token = self.channel.token.as_ref().map(|_| text(&sandbox.folder.join("token")));
+        let words = Words {
+            cert: &text(&files.certificate),
+            cert_key: &text(&files.key),
+            execd: &format!("http://{}", sandbox.execd.address),
+            relay: &format!("https://{}", wire.address),
+            sandbox: id,
+            token_file: token.as_deref().unwrap_or_default(),
+            ..Words::default()
+        };
+        let argv = self.argv(&template, &words)?;
+        let mut running = self.spawn(&format!("proxy-{id}"), &argv)?;
+        let address = running.listens().await?;
+        if let Some(sandbox) = self.sandboxes.get_mut(id) {
+            sandbox.proxy = Some(running);
+            sandbox.address = address;
+        }
+        Ok(())
+    }
+
+    /// Ends `part`, and waits until it is gone.
+    ///
+    /// # Errors
+    /// When it is not there, or does not go.
+    pub async fn stop(&mut self, part: Part, by: Ending) -> Result<(), String> {
+        let gone = || format!("the {} does not run", part.word());
+        let running = match part {
+            Part::Daemon => self.daemon.take(),
+            Part::Relay => self.relay.take(),
+            Part::Proxy => self.sandboxes.values_mut().next().and_then(|one| one.proxy.take()),
+            Part::Execd => {
+                self.sandboxes.values().next().ok_or_else(gone)?.execd.cut();
+                return Ok(());
+            }
+        };
+        let mut running = running.ok_or_else(gone)?;
+        if let Some(how) = running.ended() {
+            return Err(format!("the {} had ended by itself: {how}", part.word()));
+        }
+        let signal = if by == Ending::Term { Signal::SIGTERM } else { Signal::SIGKILL };
+        running.signal(signal);
+        running.gone().await.map(drop)
+    }
+
+    /// The file `name` on the host's side.
+    pub fn at(&self, name: &str) -> String {
+        self.host.join(name).display().to_string()
+    }
+
+    fn argv(&self, template: &str, words: &Words<'_>) -> Result<Vec<OsString>, String> {
+        let ca = match words.sandbox {
+            "" => self.at("ca.pem"),
+            id => self.root.join(format!("box-{id}")).join("ca.pem").display().to_string(),
+        };
+        let scene = context! {
+            program => self.callable.program().display().to_string(),
+            socket => words.socket, store => self.at("store"), key => words.key, ca => ca,
+            cert => words.cert, cert_key => words.cert_key, listen => "127.0.0.1:0",
+            execd => words.execd, relay => words.relay, sandbox_id => words.sandbox,
+            profile => self.channel.profile.word(), token_file => words.token_file,
+            file => "", strict => false, expected_length => "", expected_final_hash => "",
+            require_terminal => false,
+        };
+        self.callable.argv(template, &scene)
+    }
+
+    /// A daemon with another socket or key than its own.
+    ///
+    /// # Errors
+    /// When it cannot be started at all.
+    pub fn misplaced(&mut self, socket: &str, key: &str) -> Result<Running, String> {
+        let template = self.callable.parts.daemon.clone();
+        let argv = self.argv(&template, &Words { socket, key, ..Words::default() })?;
+        self.spawn("misplaced", &argv)
+    }
+
+    /// What is exported of the store.
+    ///
+    /// # Errors
+    /// When the export fails.
+    pub async fn export(&mut self) -> Result<Vec<String>, String> {
+        let template = self.callable.parts.export.clone();
+        let argv = self.argv(&template, &Words::default())?;
+        let finished = self.finish("export", &argv).await?;
+        if !finished.status.success() {
+            return Err(format!("export: {}: {}", finished.status, finished.err.trim()));
+        }
+        Ok(finished.out.lines().map(str::to_owned).collect())
+    }
+
+    /// Whether the channel has a verifier.
+    pub fn verifies(&self) -> bool {
+        !self.callable.parts.verify.is_empty()
+    }
+
+    /// Asks the verifier; the scene has what it is told.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub async fn verify(&mut self, scene: &minijinja::Value) -> Result<Finished, String> {
+        let argv = self.callable.argv(&self.callable.parts.verify, scene)?;
+        self.finish("verify", &argv).await
+    }
+
+    async fn finish(&mut self, name: &str, argv: &[OsString]) -> Result<Finished, String> {
+        let mut running = self.spawn(name, argv)?;
+        let status = running.gone().await?;
+        let read = |file: &Path| {
+            std::fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let fault = |error: std::io::Error| format!("{name}: {error}");
+        Ok(Finished {
+            status,
+            out: read(&running.out).map_err(fault)?,
+            err: read(&running.err).map_err(fault)?,
+        })
+    }
+
+    fn spawn(&mut self, name: &str, argv: &[OsString]) -> Result<Running, String> {
+        self.started += 1;
+        let number = self.started;
+        let [out, err] = ["out", "err"].map(|end| self.root.join(format!("{number}-{name}.{end}")));
+        let fault = |error: std::io::Error| format!("{name}: {error}");
+        let (program, rest) = argv.split_first().ok_or("no program")?;
+        let mut command = Command::new(program);
+        command
+            .args(rest)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.root)
+            .env(sweep::ARM_VARIABLE, &self.nonce)
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .stdout(File::create(&out).map_err(fault)?)
+            .stderr(File::create(&err).map_err(fault)?);
+        sys::end_with_parent(&mut command);
+        let child = command.spawn().map_err(fault)?;
+        if !["export", "verify"].contains(&name) {
+            self.logs.extend([out.clone(), err.clone()]);
+        }
+        Ok(Running { name: name.to_owned(), child, out, err })
+    }
+
+    /// The parts that ended although nobody ended them, one sentence each.
+    pub fn died(&mut self) -> Vec<String> {
+        let proxies = self.sandboxes.values_mut().map(|sandbox| &mut sandbox.proxy);
+        let parts = [&mut self.daemon, &mut self.relay].into_iter().chain(proxies);
+        let died = |running: &mut Running| {
+            let how = running.ended()?;
+            Some(format!("the {} ended by itself: {how}: {}", running.name, running.wrote()))
+        };
+        parts.filter_map(|part| part.as_mut().and_then(died)).collect()
+    }
+
+    /// Ends everything.
+    pub fn end(&mut self) {
+        let proxies = self.sandboxes.values_mut().map(|sandbox| sandbox.proxy.take());
+        let parts: Vec<Running> =
+            proxies.chain([self.relay.take(), self.daemon.take()]).flatten().collect();
+        for mut running in parts {
+            running.signal(Signal::SIGKILL);
+            let _ = running.child.wait();
+        }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Running {
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _ = kill(Pid::from_raw(self.child.id().cast_signed()), signal);
+    }
+
+    fn ended(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| match status.signal() {
+            Some(number) => format!("signal {number}"),
+            None => format!("exit {}", status.code().unwrap_or(-1)),
+        })
+    }
+
+    /// The last line of stderr.
+    fn wrote(&self) -> String {
+        let text = std::fs::read(&self.err).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).trim().to_owned();
+        text.lines().last().unwrap_or_default().to_owned()
+    }
+
+    /// Waits until it is gone; whoever does not go is killed.
+    async fn gone(&mut self) -> Result<ExitStatus, String> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) if Instant::now() < end => tokio::time::sleep(LOOK).await,
+                Ok(None) => {
+                    self.signal(Signal::SIGKILL);
+                    let _ = self.child.wait();
+                    return Err(format!("the {} did not end within {PATIENCE:?}", self.name));
+                }
+                Err(error) => return Err(format!("{}: {error}", self.name)),
+            }
+        }
+    }
+
+    /// Waits for its one line on stdout, or its end.
+    async fn line(&mut self) -> Result<String, String> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let said = std::fs::read_to_string(&self.out).unwrap_or_default();
+            if let Some((line, _)) = said.split_once('\n') {
+                return Ok(line.trim().to_owned());
+            }
+            if let Some(how) = self.ended() {
+                return Err(format!("the {} did not serve: {how}: {}", self.name, self.wrote()));
+            }
+            if Instant::now() >= end {
+                self.signal(Signal::SIGKILL);
+                return Err(format!("the {} was not ready within {PATIENCE:?}", self.name));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn says(&mut self, word: &str) -> Result<(), String> {
+        let line = self.line().await?;
+        match line.split(' ').next() {
+            Some(first) if first == word => Ok(()),
+            _ => Err(format!("the {} says `{line}` instead of {word}", self.name)),
+        }
+    }
+
+    async fn listens(&mut self) -> Result<SocketAddr, String> {
+        let line = self.line().await?;
+        let address = line.strip_prefix("listening ").and_then(|rest| rest.trim().parse().ok());
+        address.ok_or_else(|| format!("the {} says `{line}` instead of its address", self.name))
+    }
+
+    /// Whether it refuses to serve: it ends with a code that is not 0. Whoever serves is killed.
+    ///
+    /// # Errors
+    /// Why it is no refusal.
+    pub async fn refuses(&mut self) -> Result<(), String> {
+        match self.line().await {
+            Ok(line) => {
+                self.signal(Signal::SIGKILL);
+                let _ = self.child.wait();
+                Err(format!("it serves: `{line}`"))
+            }
+            Err(why) => match self.child.try_wait() {
+                Ok(Some(status)) if status.code().is_some_and(|code| code > 0) => Ok(()),
+                _ => {
+                    let _ = self.child.wait();
+                    Err(why)
+                }
+            },
+        }
+    }
+}
+
+fn make(folder: &Path) -> Result<(), String> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+impl Sandbox {
+    /// One without a channel around it.
+    pub fn bare(folder: &Path, execd: Execd, address: SocketAddr) -> Self {
+        Self { folder: folder.to_owned(), execd, wire: None, proxy: None, address, files: None }
+    }
+}

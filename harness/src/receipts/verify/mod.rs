@@ -1,0 +1,153 @@
+//! The harness's own verifier: every chain of an exported store, strictly. It shares no code with
+//! what it verifies. Main function: [`verify`]. Pure.
+
+mod chain;
+mod pairs;
+mod shape;
+mod taxonomy;
+
+use std::collections::BTreeMap;
+
+use ed25519_dalek::VerifyingKey;
+use ed25519_dalek::pkcs8::DecodePublicKey;
+use serde_json::Value;
+
+use super::canonical::{self, TWICE};
+
+/// Something that is wrong with what was exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    /// Its word, one of [`boxproof_cases::case::FINDINGS`].
+    pub word: &'static str,
+    /// The line, from 1; of a whole chain the last one.
+    pub line: usize,
+    /// What is wrong, in a few words.
+    pub why: String,
+}
+
+impl Flaw {
+    fn new(word: &'static str, line: usize, why: impl Into<String>) -> Self {
+        Self { word, line, why: why.into() }
+    }
+}
+
+/// A receipt and the line that it stands on, from 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt {
+    /// The line.
+    pub line: usize,
+    /// What it says.
+    pub value: Value,
+}
+
+impl Receipt {
+    /// The text at this JSON pointer.
+    pub fn text(&self, pointer: &str) -> Option<&str> {
+        self.value.pointer(pointer).and_then(Value::as_str)
+    }
+
+    /// Its action's type.
+    pub fn kind(&self) -> &str {
+        self.text("/credentialSubject/action/type").unwrap_or_default()
+    }
+
+    /// Its chain.
+    pub fn chain(&self) -> &str {
+        self.text("/credentialSubject/chain/chain_id").unwrap_or_default()
+    }
+
+    /// Its place in the chain.
+    pub fn sequence(&self) -> Option<u64> {
+        self.value.pointer("/credentialSubject/chain/sequence").and_then(Value::as_u64)
+    }
+
+    /// What it is bound to, in either profile.
+    pub fn binding(&self, member: &str) -> Option<&str> {
+        let places = ["/issuer/runtime/binding", "/credentialSubject/binding"];
+        places.iter().find_map(|place| self.text(&format!("{place}/{member}")))
+    }
+
+    /// What it shares with the receipts that belong to the same action.
+    pub fn correlation(&self) -> Option<&str> {
+        let places = ["correlation_id", "correlator"];
+        places.iter().find_map(|name| self.text(&format!("/credentialSubject/{name}")))
+    }
+
+    /// How many events it says were dropped.
+    pub fn drops(&self) -> Option<i64> {
+        let place = "/credentialSubject/action/emitter_metadata/drop_count";
+        self.value.pointer(place).and_then(Value::as_i64)
+    }
+
+    /// Whether the channel itself speaks.
+    pub fn is_of_channel(&self) -> bool {
+        self.kind().starts_with("agent_receipts.")
+    }
+}
+
+/// The public key in a PEM text.
+///
+/// # Errors
+/// When it is none.
+pub fn key_of(pem: &str) -> Result<VerifyingKey, String> {
+    VerifyingKey::from_public_key_pem(pem.trim()).map_err(|error| format!("public key: {error}"))
+}
+
+/// The receipts of `lines` in their order, and what is wrong with how they are written.
+pub fn read(lines: &[String]) -> (Vec<Receipt>, Vec<Flaw>) {
+    let (mut receipts, mut flaws) = (Vec::new(), Vec::new());
+    for (at, text) in lines.iter().enumerate() {
+        let line = at + 1;
+        match canonical::strictly(text) {
+            Ok(value) => {
+                if canonical::canonical(&value).ok().as_deref() != Some(text.as_bytes()) {
+                    flaws.push(Flaw::new("not_canonical", line, "the line is no RFC 8785 text"));
+                }
+                receipts.push(Receipt { line, value });
+            }
+            Err(why) if why.contains(TWICE) => flaws.push(Flaw::new("duplicate_key", line, why)),
+            Err(why) => flaws.push(Flaw::new("malformed", line, why)),
+        }
+    }
+    (receipts, flaws)
+}
+
+/// Everything that is wrong with the exported `lines`, which `key` has signed.
+pub fn verify(lines: &[String], key: &VerifyingKey) -> Vec<Flaw> {
+    let (receipts, mut flaws) = read(lines);
+    flaws.extend(receipts.iter().flat_map(shape::flaws));
+    let chains = chains(&receipts);
+    for chain in chains.values() {
+        flaws.extend(chain::flaws(chain, key));
+        flaws.extend(pairs::drops(chain));
+        flaws.extend(pairs::sessions(chain));
+    }
+    flaws.extend(pairs::anchors(&receipts, &chains));
+    flaws.extend(pairs::bindings(&receipts));
+    flaws.sort_by(|a, b| (a.line, a.word).cmp(&(b.line, b.word)));
+    flaws
+}
+
+/// The receipts of one chain, as one who is given only these: every chain id must be the same.
+pub fn verify_chain(receipts: &[Receipt], key: &VerifyingKey) -> Vec<Flaw> {
+    chain::flaws(&receipts.iter().collect::<Vec<_>>(), key)
+}
+
+/// What is wrong with the form of one receipt.
+pub fn shape_of(receipt: &Receipt) -> Vec<Flaw> {
+    shape::flaws(receipt)
+}
+
+/// Chain → its receipts in the order of storage.
+pub fn chains(receipts: &[Receipt]) -> BTreeMap<&str, Vec<&Receipt>> {
+    let mut chains: BTreeMap<&str, Vec<&Receipt>> = BTreeMap::new();
+    for receipt in receipts {
+        chains.entry(receipt.chain()).or_default().push(receipt);
+    }
+    chains
+}
+
+/// The place of a word for risk among them, lowest first.
+pub fn risk_rank(risk: &str) -> Option<usize> {
+    taxonomy::rank(risk)
+}

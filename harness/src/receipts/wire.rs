@@ -1,0 +1,146 @@
+//! What lies between a proxy and the relay: a forwarder that passes, cuts or hangs, and counts.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use boxproof_cases::case::Wire as Mode;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// A forwarder. It ends with its runtime.
+#[derive(Debug)]
+pub struct Wire {
+    /// Where the proxy connects to.
+    pub address: SocketAddr,
+    mode: watch::Sender<(Mode, SocketAddr)>,
+    events: Arc<AtomicU64>,
+}
+
+/// How long nothing must happen for what was begun to be over.
+const QUIET: Duration = Duration::from_millis(120);
+
+impl Wire {
+    /// A forwarder to `relay`.
+    ///
+    /// # Errors
+    /// When there is no port.
+    pub async fn new(relay: SocketAddr) -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let (mode, seen) = watch::channel((Mode::Pass, relay));
+        let events = Arc::new(AtomicU64::new(0));
+        tokio::spawn(serve(listener, seen, Arc::clone(&events)));
+        Ok(Self { address, mode, events })
+    }
+
+    /// What becomes of connections from now on; those that are there are ended.
+    pub fn turn(&self, mode: Mode) {
+        self.mode.send_modify(|(now, _)| *now = mode);
+    }
+
+    /// Where the relay is now; connections are ended.
+    pub fn lead(&self, relay: SocketAddr) {
+        self.mode.send_modify(|(_, to)| *to = relay);
+    }
+
+    /// Whether proxies reach the relay.
+    pub fn passes(&self) -> bool {
+        self.mode.borrow().0 == Mode::Pass
+    }
+
+    /// How much has happened.
+    pub fn events(&self) -> u64 {
+        self.events.load(Ordering::SeqCst)
+    }
+
+    /// Waits until something has happened since `before`, and then nothing for a while; whether it
+    /// did within `limit`.
+    pub async fn settled(&self, before: u64, limit: Duration) -> bool {
+        let end = Instant::now() + limit;
+        let (mut last, mut since) = (before, Instant::now());
+        loop {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            let now = self.events();
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+            if last != before && since.elapsed() >= QUIET {
+                return true;
+            }
+            if Instant::now() >= end {
+                return last != before;
+            }
+        }
+    }
+}
+
+impl Wire {
+    /// Waits until nothing has happened for a while.
+    pub async fn quiet(&self, limit: Duration) {
+        let end = Instant::now() + limit;
+        let (mut last, mut since) = (self.events(), Instant::now());
+        while since.elapsed() < QUIET && Instant::now() < end {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            if self.events() != last {
+                (last, since) = (self.events(), Instant::now());
+            }
+        }
+    }
+}
+
+async fn serve(
+    listener: TcpListener,
+    mode: watch::Receiver<(Mode, SocketAddr)>,
+    events: Arc<AtomicU64>,
+) {
+    while let Ok((client, _)) = listener.accept().await {
+        events.fetch_add(1, Ordering::SeqCst);
+        tokio::spawn(carry(client, mode.clone(), Arc::clone(&events)));
+    }
+}
+
+/// One connection, until either side ends it or the mode changes.
+async fn carry(
+    client: TcpStream,
+    mut mode: watch::Receiver<(Mode, SocketAddr)>,
+    events: Arc<AtomicU64>,
+) {
+    let (now, relay) = *mode.borrow_and_update();
+    match now {
+        Mode::Cut => {}
+        Mode::Hang => {
+            let _ = mode.changed().await;
+        }
+        Mode::Pass => {
+            let Ok(server) = TcpStream::connect(relay).await else { return };
+            let (from_client, to_client) = client.into_split();
+            let (from_server, to_server) = server.into_split();
+            tokio::select! {
+                () = copy(from_client, to_server, None) => {}
+                () = copy(from_server, to_client, Some(&events)) => {}
+                _ = mode.changed() => {}
+            }
+        }
+    }
+    events.fetch_add(1, Ordering::SeqCst);
+}
+
+async fn copy(
+    mut from: tokio::net::tcp::OwnedReadHalf,
+    mut to: tokio::net::tcp::OwnedWriteHalf,
+    events: Option<&AtomicU64>,
+) {
+    let mut buffer = vec![0; 16 * 1024];
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        if to.write_all(&buffer[..count]).await.is_err() {
+            return;
+        }
+        if let Some(events) = events {
+            events.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The one writer: gives each event its place, signs, and stores a batch with one sync.
+
+use std::sync::Arc;
+
+use super::{DaemonArgs, log};
+use crate::receipts::accept::{Event, Place};
+use crate::receipts::chain::Chains;
+use crate::receipts::keys;
+use crate::receipts::peer::Peer;
+use crate::receipts::receipt::{Content, Scribe};
+use crate::receipts::store::{Held, Store};
+use crate::receipts::time::Clock;
+
+/// An event and who brought it.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    pub(super) event: Event,
+    pub(super) peer: Arc<Peer>,
+}
+
+/// The chains and everything that makes them grow.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    scribe: Scribe,
+    chains: Chains,
+    root: String,
+    clock: Clock,
+    store: Store,
+    /// Signed, not stored yet.
+    lines: Vec<u8>,
+}
+
+impl Ledger {
+    /// Opens key and store and finds out where the chains stand; writes nothing.
+    pub(super) fn open(args: &DaemonArgs) -> Result<Self, String> {
+        let scribe = Scribe::new(keys::load(&args.key)?, args.profile);
+        let (store, held) = Store::open(&args.store)?;
+        if held.torn > 0 {
+            log(&format!("{}: a torn line of {} bytes was cut", args.store.display(), held.torn));
+        }
+        let Held { chains, last, .. } = held;
+        let mut clock = Clock::default();
+        if let Some(last) = last {
+            let ours = last.signature().is_ok_and(|signature| {
+                scribe.key().verify_strict(&last.signed, &signature).is_ok()
+            });
+            if !ours {
+                let store = args.store.display();
+                return Err(format!("{store}: its last receipt is not signed by --key"));
+            }
+            clock.not_before(last.body.issued.as_deref().unwrap_or_default());
+        }
+        let root = chains.root(&args.chain);
+        Ok(Self { scribe, chains, root, clock, store, lines: Vec::new() })
+    }
+
+    /// Ends what a daemon before left half ended, and says that this one has started.
+    pub(super) fn begin(&mut self, base: &str) -> Result<(), String> {
+        if self.chains.half_ended(&self.root) {
+            self.end()?;
+            self.root = self.chains.root(base);
+        }
+        let at = self.clock.now();
+        self.write(Content::Started, &self.root.clone(), &at)?;
+        self.store()
+    }
+
+    /// Signs and stores events, in order. An error leaves none of them stored.
+    pub(super) fn record(&mut self, batch: &[Arrived]) -> Result<(), String> {
+        let at = self.clock.now();
+        for Arrived { event, peer } in batch {
+            let chain = match &event.place {
+                Place::Root => self.root.clone(),
+                Place::Below(path) => format!("{}/{path}", self.root),
+            };
+            if let Some(count) = event.frame.drop_count.filter(|count| *count > 0) {
+                self.write(Content::Dropped(event, peer, count), &chain, &at)?;
+            }
+            self.write(Content::Live(event, peer), &chain, &at)?;
+        }
+        self.store()
+    }
+
+    /// Ends every open chain, the root last, so that an ended root means that all are ended.
+    pub(super) fn end(&mut self) -> Result<(), String> {
+        let at = self.clock.now();
+        for chain in self.chains.open(&self.root) {
+            self.write(Content::Interrupted, &chain, &at)?;
+        }
+        self.store()
+    }
+
+    fn write(&mut self, content: Content, chain: &str, at: &str) -> Result<(), String> {
+        let link = self.chains.next(chain, &self.root);
+        let sealed = self.scribe.write(content, &link, at)?;
+        self.lines.extend_from_slice(&sealed.text);
+        self.lines.push(b'\n');
+        self.chains.advance(link, &sealed, matches!(content, Content::Interrupted));
+        Ok(())
+    }
+
+    fn store(&mut self) -> Result<(), String> {
+        self.store.append(&self.lines)?;
+        self.lines.clear();
+        Ok(())
+    }
+}

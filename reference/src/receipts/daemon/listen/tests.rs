@@ -1,0 +1,81 @@
+//! What may lie at the path of the socket, and around it.
+
+use std::os::unix::fs::symlink;
+
+use rstest::rstest;
+
+use super::*;
+
+fn closed_folder() -> tempfile::TempDir {
+    let mode = Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(mode).tempdir().unwrap()
+}
+
+fn refused(path: &Path, anywhere: bool) -> String {
+    listen(path, anywhere).unwrap_err()
+}
+
+#[rstest]
+#[case("127.0.0.1:9000")]
+#[case("[::1]:9000")]
+#[case("localhost:9000")]
+#[case("tcp://127.0.0.1:9000")]
+#[case("unix:///run/x.sock")]
+#[case("tcp:9000")]
+fn addresses_are_refused(#[case] address: &str) {
+    assert!(refused(Path::new(address), true).contains("address of a network"));
+}
+
+#[test]
+fn the_socket_is_for_owner_and_group_in_a_folder_of_their_own() {
+    let folder = closed_folder();
+    let path = folder.path().join("made/events.sock");
+    let listener = listen(&path, true).unwrap();
+    assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o660);
+    assert_eq!(path.parent().unwrap().metadata().unwrap().mode() & 0o7777, 0o750);
+    assert!(refused(&path, true).contains("listens there already"));
+    drop(listener);
+    assert!(path.symlink_metadata().is_err());
+}
+
+#[test]
+fn a_folder_that_the_world_reaches_is_refused() {
+    let folder = closed_folder();
+    for mode in [0o755, 0o751, 0o702] {
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+        let error = refused(&folder.path().join("s"), true);
+        assert!(error.contains("open to the world"), "{mode:o}: {error}");
+    }
+}
+
+#[test]
+fn outside_the_run_directories_it_takes_a_word() {
+    let folder = closed_folder();
+    let error = refused(&folder.path().join("s"), false);
+    assert!(error.contains("--unsafe-socket-path"), "{error}");
+}
+
+#[test]
+fn a_stale_socket_is_replaced_and_nothing_else() {
+    let folder = closed_folder();
+    let path = folder.path().join("s");
+    drop(UnixListener::bind(&path).unwrap());
+    assert!(path.symlink_metadata().is_ok());
+    drop(listen(&path, true).unwrap());
+    std::fs::write(&path, "mine").unwrap();
+    assert!(refused(&path, true).contains("something else than a socket"));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    let (link, target) = (folder.path().join("link"), folder.path().join("target"));
+    let _live = UnixListener::bind(&target).unwrap();
+    symlink(&target, &link).unwrap();
+    assert!(refused(&link, true).contains("something else than a socket"));
+}
+
+#[test]
+fn a_socket_of_another_kind_is_not_stale() {
+    let folder = closed_folder();
+    let path = folder.path().join("s");
+    let _datagrams = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    assert!(refused(&path, true).contains("cannot be told to be stale"));
+    assert!(path.symlink_metadata().is_ok());
+}

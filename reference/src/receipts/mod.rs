@@ -1,0 +1,37 @@
+//! The receipts channel: what execd does for an agent becomes signed, chained receipts.
+//!
+//! An emitter's [`frame`] becomes an event, the event a place in a chain and a signed receipt, the
+//! receipt a line of the store; [`verify`] reads such lines, whoever wrote them.
+
+mod accept;
+#[doc(hidden)]
+pub mod authority;
+pub mod canonical;
+mod chain;
+mod cli;
+mod daemon;
+mod demo;
+pub mod did;
+pub mod emit;
+#[doc(hidden)]
+pub mod execd;
+mod export;
+pub mod frame;
+pub mod keys;
+mod observer;
+mod peer;
+mod pieces;
+mod proxy;
+pub mod reading;
+mod receipt;
+mod relay;
+mod sandbox;
+mod store;
+mod strict;
+mod taxonomy;
+mod time;
+mod tls;
+pub mod verify;
+mod wire;
+
+pub use cli::{ReceiptsVerb, main};

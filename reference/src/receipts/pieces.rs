@@ -1,0 +1,30 @@
+//! A channel as a body: pieces come as somebody sends them.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame};
+use tokio::sync::mpsc::Receiver;
+
+/// What ends a body before its end.
+pub(crate) type Fault = Box<dyn Error + Send + Sync>;
+
+/// A piece of a body.
+pub(crate) type Piece = Result<Frame<Bytes>, Fault>;
+
+/// The body; it ends when nobody can send any more.
+pub(crate) struct Pieces(pub Receiver<Piece>);
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Fault;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
+        self.0.poll_recv(context)
+    }
+}

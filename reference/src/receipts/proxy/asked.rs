@@ -1,0 +1,176 @@
+//! What a request asks for: the input objects that its receipts commit to.
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::outcome::{Outcome, hex};
+use super::routes::Asks;
+use crate::receipts::strict::{self, Json};
+
+/// One object of an action: a command, a piece of code, a path.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Item {
+    pub input: Option<Value>,
+    /// System and resource.
+    pub target: Option<(String, String)>,
+    /// How many bytes were written, if any were.
+    pub written: Option<u64>,
+}
+
+impl Item {
+    /// A path, with what else its input says.
+    pub(super) fn path(path: &str, more: Option<(&str, Value)>) -> Self {
+        let mut input = Map::from_iter([("path".to_owned(), json!(path))]);
+        input.extend(more.map(|(name, value)| (name.to_owned(), value)));
+        let target = Some(("opensandbox".to_owned(), path.to_owned()));
+        Self { input: Some(input.into()), target, written: None }
+    }
+
+    /// What is told of its result.
+    pub(super) fn output(&self, outcome: &Outcome) -> Option<Value> {
+        let written = self.written.map(|bytes| json!({"bytes_written": bytes}));
+        outcome.output.clone().map(|output| written.unwrap_or(output))
+    }
+}
+
+/// A body that was read: what it asks for.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Asked {
+    pub items: Vec<Item>,
+    /// The command goes on when the answer has ended.
+    pub background: bool,
+}
+
+/// Reads a JSON body; an error where two readers could differ.
+pub(super) fn read(asks: Asks, body: &[u8]) -> Result<Asked, String> {
+    let json = json_of(body, usize::from(asks == Asks::Names))?;
+    Ok(match asks {
+        Asks::Command => command(&json),
+        Asks::Code => Asked { items: vec![code(&json)], background: false },
+        Asks::Names => Asked { items: names(&json), background: false },
+        Asks::Moves => Asked { items: moves(&json), background: false },
+        Asks::Path | Asks::Paths | Asks::Upload => Asked::default(),
+    })
+}
+
+/// A JSON text of one reading.
+pub(super) fn json_of(body: &[u8], maps: usize) -> Result<Json, String> {
+    let json = strict::read(body)?;
+    match json.ambiguous(maps) {
+        Some(name) => Err(format!("member {name:?} differs from another by case alone")),
+        None => Ok(json),
+    }
+}
+
+fn command(json: &Json) -> Asked {
+    let background = json.member("background") == Some(&Json::Bool(true));
+    let input = json.member("command").and_then(Json::text).and_then(|text| {
+        let mut input = Map::from_iter([("command".to_owned(), json!(text))]);
+        input.extend(env(json)?.map(|env| ("env".to_owned(), env)));
+        Some(input.into())
+    });
+    Asked { items: vec![Item { input, ..Item::default() }], background }
+}
+
+/// The variables, if there are any; nothing at all if they are none that execd takes.
+fn env(json: &Json) -> Option<Option<Value>> {
+    let Some(envs) = json.member("envs") else { return Some(None) };
+    let members = envs.members()?;
+    members.iter().all(|(_, value)| value.text().is_some()).then_some(())?;
+    Some((!members.is_empty()).then(|| envs.value()))
+}
+
+fn code(json: &Json) -> Item {
+    // Without a language execd runs the code as a shell command.
+    let language = json.member("context").and_then(|context| context.member("language")?.text());
+    let language = language.filter(|language| !language.is_empty()).unwrap_or("command");
+    let input = json.member("code").and_then(Json::text).map(|code| {
+        let hash = hex(Sha256::new_with_prefix(code));
+        json!({"code_hash": hash, "language": language})
+    });
+    Item { input, ..Item::default() }
+}
+
+fn names(json: &Json) -> Vec<Item> {
+    let names = json.members().unwrap_or_default().iter();
+    or_one(names.map(|(path, _)| Item::path(path, None)).collect())
+}
+
+fn moves(json: &Json) -> Vec<Item> {
+    let moved = |item: &Json| {
+        let from = item.member("src").and_then(Json::text)?;
+        let to = item.member("dest").and_then(Json::text)?;
+        Some(Item::path(from, Some(("destination", json!(to)))))
+    };
+    or_one(json.items().unwrap_or_default().iter().filter_map(moved).collect())
+}
+
+/// A request that names nothing is told of once, without an input.
+pub(super) fn or_one(items: Vec<Item>) -> Vec<Item> {
+    if items.is_empty() { vec![Item::default()] } else { items }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// RFC 8785, then SHA-256.
+    fn hash(value: &Value) -> String {
+        hex(Sha256::new_with_prefix(serde_json_canonicalizer::to_vec(value).unwrap()))
+    }
+
+    const LS: &str = "1df8bccaec747dc615b50678f35bf5b51756a45f9b2b77b247c7a617fde58b3e";
+    const LS_ENV: &str = "b9bc30ceef7631699cf1479dda1f7c9685fffa5edf163f0a14aea9e27f484b9a";
+    const PRINT: &str = "1b32e42c993bce29eb43028ac0654a17dd1849c031b4861a606b0a865cc2c888";
+
+    #[rstest]
+    #[case(Asks::Command, r#"{"command":"ls -la"}"#, LS)]
+    #[case(Asks::Command, r#"{"COMMAND":"ls -la","cwd":"/x","uid":3}"#, LS)]
+    #[case(Asks::Command, r#"{"command":"ls -la","envs":{}}"#, LS)]
+    #[case(Asks::Command, r#"{"command":"ls -la","envs":null}"#, LS)]
+    #[case(Asks::Command, r#"{"envs":{"B":"2","A":"1"},"command":"ls -la"}"#, LS_ENV)]
+    #[case(Asks::Code, r#"{"code":"print(1)","context":{"language":"python"}}"#, PRINT)]
+    fn worked_values(#[case] asks: Asks, #[case] body: &str, #[case] wanted: &str) {
+        let asked = read(asks, body.as_bytes()).unwrap();
+        let [item] = &asked.items[..] else { panic!("{asked:?}") };
+        assert_eq!(hash(item.input.as_ref().unwrap()), format!("sha256:{wanted}"));
+    }
+
+    #[rstest]
+    #[case(Asks::Command, r#"{"command":5}"#)]
+    #[case(Asks::Command, r#"{"command":"x","envs":{"A":1}}"#)]
+    #[case(Asks::Command, "[]")]
+    #[case(Asks::Code, "{}")]
+    #[case(Asks::Names, "{}")]
+    #[case(Asks::Moves, r#"[{"src":"a"}]"#)]
+    fn what_execd_does_not_take_has_no_input(#[case] asks: Asks, #[case] body: &str) {
+        let asked = read(asks, body.as_bytes()).unwrap();
+        assert_eq!(asked.items, [Item::default()]);
+    }
+
+    #[test]
+    fn names_keep_their_order_and_case() {
+        let asked = read(Asks::Names, br#"{"b":{},"a":{},"A":{}}"#).unwrap();
+        let paths = asked.items.iter().map(|item| item.input.clone().unwrap()["path"].clone());
+        assert_eq!(paths.collect::<Vec<_>>(), ["b", "a", "A"]);
+    }
+
+    #[test]
+    fn no_language_is_the_shell() {
+        let asked = read(Asks::Code, br#"{"code":"ls"}"#).unwrap();
+        assert_eq!(asked.items[0].input.as_ref().unwrap()["language"], "command");
+    }
+
+    #[test]
+    fn moves_have_both_ends() {
+        let asked = read(Asks::Moves, br#"[{"src":"a","dest":"b"}]"#).unwrap();
+        assert_eq!(asked.items[0].input, Some(json!({"path": "a", "destination": "b"})));
+    }
+
+    #[test]
+    fn background_is_seen() {
+        assert!(read(Asks::Command, br#"{"command":"x","background":true}"#).unwrap().background);
+    }
+}

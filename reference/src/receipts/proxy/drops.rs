@@ -1,0 +1,39 @@
+//! How many frames were lost since the last one that arrived.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// A counter that stays at its largest value instead of starting again.
+#[derive(Debug, Default)]
+pub(super) struct Drops(AtomicI64);
+
+impl Drops {
+    /// Counts `more` losses.
+    pub(super) fn add(&self, more: i64) {
+        let add = |count: i64| Some(count.saturating_add(more));
+        let _always = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add);
+    }
+
+    /// Takes the count, for a frame that tells of it.
+    pub(super) fn take(&self) -> i64 {
+        self.0.swap(0, Ordering::SeqCst)
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_never_turns_over() {
+        let drops = Drops::default();
+        drops.add(i64::MAX - 1);
+        drops.add(3);
+        assert_eq!(drops.take(), i64::MAX);
+        assert_eq!(drops.count(), 0);
+    }
+}

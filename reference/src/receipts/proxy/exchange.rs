@@ -1,0 +1,329 @@
+//! One request: what it means, whether it goes on to execd, and who watches the answer.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{Request, Response, StatusCode};
+use tokio::sync::oneshot;
+
+use super::asked::{self, Asked, Item};
+use super::outcome::{Ended, Reader};
+use super::pty::Ptys;
+use super::routes::{Asks, Family, Route, Shows, route};
+use super::target::Target;
+use super::tell::{Teller, Told};
+use super::upload::{self, Kind, Upload};
+use super::upstream::{self, NoAnswer, Upstream};
+use super::watch::{Watch, Watched};
+
+/// The longest JSON body; with less than a frame's limit around it.
+const BODY: usize = 8 << 20;
+/// The longest body that a frame carries whole.
+const FRAMED: usize = (1 << 20) - (16 << 10);
+
+/// What every request needs.
+pub(super) struct Proxy {
+    pub upstream: Upstream,
+    pub teller: Arc<Teller>,
+    pub ptys: Ptys,
+    /// What execd wants to see, if only we know it.
+    pub token: Option<HeaderValue>,
+}
+
+/// An answer's body.
+pub(super) type Answer = Response<http_body_util::combinators::UnsyncBoxBody<Bytes, hyper::Error>>;
+
+/// Why a request does not go on.
+pub(super) struct Refusal {
+    pub status: StatusCode,
+    pub why: String,
+}
+
+impl Refusal {
+    /// A request that two readers could read differently, or that cannot be read.
+    pub(super) fn unclear(why: impl Into<String>) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, why: why.into() }
+    }
+}
+
+/// Answers one request.
+pub(super) async fn answer(
+    proxy: Arc<Proxy>,
+    request: Request<Incoming>,
+) -> Result<Answer, Infallible> {
+    let line = format!("{} {}", request.method(), request.uri().path());
+    let (answer, seen) = match Target::of(request.uri()) {
+        Err(why) => (Err(Refusal::unclear(why)), Seen::unknown(line, request.uri().path())),
+        Ok(target) => {
+            let route = route(request.method().as_str(), &target.path);
+            let seen = Seen::of(route, line, &target);
+            (proxy.answer(request, route, target, &seen).await, seen)
+        }
+    };
+    Ok(answer.unwrap_or_else(|refusal| {
+        proxy.teller.refused(seen.told(), &refusal.why);
+        refused(&refusal)
+    }))
+}
+
+/// What a request is called when nothing else is known of it.
+pub(super) struct Seen {
+    action: &'static str,
+    family: Option<Family>,
+    target: Option<(String, String)>,
+}
+
+impl Seen {
+    fn of(route: Route, line: String, target: &Target) -> Self {
+        let named = |action, family| Self { action, family: Some(family), target: None };
+        match route {
+            Route::Action { action, family, .. } => named(action, family),
+            Route::PtyNew | Route::PtyAttach => named("system.pty.open", Family::Pty),
+            Route::PtyEnd => named("system.pty.close", Family::Pty),
+            Route::Quiet | Route::Refused | Route::Unknown => Self::unknown(line, &target.path),
+        }
+    }
+
+    fn unknown(line: String, path: &str) -> Self {
+        Self { action: "unknown", family: None, target: Some((line, path.to_owned())) }
+    }
+
+    fn told(&self) -> Told {
+        let (action, family, target) = (self.action.to_owned(), self.family, self.target.clone());
+        Told { action, family, target, ..Told::default() }
+    }
+
+    fn item(&self) -> Item {
+        Item { target: self.target.clone(), ..Item::default() }
+    }
+}
+
+impl Proxy {
+    async fn answer(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        route: Route,
+        target: Target,
+        seen: &Seen,
+    ) -> Result<Answer, Refusal> {
+        match route {
+            Route::Quiet => Ok(self.pass(request).await),
+            Route::Refused => Err(Refusal {
+                status: StatusCode::FORBIDDEN,
+                why: "the port proxy of execd reaches whatever listens inside".to_owned(),
+            }),
+            Route::Unknown => {
+                let reader = Reader::new(Shows::Nothing, false);
+                let watch = self.watch(seen, vec![seen.item()], reader);
+                Ok(self.watched(self.forward(request), watch, false).await)
+            }
+            Route::Action { asks: Asks::Upload, .. } => self.upload(request, &target, seen).await,
+            Route::Action { asks, shows, .. } => {
+                self.act(request, &target, seen, asks, shows).await
+            }
+            Route::PtyNew => self.pty_new(request).await,
+            Route::PtyAttach => self.pty_attach(request, target.part(1)).await,
+            Route::PtyEnd => Ok(self.pty_end(request, target.part(1)).await),
+        }
+    }
+
+    fn watch(&self, seen: &Seen, items: Vec<Item>, reader: Reader) -> Watch {
+        Watch::new(&self.teller, (seen.action, seen.family), items, reader)
+    }
+
+    /// An action whose request is read before it goes on.
+    async fn act(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        target: &Target,
+        seen: &Seen,
+        asks: Asks,
+        shows: Shows,
+    ) -> Result<Answer, Refusal> {
+        let item = |path: String| Item::path(&path, None);
+        let (asked, request) = match asks {
+            Asks::Path | Asks::Paths => {
+                let paths = match asks {
+                    Asks::Path => target.one_path().map(|path| path.into_iter().collect()),
+                    _ => target.paths(),
+                };
+                let paths: Vec<String> = paths.map_err(Refusal::unclear)?;
+                let items = asked::or_one(paths.into_iter().map(item).collect());
+                (Asked { items, background: false }, self.forward(request))
+            }
+            _ => {
+                let most = if asks == Asks::Command { FRAMED } else { BODY };
+                let (request, body) = self.whole(request, most).await?;
+                (asked::read(asks, &body).map_err(Refusal::unclear)?, request)
+            }
+        };
+        let watch = self.watch(seen, asked.items, Reader::new(shows, asked.background));
+        if shows == Shows::Content {
+            return Ok(self.watched(request, watch, false).await);
+        }
+        // What was begun goes on without the agent, and so does what sees its end.
+        let (proxy, (tell, told)) = (Arc::clone(self), oneshot::channel());
+        tokio::spawn(async move {
+            // An answer that nobody takes is dropped, and read on from there.
+            drop(tell.send(proxy.watched(request, watch, true).await));
+        });
+        Ok(told.await.unwrap_or_else(|_| unreachable("the proxy is being stopped")))
+    }
+
+    async fn upload(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        target: &Target,
+        seen: &Seen,
+    ) -> Result<Answer, Refusal> {
+        let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = match kind.map(multer::parse_boundary) {
+            Some(Ok(boundary)) => Kind::Pairs(boundary),
+            _ => match target.one_path().map_err(Refusal::unclear)? {
+                Some(path) => Kind::Plain(path),
+                None => return Err(Refusal::unclear("neither a multipart body nor a path")),
+            },
+        };
+        let mut watch = self.watch(seen, vec![seen.item()], Reader::new(Shows::Done, false));
+        let (parts, body) = self.headed(request).into_parts();
+        let (body, upload) = upload::follow(body, kind);
+        let answer = self.upstream.send(Request::from_parts(parts, body)).await;
+        match upload.await {
+            Ok(Upload::Items(items)) => watch.items = items,
+            Ok(Upload::Refused(why)) => {
+                watch.forget();
+                return Err(Refusal::unclear(why));
+            }
+            Ok(Upload::Left | Upload::Unread) | Err(_) => {}
+        }
+        Ok(watched_answer(answer, watch, false))
+    }
+
+    /// Forwards without telling.
+    pub(super) async fn pass(&self, request: Request<Incoming>) -> Answer {
+        match self.upstream.send(self.forward(request)).await {
+            Ok(answer) => agents(answer).map(BodyExt::boxed_unsync),
+            Err(no) => self.no_answer(&no),
+        }
+    }
+
+    /// The answer where execd gives none; if it is gone, so are its shells.
+    pub(super) fn no_answer(&self, no: &NoAnswer) -> Answer {
+        if no.unreachable {
+            self.ptys.all_closed("execd is gone");
+        }
+        unreachable(&no.why)
+    }
+
+    async fn watched(
+        &self,
+        request: Request<upstream::Body>,
+        watch: Watch,
+        drains: bool,
+    ) -> Answer {
+        watched_answer(self.upstream.send(request).await, watch, drains)
+    }
+
+    /// Reads a body to its end, so that it can be understood before execd does.
+    pub(super) async fn whole(
+        &self,
+        request: Request<Incoming>,
+        most: usize,
+    ) -> Result<(Request<upstream::Body>, Bytes), Refusal> {
+        let (parts, body) = request.into_parts();
+        let body = Limited::new(body, most).collect().await.map_err(|error| {
+            let status = match error.is::<http_body_util::LengthLimitError>() {
+                true => StatusCode::PAYLOAD_TOO_LARGE,
+                false => StatusCode::BAD_REQUEST,
+            };
+            Refusal { status, why: format!("the body: {error} (at most {most} bytes)") }
+        })?;
+        let bytes = body.to_bytes();
+        let body = Full::new(bytes.clone()).map_err(|never| match never {}).boxed_unsync();
+        Ok((self.headed(Request::from_parts(parts, body)), bytes))
+    }
+
+    /// The request as it goes on to execd.
+    pub(super) fn forward(&self, request: Request<Incoming>) -> Request<upstream::Body> {
+        self.headed(request.map(|body| body.map_err(Into::into).boxed_unsync()))
+    }
+
+    pub(super) fn headed<B>(&self, mut request: Request<B>) -> Request<B> {
+        for name in BETWEEN_TWO {
+            request.headers_mut().remove(name);
+        }
+        if let Some(token) = &self.token {
+            request.headers_mut().insert(TOKEN, token.clone());
+        }
+        *request.version_mut() = hyper::Version::HTTP_11;
+        request
+    }
+}
+
+/// The header by which execd knows its callers.
+const TOKEN: HeaderName = HeaderName::from_static("x-execd-access-token");
+
+/// Headers that concern one connection alone.
+const BETWEEN_TWO: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "expect",
+];
+
+fn agents(mut answer: Response<Incoming>) -> Response<Incoming> {
+    for name in ["connection", "keep-alive", "proxy-connection"] {
+        answer.headers_mut().remove(name);
+    }
+    answer
+}
+
+fn watched_answer(
+    answer: Result<Response<Incoming>, NoAnswer>,
+    mut watch: Watch,
+    drains: bool,
+) -> Answer {
+    match answer {
+        Ok(answer) => {
+            watch.begins(answer.status().as_u16());
+            agents(answer).map(|body| Watched::new(body, watch, drains).boxed_unsync())
+        }
+        Err(no) => {
+            watch.end(if no.unreachable { Ended::Unreachable } else { Ended::Cut });
+            unreachable(&no.why)
+        }
+    }
+}
+
+/// The answer where execd gives none.
+pub(super) fn unreachable(why: &str) -> Answer {
+    plain(StatusCode::BAD_GATEWAY, "UPSTREAM_ERROR", &format!("no answer from execd: {why}"))
+}
+
+/// The answer to a request that does not go on.
+pub(super) fn refused(refusal: &Refusal) -> Answer {
+    let code = match refusal.status {
+        StatusCode::BAD_REQUEST => "INVALID_REQUEST_BODY",
+        _ => "NOT_SUPPORTED",
+    };
+    plain(refusal.status, code, &format!("refused by the receipts proxy: {}", refusal.why))
+}
+
+/// An error in execd's own form.
+fn plain(status: StatusCode, code: &str, message: &str) -> Answer {
+    let body = serde_json::json!({"code": code, "message": message}).to_string();
+    let body = Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync();
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json; charset=utf-8");
+    answer.headers_mut().insert(CONTENT_TYPE, kind);
+    answer
+}

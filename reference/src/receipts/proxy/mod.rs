@@ -1,0 +1,195 @@
+//! The proxy in front of execd: everything passes, and what was done is told to the relay.
+
+mod asked;
+mod drops;
+mod events;
+mod exchange;
+mod outcome;
+mod pty;
+mod routes;
+mod sender;
+mod serve;
+mod target;
+mod tell;
+mod upload;
+mod upstream;
+mod watch;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use clap::Args;
+use hyper::Uri;
+use hyper::header::HeaderValue;
+use rustls::pki_types::ServerName;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{mpsc, oneshot};
+
+use self::drops::Drops;
+use self::exchange::Proxy;
+use self::pty::Ptys;
+use self::sender::{Relay, Sent};
+use self::tell::Teller;
+use self::upstream::Upstream;
+use super::frame::Frame;
+use super::sandbox;
+use super::tls::{Identity, provider};
+
+/// How many frames may wait for the relay; the next one is a drop.
+const QUEUE: usize = 4096;
+/// How long what waits may take to go out at the end.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// What `refbox receipts proxy` is told.
+#[derive(Debug, Clone, Args)]
+pub struct ProxyArgs {
+    /// Where agents connect, as IP:PORT; port 0 takes a free one
+    #[arg(long, value_name = "ADDR")]
+    pub listen: SocketAddr,
+    /// execd, as http://HOST:PORT
+    #[arg(long, value_name = "URL", value_parser = |text: &str| authority("http", text))]
+    pub execd: String,
+    /// The relay, as https://HOST:PORT
+    #[arg(long, value_name = "URL", value_parser = |text: &str| authority("https", text))]
+    pub relay: String,
+    #[command(flatten)]
+    pub identity: Identity,
+    /// The sandbox, if it should be another one than the certificate's; the relay then refuses
+    #[arg(long, value_name = "ID")]
+    pub sandbox_id: Option<String>,
+    /// A file with the token that execd asks for; agents need none then
+    #[arg(long, value_name = "FILE")]
+    pub execd_token_file: Option<PathBuf>,
+    /// How long, after SIGTERM, what has begun may take to end
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub drain_ms: u64,
+}
+
+/// HOST:PORT of a URL that says nothing else.
+fn authority(scheme: &str, text: &str) -> Result<String, String> {
+    let wrong = || format!("{text:?} is not of the form {scheme}://HOST:PORT");
+    let uri: Uri = text.parse().map_err(|_| wrong())?;
+    let plain = uri.scheme_str() == Some(scheme) && matches!(uri.path(), "" | "/");
+    let authority = uri.authority().filter(|found| plain && found.port().is_some());
+    authority.map(ToString::to_string).ok_or_else(wrong)
+}
+
+/// Serves until it is told to stop; returns the exit code.
+pub(crate) fn main(options: &ProxyArgs) -> i32 {
+    match run(options) {
+        Ok(()) => 0,
+        Err(why) => {
+            eprintln!("refbox receipts proxy: {why}");
+            2
+        }
+    }
+}
+
+fn run(options: &ProxyArgs) -> Result<(), String> {
+    provider();
+    let (relay, sandbox) = (relay(options)?, sandbox_of(options)?);
+    let token = options.execd_token_file.as_deref().map(token).transpose()?;
+    let (queue, frames) = mpsc::channel(QUEUE);
+    let drops = Arc::new(Drops::default());
+    let claims = options.sandbox_id.is_some();
+    let teller = Arc::new(Teller::new(sandbox, claims, queue, Arc::clone(&drops)));
+    let upstream = Upstream::new(options.execd.clone());
+    let ptys = Ptys::new(Arc::clone(&teller));
+    let proxy = Arc::new(Proxy { upstream, teller, ptys, token });
+    let sending = Sending::start(frames, relay, Arc::clone(&drops))?;
+    let runtime = runtime()?;
+    let drain = Duration::from_millis(options.drain_ms);
+    let served = runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(options.listen).await;
+        let listener = listener.map_err(|error| format!("{}: {error}", options.listen))?;
+        let bound = listener.local_addr().map_err(|error| error.to_string())?;
+        println!("listening {bound}");
+        serve::serve(listener, &proxy, drain).await.map_err(|error| error.to_string())
+    });
+    // Tasks that are dropped here tell that they were interrupted.
+    drop(runtime);
+    drop(proxy);
+    let sent = sending.finish(drain.max(FLUSH));
+    let lost = drops.count();
+    eprintln!(
+        "proxy: {} frames taken, {} refused as wrong, {lost} lost and not told",
+        sent.taken, sent.wrong
+    );
+    served
+}
+
+fn runtime() -> Result<Runtime, String> {
+    Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())
+}
+
+fn relay(options: &ProxyArgs) -> Result<Relay, String> {
+    let authority = options.relay.clone();
+    let host = authority.rsplit_once(':').map_or(authority.as_str(), |(host, _)| host);
+    let host = host.trim_matches(['[', ']']).to_owned();
+    let name = ServerName::try_from(host).map_err(|error| format!("{authority}: {error}"))?;
+    Ok(Relay { name, tls: options.identity.client()?, authority })
+}
+
+fn sandbox_of(options: &ProxyArgs) -> Result<String, String> {
+    if let Some(id) = &options.sandbox_id {
+        return Ok(id.clone());
+    }
+    let chain = options.identity.chain()?;
+    let own =
+        chain.first().map_or(Err("no certificate".to_owned()), |own| sandbox::of_certificate(own));
+    own.map_err(|why| format!("{}: {why}", options.identity.cert.display()))
+}
+
+fn token(file: &Path) -> Result<HeaderValue, String> {
+    let text = std::fs::read_to_string(file);
+    let text = text.map_err(|error| format!("{}: {error}", file.display()))?;
+    let token = HeaderValue::from_str(text.trim());
+    let mut token = token.map_err(|_| format!("{}: not a token", file.display()))?;
+    token.set_sensitive(true);
+    Ok(token)
+}
+
+/// The thread that sends.
+struct Sending {
+    thread: JoinHandle<()>,
+    ended: Receiver<Sent>,
+    stop: oneshot::Sender<()>,
+}
+
+impl Sending {
+    fn start(
+        frames: mpsc::Receiver<Frame>,
+        relay: Relay,
+        drops: Arc<Drops>,
+    ) -> Result<Self, String> {
+        let ((tell, ended), (stop, stopped)) = (channel(), oneshot::channel());
+        let runtime = runtime()?;
+        let thread = std::thread::spawn(move || {
+            let sent = runtime.block_on(sender::send(frames, relay, drops, stopped));
+            // Whoever waits for it may have given up.
+            let _unheard = tell.send(sent);
+        });
+        Ok(Self { thread, ended, stop })
+    }
+
+    /// Waits until all is sent, for `patience` at most; what is left then is lost.
+    fn finish(self, patience: Duration) -> Sent {
+        let sent = match self.ended.recv_timeout(patience) {
+            Ok(sent) => sent,
+            Err(RecvTimeoutError::Disconnected) => Sent::default(),
+            Err(RecvTimeoutError::Timeout) => {
+                // It has ended by itself if nobody hears this.
+                let _unheard = self.stop.send(());
+                self.ended.recv().unwrap_or_default()
+            }
+        };
+        if self.thread.join().is_err() {
+            eprintln!("proxy: the thread that sends has failed");
+        }
+        sent
+    }
+}

@@ -1,0 +1,123 @@
+//! Answers and what they show, however they are cut.
+
+use rstest::rstest;
+
+use super::*;
+
+fn outcome(shows: Shows, status: u16, answer: &str, size: usize) -> Outcome {
+    let mut reader = Reader::new(shows, false);
+    reader.begins(status);
+    for piece in answer.as_bytes().chunks(size) {
+        reader.feed(piece);
+    }
+    reader.end(Ended::Whole)
+}
+
+fn exit(code: i64, error: Option<&str>) -> Outcome {
+    let output = Some(json!({"exit_code": code}));
+    Outcome { output, error: error.map(str::to_owned), ..Outcome::default() }
+}
+
+const INIT: &str = "{\"type\":\"init\",\"text\":\"ab\"}\n\n";
+const PING: &str = "{\"type\":\"ping\",\"text\":\"pong\"}\n\n";
+const END: &str = "{\"type\":\"execution_complete\",\"execution_time\":3}\n\n";
+
+fn failure(ename: &str, evalue: &str) -> String {
+    format!(
+        "{{\"type\":\"error\",\"error\":{{\"ename\":\"{ename}\",\"evalue\":\"{evalue}\"}}}}\n\n"
+    )
+}
+
+#[rstest]
+#[case::complete(format!("{INIT}{PING}{END}"), exit(0, None))]
+#[case::exit(failure("CommandExecError", "3"), exit(3, Some("exit code 3")))]
+#[case::killed(failure("CommandExecError", "-1"), exit(-1, Some("exit code -1")))]
+#[case::not_started(failure("CommandExecError", "fork: no"), failed("the command was not started"))]
+#[case::other_error(failure("Other", "3"), failed("the command was not started"))]
+#[case::no_end(INIT.to_owned(), failed("the stream ended without an end of the command"))]
+#[case::an_error_counts_before_an_end(format!("{}{END}", failure("CommandExecError", "4")), exit(4, Some("exit code 4")))]
+fn exit_codes(#[case] stream: String, #[case] wanted: Outcome) {
+    for size in 1..=stream.len() {
+        assert_eq!(outcome(Shows::Exit, 200, &stream, size), wanted, "{size}");
+    }
+}
+
+fn line(kind: &str, text: &str) -> String {
+    format!("{}\n\n", json!({"type": kind, "text": text}))
+}
+
+#[test]
+fn kernels_are_hashed_alike_in_either_framing() {
+    let (out, err) = (line("stdout", "\u{e9}\u{1f980}\n"), line("stderr", "b"));
+    let result = "{\"type\":\"result\",\"results\":{\"text\":\"2\",\"a\":1.0}}\n\n";
+    let bare = format!("{INIT}{out}{PING}{result}{err}{END}");
+    let framed =
+        bare.replace("{\"type\"", "data: {\"type\"").replace("{\"execution", "data: {\"ex");
+    let results = hex(Sha256::new_with_prefix("{\"a\":1,\"text\":\"2\"}\n"));
+    let logs = "{\"t\":\"stdout\",\"x\":\"\u{e9}\u{1f980}\\n\"}\n{\"t\":\"stderr\",\"x\":\"b\"}\n";
+    let output = json!({"result_hash": results, "logs_hash": hex(Sha256::new_with_prefix(logs))});
+    for stream in [bare, framed] {
+        for size in [1, 2, 3, 5, 7, 64, 4096] {
+            assert_eq!(outcome(Shows::Results, 200, &stream, size), done(output.clone()), "{size}");
+        }
+    }
+}
+
+#[test]
+fn no_events_are_the_hash_of_nothing() {
+    let nothing = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let output = json!({"result_hash": nothing, "logs_hash": nothing});
+    assert_eq!(outcome(Shows::Results, 200, END, 9), done(output));
+}
+
+#[test]
+fn an_unreadable_event_has_no_hash() {
+    let seen = outcome(Shows::Results, 200, &format!("not json\n\n{END}"), 100);
+    assert_eq!((seen.output, seen.error.is_some()), (None, true));
+}
+
+#[rstest]
+#[case::content(Shows::Content, "hello execd\n", json!({"content_hash": "sha256:bff8a0fda9aeea4b41b8163c2f58311000b5a46df148c0e69c82bc29cdb360f1"}))]
+#[case::nothing_else(Shows::Done, "", json!({}))]
+#[case::entries(Shows::Entries, "[ {\"b\":1.0,\"a\":\"x\"} ]", json!({"entries_hash": hex(Sha256::new_with_prefix("[{\"a\":\"x\",\"b\":1}]"))}))]
+fn other_answers(#[case] shows: Shows, #[case] answer: &str, #[case] output: Value) {
+    for size in 1..=answer.len().max(1) {
+        assert_eq!(outcome(shows, 200, answer, size), done(output.clone()));
+    }
+}
+
+#[rstest]
+#[case(Ended::Cut)]
+#[case(Ended::Left)]
+#[case(Ended::Stopped)]
+#[case(Ended::Unreachable)]
+fn what_did_not_end_has_no_output(#[case] ended: Ended) {
+    let mut reader = Reader::new(Shows::Exit, false);
+    reader.begins(200);
+    reader.feed(END.as_bytes());
+    let outcome = reader.end(ended);
+    assert_eq!((outcome.output, outcome.error.is_some()), (None, true));
+}
+
+#[rstest]
+#[case(404)]
+#[case(500)]
+fn an_error_is_no_content(#[case] status: u16) {
+    let outcome = outcome(Shows::Content, status, "{}", 1);
+    assert_eq!((outcome.output, outcome.error), (None, Some(format!("execd answered {status}"))));
+}
+
+#[test]
+fn worked_exit_codes() {
+    let hash = |code| {
+        let text = serde_json_canonicalizer::to_vec(&exit(code, None).output.unwrap()).unwrap();
+        hex(Sha256::new_with_prefix(text))
+    };
+    assert_eq!(
+        [hash(0), hash(-1)],
+        [
+            "sha256:e81bc160c0843ee56f31f12997bb3aff50528d596002d4866676cb8a1b19195a",
+            "sha256:d5628c66dcaaa49f62de85bfd8a9a2bf17ad9d3fc980f4ccb628b2e51224ac3b"
+        ]
+    );
+}

@@ -1,0 +1,190 @@
+//! Terminals: records, the runs of their shells, and when each is told.
+
+mod attach;
+mod run;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+use self::run::{Run, Stream};
+use super::routes::Family;
+use super::tell::{Teller, Told};
+
+/// All terminals that are known here.
+pub(super) struct Ptys {
+    teller: Arc<Teller>,
+    known: Mutex<HashMap<String, Pty>>,
+}
+
+/// One terminal.
+#[derive(Debug, Default)]
+struct Pty {
+    /// What its record says is run, if it was made through here.
+    input: Option<Value>,
+    /// How much of its output has been seen; execd counts on over all runs.
+    shown: u64,
+    run: Option<Run>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Closed {
+    /// The shell told its exit code.
+    Exit(i64),
+    /// A request ended it.
+    Deleted,
+    /// There is no knowing how, or not yet.
+    Unseen(&'static str),
+}
+
+impl Ptys {
+    /// None so far.
+    pub(super) fn new(teller: Arc<Teller>) -> Self {
+        Self { teller, known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Pty>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A record was made; nothing runs yet.
+    pub(super) fn recorded(&self, id: &str, command: Option<&str>) {
+        let input = Some(command.map_or_else(|| json!({}), |command| json!({"command": command})));
+        self.known().insert(id.to_owned(), Pty { input, ..Pty::default() });
+    }
+
+    /// Somebody is attached; the first who is, opens.
+    pub(super) fn attached(&self, id: &str) {
+        let mut known = self.known();
+        let pty = known.entry(id.to_owned()).or_default();
+        if pty.run.is_none() {
+            let run = pty.run.insert(Run::new());
+            self.teller.tell(Told {
+                action: "system.pty.open".to_owned(),
+                family: Some(Family::Pty),
+                input: pty.input.clone(),
+                output: Some(json!({"pty_id": id})),
+                correlation: Some(run.correlator.clone()),
+                ..Told::default()
+            });
+        }
+        if let Some(run) = &mut pty.run {
+            run.attached += 1;
+        }
+    }
+
+    /// Somebody is attached no more, which ends nothing but a terminal that was deleted.
+    pub(super) fn detached(&self, id: &str) {
+        let mut known = self.known();
+        let Some(run) = known.get_mut(id).and_then(|pty| pty.run.as_mut()) else { return };
+        run.attached = run.attached.saturating_sub(1);
+        let over = run.deleted && run.attached == 0;
+        drop(known);
+        if over {
+            self.closed(id, Closed::Deleted);
+        }
+    }
+
+    /// Whether a shell runs that nobody watches.
+    pub(super) fn is_unwatched(&self, id: &str) -> bool {
+        let known = self.known();
+        known.get(id).and_then(|pty| pty.run.as_ref()).is_some_and(|run| run.attached == 0)
+    }
+
+    /// Bytes went into the shell.
+    fn typed(&self, id: &str, bytes: &[u8]) {
+        self.with_run(id, |_, run| run.saw(Stream::Stdin, bytes));
+    }
+
+    /// Bytes came out of it.
+    fn printed(&self, id: &str, stream: Stream, bytes: &[u8]) {
+        self.with_run(id, |shown, run| {
+            *shown = shown.saturating_add(bytes.len() as u64);
+            run.saw(stream, bytes);
+        });
+    }
+
+    /// Bytes came once more, from where they begin; those that were seen do not count again.
+    fn replayed(&self, id: &str, offset: u64, bytes: &[u8]) {
+        self.with_run(id, |shown, run| {
+            let seen = usize::try_from(shown.saturating_sub(offset)).unwrap_or(usize::MAX);
+            if offset > *shown {
+                run.missed();
+            }
+            run.saw(Stream::Stdout, bytes.get(seen..).unwrap_or_default());
+            *shown = (*shown).max(offset.saturating_add(bytes.len() as u64));
+        });
+    }
+
+    /// Something could not be read.
+    fn missed(&self, id: &str) {
+        self.with_run(id, |_, run| run.missed());
+    }
+
+    /// A signal is on its way; returns the one before.
+    pub(super) fn signalled(&self, id: &str, signal: Option<&str>) -> Option<String> {
+        let mut before = None;
+        self.with_run(id, |_, run| {
+            before = std::mem::replace(&mut run.signal, signal.map(str::to_owned));
+        });
+        before
+    }
+
+    fn with_run(&self, id: &str, act: impl FnOnce(&mut u64, &mut Run)) {
+        if let Some(pty) = self.known().get_mut(id)
+            && let Some(run) = &mut pty.run
+        {
+            act(&mut pty.shown, run);
+        }
+    }
+
+    /// execd has deleted it; its run ends when the last connection shows how, at the latest.
+    pub(super) fn deleted(&self, id: &str) {
+        let mut watched = false;
+        self.with_run(id, |_, run| {
+            run.deleted = true;
+            watched = run.attached > 0;
+        });
+        if !watched {
+            self.closed(id, Closed::Deleted);
+        }
+    }
+
+    /// A run is over.
+    pub(super) fn closed(&self, id: &str, how: Closed) {
+        let run = self.known().get_mut(id).and_then(|pty| pty.run.take());
+        if let Some(run) = run {
+            self.tell(&run, how);
+        }
+    }
+
+    /// Every run is over.
+    pub(super) fn all_closed(&self, why: &'static str) {
+        let runs: Vec<Run> = self.known().values_mut().filter_map(|pty| pty.run.take()).collect();
+        for run in &runs {
+            self.tell(run, Closed::Unseen(why));
+        }
+    }
+
+    fn tell(&self, run: &Run, how: Closed) {
+        let (exit, error) = match how {
+            Closed::Exit(code) => (Some(code), None),
+            Closed::Deleted => (None, None),
+            Closed::Unseen(why) => (None, Some(why.to_owned())),
+        };
+        self.teller.tell(Told {
+            action: "system.pty.close".to_owned(),
+            family: Some(Family::Pty),
+            input: run.input(exit),
+            output: run.output(),
+            error,
+            correlation: Some(run.correlator.clone()),
+            ..Told::default()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,413 @@
+//! From an event and its place in a chain to a signed receipt.
+
+use ed25519_dalek::{Signer, SigningKey};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::accept::Event;
+use super::frame::{Binding, Decision, Frame};
+use super::peer::Peer;
+use super::{canonical, keys, taxonomy};
+
+const CONTEXT: [&str; 2] =
+    ["https://www.w3.org/ns/credentials/v2", "https://agentreceipts.ai/context/v2"];
+const TYPE: [&str; 2] = ["VerifiableCredential", "AgentReceipt"];
+const VERSION: &str = "0.5.0";
+/// How the canonical text of every receipt ends, after the place of its proof.
+const TAIL: &[u8] = br#","type":["VerifiableCredential","AgentReceipt"],"version":"0.5.0"}"#;
+
+/// Where the members go that the receipt format has no place for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Profile {
+    /// Where verifiers that know the format alone keep them
+    #[default]
+    Wire,
+    /// Where ADR-0027 has them: for verifiers of raw bytes
+    Adr,
+}
+
+/// What a receipt is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content<'a> {
+    /// An event.
+    Live(&'a Event, &'a Peer),
+    /// So many events before this one never arrived.
+    Dropped(&'a Event, &'a Peer, i64),
+    /// The daemon serves from here on.
+    Started,
+    /// The daemon ends this chain.
+    Interrupted,
+}
+
+/// A place in a chain.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) chain_id: String,
+    pub(crate) sequence: u64,
+    pub(crate) previous: Option<String>,
+    /// Of the first receipt below the root.
+    pub(crate) anchor: Option<Anchor>,
+}
+
+/// The receipt of the root chain that a chain below it starts from.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Anchor {
+    pub(crate) chain_id: String,
+    pub(crate) receipt_id: String,
+    pub(crate) sequence: u64,
+    pub(crate) receipt_hash: String,
+}
+
+/// A signed receipt as it is stored.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    pub(crate) id: String,
+    pub(crate) hash: String,
+    pub(crate) text: Vec<u8>,
+}
+
+/// Who signs, and how.
+#[derive(Debug)]
+pub(crate) struct Scribe {
+    key: SigningKey,
+    issuer: String,
+    method: String,
+    profile: Profile,
+}
+
+impl Scribe {
+    pub(crate) fn new(key: SigningKey, profile: Profile) -> Self {
+        let print = keys::fingerprint(&key.verifying_key());
+        let short = print.trim_start_matches("sha256:").get(..16).unwrap_or_default();
+        let issuer = format!("did:agent-receipts-daemon:{short}");
+        let method = format!("{issuer}#key-1");
+        Self { key, issuer, method, profile }
+    }
+
+    pub(crate) fn key(&self) -> ed25519_dalek::VerifyingKey {
+        self.key.verifying_key()
+    }
+
+    /// Writes and signs; `at` is the one time of the receipt.
+    pub(crate) fn write(&self, content: Content, link: &Link, at: &str) -> Result<Sealed, String> {
+        let id = format!("urn:receipt:{}", Uuid::new_v4());
+        let receipt = Receipt {
+            context: CONTEXT,
+            id: &id,
+            kind: TYPE,
+            version: VERSION,
+            issuer: self.issuer(content),
+            issued: at,
+            subject: self.subject(content, link, at),
+        };
+        let signed = canonical::canonical(&receipt)?;
+        let text = self.seal(&signed, at)?;
+        Ok(Sealed { id, hash: canonical::digest(&signed), text })
+    }
+
+    /// Puts the proof into a canonical text, between the members before and after it.
+    fn seal(&self, signed: &[u8], at: &str) -> Result<Vec<u8>, String> {
+        let head = signed.strip_suffix(TAIL).ok_or("the canonical text has another end")?;
+        let proof = canonical::canonical(&Proof {
+            kind: "Ed25519Signature2020",
+            created: at,
+            method: &self.method,
+            purpose: "assertionMethod",
+            value: &keys::multibase(&self.key.sign(signed).to_bytes()),
+        })?;
+        Ok([head, br#","proof":"#, &proof, TAIL].concat())
+    }
+
+    fn issuer<'a>(&'a self, content: Content<'a>) -> Issuer<'a> {
+        let mut issuer = Issuer { id: &self.issuer, ..Issuer::default() };
+        if let Content::Live(event, _) | Content::Dropped(event, ..) = content {
+            issuer.session_id = Some(&event.frame.session_id);
+        }
+        if let Content::Live(Event { frame, .. }, _) = content {
+            issuer.name = frame.issuer_name.as_deref();
+            issuer.model = frame.issuer_model.as_deref();
+            issuer.operator = frame.operator_id.as_deref().map(|id| Operator {
+                id,
+                // The format wants both.
+                name: frame.operator_name.as_deref().unwrap_or(id),
+            });
+            issuer.runtime = Some(self.runtime(frame));
+        }
+        issuer
+    }
+
+    /// What the format leaves open, and so survives every verifier.
+    fn runtime(&self, frame: &Frame) -> Map<String, Value> {
+        let mut runtime = Map::new();
+        let mut add = |name: &str, value: Option<Value>| {
+            runtime.extend(value.map(|value| (name.to_owned(), value)));
+        };
+        let text = |text: &Option<String>| text.clone().map(Value::from);
+        add("channel", Some(frame.channel.clone().into()));
+        add("agent_id", text(&frame.agent_id));
+        add("agent_type", text(&frame.agent_type));
+        add("model", text(&frame.model));
+        add("capture_method", text(&frame.capture_method));
+        add("usage", frame.usage.clone().map(Value::from));
+        if self.profile == Profile::Wire {
+            add("binding", frame.binding.as_ref().map(|binding| json!(binding)));
+            add("coverage", frame.coverage.clone());
+        }
+        runtime
+    }
+
+    fn subject<'a>(&'a self, content: Content<'a>, link: &'a Link, at: &'a str) -> Subject<'a> {
+        let delegation = link.anchor.as_ref().map(|anchor| Delegation {
+            parent_chain_id: &anchor.chain_id,
+            parent_receipt_id: &anchor.receipt_id,
+            delegator: Named { id: &self.issuer },
+        });
+        let mut subject = Subject {
+            principal: Named { id: principal(content) },
+            action: action(content, at),
+            outcome: outcome(content),
+            chain: chain(content, link),
+            correlation_id: None,
+            correlator: None,
+            delegation,
+            binding: None,
+            coverage: None,
+            parent: link.anchor.as_ref().filter(|_| self.profile == Profile::Adr),
+        };
+        if let Content::Live(Event { frame, .. }, _) = content {
+            subject.correlation_id = frame.correlation_id.as_deref();
+            if self.profile == Profile::Adr {
+                subject.correlator = frame.correlation_id.as_deref();
+                subject.binding = frame.binding.as_ref();
+                subject.coverage = frame.coverage.as_ref();
+            }
+        }
+        subject
+    }
+}
+
+fn principal(content: Content<'_>) -> &str {
+    match content {
+        Content::Live(_, peer) | Content::Dropped(_, peer, _) => &peer.principal,
+        Content::Started | Content::Interrupted => "did:user:unknown",
+    }
+}
+
+fn action<'a>(content: Content<'a>, at: &'a str) -> Action<'a> {
+    let kind = match content {
+        Content::Live(event, _) => kind(&event.frame),
+        Content::Dropped(..) => "agent_receipts.events_dropped".to_owned(),
+        Content::Started => "agent_receipts.daemon_started".to_owned(),
+        Content::Interrupted => "agent_receipts.chain_interrupted".to_owned(),
+    };
+    let mut action = Action {
+        id: format!("act_{}", Uuid::new_v4()),
+        risk_level: taxonomy::risk(&kind),
+        kind,
+        timestamp: at,
+        target: None,
+        parameters_hash: None,
+        peer_credential: None,
+        emitter_metadata: None,
+        idempotency_key: None,
+    };
+    match content {
+        Content::Live(event, peer) => {
+            let Frame { target_system, target_resource, .. } = &event.frame;
+            let target = target_system.as_deref().zip(target_resource.as_deref());
+            action.target = target.map(|(system, resource)| Target { system, resource });
+            action.parameters_hash = event.parameters_hash.as_deref();
+            action.idempotency_key = event.frame.idempotency_key.as_deref();
+            action.peer_credential = Some(peer.into());
+        }
+        Content::Dropped(_, peer, drop_count) => {
+            action.emitter_metadata = Some(EmitterMetadata { drop_count });
+            action.peer_credential = Some(peer.into());
+        }
+        Content::Started | Content::Interrupted => {}
+    }
+    action
+}
+
+/// The type of an action; what does not name one is told by channel and tool.
+fn kind(frame: &Frame) -> String {
+    let Frame { channel, tool, action_type, .. } = frame;
+    match (action_type, &tool.server) {
+        (Some(kind), _) => kind.clone(),
+        (None, Some(server)) => format!("{channel}.{server}.{}", tool.name),
+        (None, None) => format!("{channel}.{}", tool.name),
+    }
+}
+
+fn outcome(content: Content) -> Outcome {
+    let Content::Live(event, _) = content else {
+        return Outcome { status: "success", error: None, response_hash: None };
+    };
+    let error = event.frame.error.as_deref();
+    let status = match (event.frame.decision, error) {
+        (Decision::Allowed, None) => "success",
+        (Decision::Allowed, Some(_)) | (Decision::Denied, _) => "failure",
+        (Decision::Pending, _) => "pending",
+    };
+    Outcome { status, error, response_hash: event.response_hash.as_deref() }
+}
+
+fn chain<'a>(content: Content, link: &'a Link) -> Chain<'a> {
+    let ends = matches!(content, Content::Interrupted);
+    Chain {
+        chain_id: &link.chain_id,
+        previous_receipt_hash: link.previous.as_deref(),
+        sequence: link.sequence,
+        status: ends.then_some("interrupted"),
+        terminal: ends.then_some(true),
+    }
+}
+
+impl<'a> From<&'a Peer> for PeerCredential<'a> {
+    fn from(peer: &'a Peer) -> Self {
+        let Peer { pid, uid, gid, exe, .. } = peer;
+        Self { exe_path: exe.as_deref(), gid: *gid, pid: *pid, platform: "linux", uid: *uid }
+    }
+}
+
+#[derive(Serialize)]
+struct Receipt<'a> {
+    #[serde(rename = "@context")]
+    context: [&'a str; 2],
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: [&'a str; 2],
+    version: &'a str,
+    issuer: Issuer<'a>,
+    #[serde(rename = "issuanceDate")]
+    issued: &'a str,
+    #[serde(rename = "credentialSubject")]
+    subject: Subject<'a>,
+}
+
+#[derive(Default, Serialize)]
+struct Issuer<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator: Option<Operator<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtime: Option<Map<String, Value>>,
+}
+
+#[derive(Serialize)]
+struct Operator<'a> {
+    id: &'a str,
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    id: &'a str,
+}
+
+#[derive(Serialize)]
+struct Subject<'a> {
+    principal: Named<'a>,
+    action: Action<'a>,
+    outcome: Outcome<'a>,
+    chain: Chain<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correlation_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correlator: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delegation: Option<Delegation<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    binding: Option<&'a Binding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<&'a Value>,
+    #[serde(rename = "parentChainRef", skip_serializing_if = "Option::is_none")]
+    parent: Option<&'a Anchor>,
+}
+
+#[derive(Serialize)]
+struct Action<'a> {
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+    risk_level: taxonomy::Risk,
+    timestamp: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<Target<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters_hash: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer_credential: Option<PeerCredential<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    emitter_metadata: Option<EmitterMetadata>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotency_key: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Target<'a> {
+    system: &'a str,
+    resource: &'a str,
+}
+
+#[derive(Serialize)]
+struct PeerCredential<'a> {
+    platform: &'a str,
+    pid: i32,
+    uid: u32,
+    gid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exe_path: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct EmitterMetadata {
+    drop_count: i64,
+}
+
+#[derive(Serialize)]
+struct Outcome<'a> {
+    status: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_hash: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Chain<'a> {
+    chain_id: &'a str,
+    previous_receipt_hash: Option<&'a str>,
+    sequence: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terminal: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Delegation<'a> {
+    parent_chain_id: &'a str,
+    parent_receipt_id: &'a str,
+    delegator: Named<'a>,
+}
+
+#[derive(Serialize)]
+struct Proof<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    created: &'a str,
+    #[serde(rename = "verificationMethod")]
+    method: &'a str,
+    #[serde(rename = "proofPurpose")]
+    purpose: &'a str,
+    #[serde(rename = "proofValue")]
+    value: &'a str,
+}

@@ -1,0 +1,92 @@
+//! One post of a proxy: who it is, what it says, and whether the daemon got it.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::{Method, Request, Response, StatusCode};
+
+use super::check::{Wrong, frame};
+use super::daemon::Daemon;
+use super::seen::Seen;
+use crate::receipts::sandbox;
+
+/// The longest frame.
+const LONGEST: usize = 1 << 20;
+
+/// What every connection needs.
+pub(super) struct Relay {
+    daemon: Daemon,
+    seen: Seen,
+}
+
+/// Who is at the other end of a connection.
+pub(super) struct Peer(Result<String, String>);
+
+/// An answer: what it means, and why.
+type Answer = (StatusCode, String);
+
+impl Relay {
+    /// For the daemon at `socket`.
+    pub(super) fn new(socket: PathBuf) -> Self {
+        Self { daemon: Daemon::new(socket), seen: Seen::default() }
+    }
+
+    /// Who connected; TLS has verified that the certificate is of our authority.
+    pub(super) fn peer(&self, certificate: Option<&[u8]>, from: IpAddr) -> Peer {
+        let certificate = certificate.ok_or_else(|| "there is no certificate".to_owned());
+        Peer(certificate.and_then(|certificate| {
+            let sandbox = sandbox::of_certificate(certificate)?;
+            if let Some(finding) = self.seen.note(certificate, &sandbox, from) {
+                eprintln!("relay: {finding}");
+            }
+            Ok(sandbox)
+        }))
+    }
+
+    /// Answers one request.
+    pub(super) async fn answer(
+        &self,
+        peer: &Peer,
+        request: Request<Incoming>,
+    ) -> Response<Full<Bytes>> {
+        let (status, why) = self.ingest(peer, request).await.unwrap_or_else(|refusal| refusal);
+        if status != StatusCode::ACCEPTED {
+            eprintln!("relay: {status}: {why}");
+        }
+        let mut answer = Response::new(Full::new(Bytes::from(why)));
+        *answer.status_mut() = status;
+        answer
+    }
+
+    async fn ingest(&self, peer: &Peer, request: Request<Incoming>) -> Result<Answer, Answer> {
+        let sandbox = peer.0.as_ref().map_err(|why| (StatusCode::FORBIDDEN, why.clone()))?;
+        if request.uri().path() != "/ingest" {
+            return Err((StatusCode::NOT_FOUND, "frames go to /ingest".to_owned()));
+        }
+        if request.method() != Method::POST {
+            return Err((StatusCode::METHOD_NOT_ALLOWED, "frames are posted".to_owned()));
+        }
+        let body = Limited::new(request.into_body(), LONGEST).collect().await.map_err(|error| {
+            match error.is::<LengthLimitError>() {
+                true => {
+                    (StatusCode::PAYLOAD_TOO_LARGE, format!("a frame has {LONGEST} bytes at most"))
+                }
+                false => (StatusCode::BAD_REQUEST, error.to_string()),
+            }
+        })?;
+        let frame = frame(&body.to_bytes(), sandbox).map_err(|wrong| match wrong {
+            Wrong::Bad(why) => (StatusCode::BAD_REQUEST, why),
+            Wrong::Claim(why) => (StatusCode::FORBIDDEN, why),
+        })?;
+        // The name of the sandbox may have made it too long.
+        if frame.len() > LONGEST {
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, format!("more than {LONGEST} bytes")));
+        }
+        let unreachable = |error| (StatusCode::SERVICE_UNAVAILABLE, format!("daemon: {error}"));
+        self.daemon.write(&frame).await.map_err(unreachable)?;
+        Ok((StatusCode::ACCEPTED, String::new()))
+    }
+}

@@ -1,0 +1,70 @@
+//! Anchors: a chain below a root starts from a receipt of that root.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::file::Line;
+use super::strict::Finding;
+use crate::receipts::reading::Delegation;
+
+/// The findings of all chains that lie below another one.
+pub(super) fn findings(chains: &[Vec<&Line>]) -> Vec<Finding> {
+    let roots: BTreeMap<&str, &Vec<&Line>> = chains
+        .iter()
+        .filter_map(|chain| Some((chain.first()?.receipt.chain_id(), chain)))
+        .collect();
+    let mut found = Vec::new();
+    for chain in chains {
+        let Some((first, rest)) = chain.split_first() else { continue };
+        let id = first.receipt.chain_id();
+        if let Some((root, _)) = id.split_once("/sandbox/").or_else(|| id.split_once("/agent/")) {
+            found.extend(first_of(first, root, roots.get(root).copied()));
+        }
+        let again = rest.iter().filter(|line| line.receipt.body.subject.delegation.is_some());
+        found.extend(again.map(|line| {
+            Finding::new(line, "anchor_repeated", "only the first receipt has one".to_owned())
+        }));
+    }
+    found
+}
+
+/// What is wrong with the first receipt of a chain below `root`.
+fn first_of(first: &Line, root: &str, parent: Option<&Vec<&Line>>) -> Option<Finding> {
+    let tell = |name, detail: String| Some(Finding::new(first, name, detail));
+    let Some(anchor) = &first.receipt.body.subject.delegation else {
+        return tell("anchor_missing", "the first receipt has no delegation".to_owned());
+    };
+    if anchor.parent_chain_id != root {
+        return tell("anchor_chain", format!("{:?} is not {root:?}", anchor.parent_chain_id));
+    }
+    // Without the root there is nothing to compare with.
+    let parent = parent?;
+    let id = &anchor.parent_receipt_id;
+    let Some(at) = parent.iter().find(|line| line.receipt.body.id == *id) else {
+        return tell("anchor_unknown", format!("{root:?} has no receipt {id}"));
+    };
+    if at.number > first.number || at.receipt.body.issued > first.receipt.body.issued {
+        return tell("anchor_later", format!("{id} is later than the chain"));
+    }
+    compared(first, anchor, at)
+}
+
+fn compared(first: &Line, anchor: &Delegation, at: &Line) -> Option<Finding> {
+    let issuer = &at.receipt.body.issuer.id;
+    if anchor.delegator.id != *issuer {
+        let detail = format!("{:?} did not issue the anchor", anchor.delegator.id);
+        return Some(Finding::new(first, "anchor_issuer", detail));
+    }
+    let said = first.receipt.body.subject.parent.as_ref()?;
+    let chain = &at.receipt.body.subject.chain;
+    let truth: [(&str, Value); 4] = [
+        ("chain_id", chain.chain_id.clone().into()),
+        ("receipt_id", at.receipt.body.id.clone().into()),
+        ("sequence", chain.sequence.into()),
+        ("receipt_hash", at.receipt.hash.clone().into()),
+    ];
+    let wrong = truth.into_iter().find(|(name, value)| said.get(name) != Some(value))?;
+    let detail = format!("parentChainRef.{} is not {}", wrong.0, wrong.1);
+    Some(Finding::new(first, "anchor_reference", detail))
+}

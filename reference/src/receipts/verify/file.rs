@@ -1,0 +1,158 @@
+//! A file of receipts: sorted into its chains, each verified, and what only all of them show.
+
+use ed25519_dalek::VerifyingKey;
+use serde::Serialize;
+
+use super::chain::{Options, Verification, verify_refs};
+use super::pty::{self, Session};
+use super::strict::{self, Finding};
+use crate::receipts::reading::{self, Reading};
+
+/// The fewest lines that are worth a thread.
+const PART: usize = 256;
+
+/// What to look at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    /// This chain only.
+    pub chain: Option<&'a str>,
+    /// Also what other verifiers accept.
+    pub strict: bool,
+}
+
+/// What was found of a file.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Every chain is valid, every line a receipt, and there are no findings.
+    pub valid: bool,
+    /// The chains, in the order of their first receipts.
+    pub chains: Vec<Verification>,
+    /// Lines that are not receipts.
+    pub malformed: Vec<Malformed>,
+    /// Terminal sessions that do not pair; none of them makes a chain invalid.
+    pub sessions: Vec<Session>,
+    /// What strict reading found.
+    pub findings: Vec<Finding>,
+    /// To be looked at, but not wrong.
+    pub warnings: Vec<String>,
+}
+
+/// A line that is no receipt.
+#[derive(Debug, Serialize)]
+pub struct Malformed {
+    /// Its number, from 1.
+    pub line: usize,
+    /// `MALFORMED_RECEIPT` and why.
+    pub error: String,
+}
+
+/// A receipt and where it lies.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) number: usize,
+    pub(super) receipt: Reading,
+}
+
+/// Verifies all receipts of a text that has one a line.
+pub fn verify_file(
+    bytes: &[u8],
+    key: &VerifyingKey,
+    options: &Options,
+    wanted: Wanted,
+) -> Result<Report, String> {
+    let (lines, malformed) = read(bytes);
+    let mut chains = sorted(&lines);
+    if let Some(name) = wanted.chain {
+        chains.retain(|chain| chain.first().is_some_and(|line| line.receipt.chain_id() == name));
+        if chains.is_empty() && options.expected_length.is_none() {
+            return Err(format!("no receipt of chain {name:?} in the file"));
+        }
+    }
+    if chains.is_empty() {
+        chains.push(Vec::new());
+    }
+    let outside = options.expected_length.is_some() || options.expected_final_hash.is_some();
+    if outside && chains.len() > 1 {
+        let count = chains.len();
+        return Err(format!("the file has {count} chains; say which one is meant by --chain"));
+    }
+    let found: Vec<Verification> =
+        chains.iter().map(|chain| verify_refs(&receipts(chain), key, options)).collect();
+    let findings = match wanted.strict {
+        true => strict::findings(&chains, &lines),
+        false => Vec::new(),
+    };
+    let valid = malformed.is_empty() && findings.is_empty() && found.iter().all(|v| v.valid);
+    let (sessions, warnings) = (pty::unpaired(&lines), warnings(&lines));
+    Ok(Report { valid, chains: found, malformed, sessions, findings, warnings })
+}
+
+/// Reads all lines, a part of them on each processor.
+fn read(bytes: &[u8]) -> (Vec<Line>, Vec<Malformed>) {
+    let blank = |text: &[u8]| text.iter().all(u8::is_ascii_whitespace);
+    let numbered = bytes.split(|byte| *byte == b'\n').enumerate();
+    let texts: Vec<(usize, &[u8])> =
+        numbered.filter(|(_, text)| !blank(text)).map(|(index, text)| (index + 1, text)).collect();
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let part = texts.len().div_ceil(workers).max(PART);
+    let one = |(number, text): &(usize, &[u8])| match reading::read(text) {
+        Ok(receipt) => Ok(Line { number: *number, receipt }),
+        Err(error) => {
+            Err(Malformed { line: *number, error: format!("MALFORMED_RECEIPT: {error}") })
+        }
+    };
+    let read: Vec<Result<Line, Malformed>> = std::thread::scope(|scope| {
+        let parts = texts.chunks(part);
+        let workers: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.iter().map(one).collect::<Vec<_>>()))
+            .collect();
+        // A worker that panics takes this thread along.
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined
+            .flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let (mut lines, mut malformed) = (Vec::new(), Vec::new());
+    for result in read {
+        match result {
+            Ok(line) => lines.push(line),
+            Err(line) => malformed.push(line),
+        }
+    }
+    (lines, malformed)
+}
+
+fn receipts<'a>(chain: &[&'a Line]) -> Vec<&'a Reading> {
+    chain.iter().map(|line| &line.receipt).collect()
+}
+
+/// The chains of a file. A receipt of a chain that does not begin in it stays where it lies, in
+/// the chain before: there it is a splice.
+fn sorted(lines: &[Line]) -> Vec<Vec<&Line>> {
+    let begins = |line: &Line| line.receipt.body.subject.chain.previous_receipt_hash.is_none();
+    let begun: Vec<&str> =
+        lines.iter().filter(|line| begins(line)).map(|line| line.receipt.chain_id()).collect();
+    let mut chains: Vec<(&str, Vec<&Line>)> = Vec::new();
+    let mut last = 0;
+    for line in lines {
+        let id = line.receipt.chain_id();
+        let known = chains.iter().position(|(known, _)| *known == id);
+        last = match known {
+            Some(at) => at,
+            None if begun.contains(&id) || chains.is_empty() => {
+                chains.push((id, Vec::new()));
+                chains.len() - 1
+            }
+            None => last,
+        };
+        chains[last].1.push(line);
+    }
+    chains.into_iter().map(|(_, lines)| lines).collect()
+}
+
+fn warnings(lines: &[Line]) -> Vec<String> {
+    let named =
+        |line: &&Line| line.receipt.value.pointer("/credentialSubject/action/tool_name").is_some();
+    let tell = |line: &Line| format!("line {}: action.tool_name is not in the schema", line.number);
+    lines.iter().filter(named).map(tell).collect()
+}

@@ -1,0 +1,93 @@
+//! Verification: of one chain as every verifier does it, and strictly, of all that a file holds.
+
+mod anchors;
+mod chain;
+mod file;
+mod pty;
+mod rotation;
+mod schema;
+mod strict;
+mod text;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::keys;
+pub use chain::{Checked, Options, Verification, verify};
+pub use file::{Report, Wanted, verify_file};
+pub use pty::Session;
+pub use strict::Finding;
+
+/// How `verify` is called.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The public key that the first receipt of each chain is signed with
+    #[arg(long, value_name = "FILE.pub")]
+    pub key: PathBuf,
+    /// Also find what other verifiers accept; each finding has a name and makes the file invalid
+    #[arg(long)]
+    pub strict: bool,
+    /// Look at this chain only
+    #[arg(long, value_name = "NAME")]
+    pub chain: Option<String>,
+    /// How many receipts the chain must have
+    #[arg(long, value_name = "N")]
+    pub expected_length: Option<usize>,
+    /// The hash that the last receipt of the chain must have
+    #[arg(long, value_name = "HASH")]
+    pub expected_final_hash: Option<String>,
+    /// The chain must have ended
+    #[arg(long)]
+    pub require_terminal: bool,
+    /// How to tell the result
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Receipts, one a line
+    #[arg(value_name = "FILE.jsonl")]
+    pub file: PathBuf,
+}
+
+/// How to tell a result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A line a receipt and a summary
+    #[default]
+    Text,
+    /// One object
+    Json,
+}
+
+/// Verifies a file; returns the exit code: 0 valid, 1 broken, 2 nothing could be verified.
+pub(crate) fn main(args: &VerifyArgs) -> i32 {
+    let report = keys::read_public(&args.key).and_then(|key| {
+        let bytes = std::fs::read(&args.file);
+        let bytes = bytes.map_err(|error| format!("{}: {error}", args.file.display()))?;
+        let options = Options {
+            expected_length: args.expected_length,
+            expected_final_hash: args.expected_final_hash.clone(),
+            require_terminal: args.require_terminal,
+            ..Options::default()
+        };
+        let wanted = Wanted { chain: args.chain.as_deref(), strict: args.strict };
+        verify_file(&bytes, &key, &options, wanted)
+    });
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => {
+            eprintln!("refbox receipts verify: {error}");
+            return 2;
+        }
+    };
+    match args.format {
+        Format::Text => print!("{}", text::text(&report)),
+        Format::Json => match serde_json::to_string_pretty(&report) {
+            Ok(text) => println!("{text}"),
+            Err(error) => {
+                eprintln!("refbox receipts verify: {error}");
+                return 2;
+            }
+        },
+    }
+    i32::from(!report.valid)
+}
