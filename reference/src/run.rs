@@ -25,7 +25,7 @@ use crate::plan::{self, Plan, View};
 use crate::report::Trouble;
 use crate::request::{Mechanism, Order};
 use crate::supervise::{self, Input, Ours, Outcome, Output, Secrets};
-use crate::{control, report, sys};
+use crate::{control, mediate, report, sys};
 
 /// Times a run is set up at most, because host sockets came or went meanwhile.
 const ATTEMPTS: usize = 30;
@@ -35,6 +35,8 @@ pub(crate) struct Tried {
     pub(crate) outcome: Outcome,
     pub(crate) mechanism: Mechanism,
     pub(crate) refusal: Option<Refusal>,
+    /// Places that calls of the command were refused at.
+    pub(crate) refused: Vec<PathBuf>,
 }
 
 /// Runs the request in `request_file`, writes the result; returns the exit code.
@@ -107,7 +109,7 @@ fn conclude(
     file: &Path,
     complete: impl FnOnce(&mut RunResult),
 ) -> (RunResult, i32) {
-    let Tried { outcome, mechanism, refusal } = tried;
+    let Tried { outcome, mechanism, refusal, refused } = tried;
     let line = report::annotation(&outcome).filter(|_| !order.run.capture);
     if let Some(line) = line {
         eprintln!("{line}");
@@ -115,7 +117,7 @@ fn conclude(
     if let Some(refusal) = &refusal {
         eprintln!("refbox: {refusal}");
     }
-    let blocked = blocked(&outcome, mechanism, order, refusal.as_ref());
+    let blocked = blocked(&outcome, mechanism, order, refusal.as_ref(), &refused);
     let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
     result.blocked = blocked;
@@ -135,6 +137,7 @@ fn blocked(
     mechanism: Mechanism,
     order: &Order,
     refusal: Option<&Refusal>,
+    refused: &[PathBuf],
 ) -> Option<Blocked> {
     if let Some(refusal) = refusal {
         return answer::why_blocked(refusal);
@@ -158,9 +161,10 @@ fn blocked(
         signal: ending.signal,
         stdout: captured.map_or(&[], |captured| &captured.stdout),
         stderr: captured.map(|captured| captured.stderr.as_slice()),
+        refused,
         secrets: &secrets,
     };
-    explain::explain(&finished, &explain::link)
+    explain::explain(&finished, explain::HOST)
 }
 
 /// Plans and carries out, by the first mechanism that this host does not refuse.
@@ -274,10 +278,14 @@ fn carry_out(
     let os = |error| Refusal::os("preparing the command", error);
     let (ours, theirs) = control::pair().map_err(os)?;
     let (streams, kept) = plumb(order, plan).map_err(os)?;
+    let mediates = plan.view.as_ref().is_some_and(|view| !view.mediate.is_empty());
+    let ledger = mediates.then(|| sys::memory_file(b"")).transpose().map_err(os)?;
     let start = || match (&plan.view, &ruled) {
         (Some(_), Some(ruled)) => ruled.start(Inner::new(&launch, theirs, streams).map_err(os)?),
         (Some(view), None) if mechanism == Mechanism::Namespaces => {
-            namespaces::start(view, Inner::new(&launch, theirs, streams).map_err(os)?)
+            let ledger = ledger.as_ref().map(std::fs::File::try_clone).transpose().map_err(os)?;
+            let inner = Inner::new(&launch, theirs, streams).map_err(os)?;
+            namespaces::start(view, inner.noting(ledger.map(OwnedFd::from)))
         }
         (Some(view), None) => {
             let launch = sys::memory_file(&launch.encode()).map_err(os)?;
@@ -300,7 +308,8 @@ fn carry_out(
         (trouble, _) => in_words(trouble, plan.view.as_ref()),
     };
     let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
-    Ok(Tried { outcome, mechanism, refusal })
+    let refused = ledger.as_ref().map(mediate::noted).unwrap_or_default();
+    Ok(Tried { outcome, mechanism, refusal, refused })
 }
 
 /// The command's streams, and our ends of them.

@@ -139,9 +139,10 @@ fn conclude(request: &ExplainRequest) -> Option<Blocked> {
         signal: finished.signal,
         stdout: finished.stdout.as_bytes(),
         stderr: Some(finished.stderr.as_bytes()),
+        refused: &[],
         secrets: &secrets,
     };
-    explain::explain(&run, &explain::link)
+    explain::explain(&run, explain::HOST)
 }
 
 /// The request that the options stand for.

@@ -19,6 +19,19 @@ struct Recorded {
     stderr: String,
 }
 
+/// What the host that they were recorded on had, of what the runs speak of.
+const HOST_HAS: [&str; 9] = [
+    "/w",
+    "/w/a",
+    "/o",
+    "/o/f",
+    "/dev/kmsg",
+    "/dev/kvm",
+    "/dev/loop0",
+    "/dev/net/tun",
+    "/dev/fuse",
+];
+
 fn rule_of(run: &Recorded) -> String {
     let command = Command::Argv(run.argv.clone());
     let finished = Finished {
@@ -31,15 +44,20 @@ fn rule_of(run: &Recorded) -> String {
         signal: run.signal,
         stdout: run.stdout.as_bytes(),
         stderr: Some(run.stderr.as_bytes()),
+        refused: &[],
         secrets: &[],
     };
-    let links = |path: &Path| (path == Path::new("/w/link")).then(|| "/o".into());
-    explain(&finished, &links).map_or("none".to_owned(), |blocked| blocked.rule)
+    let look = Look {
+        link: &|path| (path == Path::new("/w/link")).then(|| "/o".into()),
+        there: &|path| HOST_HAS.iter().any(|there| path == Path::new(there)),
+    };
+    explain(&finished, look).map_or("none".to_owned(), |blocked| blocked.rule)
 }
 
 #[rstest]
 #[case::table(include_str!("../../tests/explain/table.jsonl"), 120)]
 #[case::others(include_str!("../../tests/explain/others.jsonl"), 40)]
+#[case::third(include_str!("../../tests/explain/third.jsonl"), 120)]
 fn recorded_runs_are_explained(#[case] table: &str, #[case] least: usize) {
     let runs: Vec<Recorded> =
         table.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

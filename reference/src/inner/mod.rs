@@ -67,6 +67,8 @@ pub(crate) struct Inner<'a> {
     /// Our end of the control socket.
     pub(crate) control: OwnedFd,
     streams: Streams,
+    /// Where calls that are refused are noted.
+    ledger: Option<OwnedFd>,
     /// A descriptor of the supervisor's that is to stay open as long as this stage runs.
     lifeline: Option<RawFd>,
 }
@@ -85,7 +87,8 @@ impl<'a> Inner<'a> {
             }
             Hold::Subreaper => None,
         };
-        Ok(Self { launch, lockdown, held: None, control, streams: streams.into(), lifeline: None })
+        let (streams, held) = (streams.into(), None);
+        Ok(Self { launch, lockdown, held, control, streams, ledger: None, lifeline: None })
     }
 
     /// The same for a command that no namespace holds: `ruleset` and the filter do. The stage keeps
@@ -106,6 +109,11 @@ impl<'a> Inner<'a> {
         Self { held: Some(held).filter(|held| !held.is_empty()), ..self }
     }
 
+    /// The same; what is refused because of them is noted in `ledger`.
+    pub(crate) fn noting(self, ledger: Option<OwnedFd>) -> Self {
+        Self { ledger, ..self }
+    }
+
     /// Whether calls of the command are decided here, for which it has to be looked into.
     pub(crate) fn mediates(&self) -> bool {
         self.held.is_some()
@@ -115,6 +123,7 @@ impl<'a> Inner<'a> {
     pub(crate) fn descriptors(&self) -> Vec<RawFd> {
         let scope = self.lockdown.as_ref().and_then(|lockdown| lockdown.scope.as_ref());
         let all = std::iter::once(&self.control).chain(self.streams.all()).chain(scope);
+        let all = all.chain(&self.ledger);
         all.map(AsRawFd::as_raw_fd).chain(self.lifeline).collect()
     }
 }
@@ -150,10 +159,11 @@ fn stage(args: &[OsString]) -> io::Result<()> {
 
 /// As pid 1 of a namespace: starts the command, reports its start and its end. Our own end is that
 /// of all the rest.
-pub(crate) fn serve(inner: Inner<'_>) -> io::Result<()> {
+pub(crate) fn serve(mut inner: Inner<'_>) -> io::Result<()> {
     nix::sys::prctl::set_dumpable(false)?;
     let children = listen()?;
-    let mediation = inner.held.map(Mediation::prepare).transpose()?;
+    let ledger = inner.ledger.take();
+    let mediation = inner.held.map(|held| Mediation::prepare(held, ledger)).transpose()?;
     let starting = Starting::begin(&inner, mediation.as_ref())?;
     // Only the command may hold its streams: a reader of them waits for the last holder.
     let Inner { control, streams, .. } = inner;
