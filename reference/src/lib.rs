@@ -13,6 +13,7 @@ pub mod dialect;
 mod error;
 pub mod executor;
 mod profile;
+pub mod redact;
 mod request;
 mod settings;
 
@@ -29,6 +30,7 @@ mod compile;
 mod control;
 mod explain;
 mod fold;
+mod folds;
 mod glob;
 mod grant;
 #[cfg(target_os = "linux")]

@@ -21,7 +21,7 @@ use boxproof_cases::protocol::{Blocked, Command, Mode, Policy, Stage};
 use nix::sys::signal::Signal;
 
 use crate::law::Law;
-use crate::supervise::{REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
+use crate::redact::{REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
 pub(crate) use place::Look;
 use rule::Rule;
 use scene::Scene;
