@@ -3,6 +3,7 @@
 
 mod properties;
 mod question;
+mod status;
 mod supervised;
 mod table;
 
