@@ -110,6 +110,10 @@ impl<'a> Scene<'a> {
         if let Some(denial) = here.filter_map(|path| self.at(path, said, complaint.class)).next() {
             return Some(denial);
         }
+        if let Some(path) = complaint.paths.iter().find(|path| is_git_path(path)) {
+            let written = Path::new(".git").join(path);
+            return self.at(&written.to_string_lossy(), Op::Write, complaint.class);
+        }
         if is_connect(&complaint.words) && !complaint.paths.iter().any(|path| path.starts_with('/'))
         {
             return self.network();
@@ -216,15 +220,10 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Git says of its index that it was not written, and not why.
+    /// Git says of some of its files that they were not written, and not why.
     fn index(&self, text: &str) -> Option<Denial> {
-        let said = [
-            "could not write index",
-            "unable to write new index file",
-            "unable to write new_index file",
-        ];
-        let told = said.iter().any(|said| text.contains(said));
-        told.then(|| self.at(".git/index", Op::Write, Class::Access))?
+        let said = UNEXPLAINED.iter().filter(|(said, _)| text.contains(said));
+        said.into_iter().find_map(|(_, path)| self.at(path, Op::Write, Class::Access))
     }
 
     /// A database names no file: it is one that the code names.
@@ -287,6 +286,18 @@ impl<'a> Scene<'a> {
     }
 }
 
+/// What git says without a reason, and what it was to write.
+const UNEXPLAINED: [(&str, &str); 8] = [
+    ("could not write index", ".git/index"),
+    ("unable to write new index file", ".git/index"),
+    ("unable to write new_index file", ".git/index"),
+    ("could not lock config file .git/config", ".git/config"),
+    ("unable to create temporary object directory", ".git/objects"),
+    ("insufficient permission for adding an object", ".git/objects"),
+    ("unable to create directory for .git/refs", ".git/refs"),
+    ("unable to create directory for .git/logs", ".git/logs"),
+];
+
 /// In place of a stderr that nobody looked at: it was not empty.
 const UNKNOWN: &str = "?";
 
@@ -296,6 +307,11 @@ fn continues(line: &str) -> bool {
         || line.contains("os error")
         || line.starts_with("npm ")
         || line.contains("[Errno")
+}
+
+/// Git names these from its own folder on.
+fn is_git_path(path: &str) -> bool {
+    ["refs/", "logs/", "objects/"].iter().any(|own| path.starts_with(own))
 }
 
 /// Complaints that are no failures.
