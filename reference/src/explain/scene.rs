@@ -71,7 +71,7 @@ impl<'a> Scene<'a> {
 
     fn told_in(&self, text: &str) -> Option<Denial> {
         let argv = self.run.command.to_argv();
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = text.lines().map(beginning).collect();
         for (at, line) in lines.iter().enumerate() {
             let Some(complaint) = message::read(strip(line)) else { continue };
             // What the command line says itself is no message of the system's.
@@ -300,6 +300,14 @@ const UNEXPLAINED: [(&str, &str); 8] = [
 
 /// In place of a stderr that nobody looked at: it was not empty.
 const UNKNOWN: &str = "?";
+
+/// As much of a line as a message with two paths can have.
+fn beginning(line: &str) -> &str {
+    /// Bytes.
+    const LONGEST: usize = 10 * 1024;
+    let end = line.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST);
+    end.map_or(line, |end| &line[..end])
+}
 
 /// Lines that continue others: what failed stands beside them.
 fn continues(line: &str) -> bool {
