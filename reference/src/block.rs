@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use boxproof_cases::protocol::{Document, ProfileRequest, Status};
+use boxproof_cases::protocol::{Document, ProfileRequest, Protect, Runs, Status};
 
+use crate::capabilities;
 use crate::dialect::inferoa::{Block, Fault, Settled, Surroundings, settle, status};
 use crate::error::Refusal;
 use crate::request::{AUTO, Mechanism, Order};
@@ -57,11 +58,16 @@ pub(crate) fn parsed(documents: &[Document]) -> Result<Block, Fault> {
     }
 }
 
-/// The report of `settled` for the workspace as it was `given`.
-pub(crate) fn report(settled: &Settled, given: &Path) -> Status {
-    let mechanism = match settled.mechanism {
-        AUTO => Mechanism::AUTO[0].name(),
-        named => named,
+/// The report of `settled` for the workspace as it was `given`. Where it confines, this host is tried:
+/// what confines here is known by doing it.
+pub(crate) fn report(prefix: &[&str], settled: Settled, given: &Path) -> Status {
+    let tried = (settled.runs() == Runs::Confined).then(|| {
+        let held = settled.policy.protect == Protect::Metadata;
+        capabilities::effective(prefix, Mechanism::named(settled.mechanism), held)
+    });
+    let (settled, mechanism) = match tried {
+        Some(Err(why)) => (Settled { unavailable: Some(why), ..settled }, None),
+        tried => (settled, tried.and_then(Result::ok)),
     };
-    status(settled, &given.display().to_string(), mechanism)
+    status(&settled, &given.display().to_string(), mechanism.map_or("none", Mechanism::name))
 }

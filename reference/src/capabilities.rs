@@ -271,6 +271,26 @@ pub(crate) fn confines(prefix: &[&str]) -> Result<(), String> {
     }
 }
 
+/// The mechanism that a run takes here if it asks for this one or, without, for any; found by running a
+/// command as it is done where names that do not exist are `held`. If there is none, why not.
+pub(crate) fn effective(
+    prefix: &[&str],
+    asked: Option<Mechanism>,
+    held: bool,
+) -> Result<Mechanism, String> {
+    let mut refused = Vec::new();
+    for mechanism in asked.map_or(Mechanism::AUTO.to_vec(), |asked| vec![asked]) {
+        // Bubblewrap holds no such names, and says so by itself.
+        let held = held && mechanism == Mechanism::Namespaces;
+        let names: &[&str] = if held { &[TRIAL_NAME] } else { &[] };
+        match trial(prefix, mechanism, names) {
+            Ok(()) => return Ok(mechanism),
+            Err(why) => refused.push(why),
+        }
+    }
+    Err(refused.join("; "))
+}
+
 /// What holds on this host, found by running a command in each kind of box; `asked` names the one
 /// mechanism to answer for. Without any, why it does not work.
 pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabilities, String> {

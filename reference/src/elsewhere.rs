@@ -31,6 +31,15 @@ pub(crate) fn found(_prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabi
     })
 }
 
+/// No mechanism is.
+pub(crate) fn effective(
+    _prefix: &[&str],
+    _asked: Option<Mechanism>,
+    _held: bool,
+) -> Result<Mechanism, String> {
+    Err(nothing_here())
+}
+
 /// Refuses the request in `request_file`, writes the result; returns the exit code.
 pub(crate) fn run(_prefix: &[&str], request_file: &Path, result_file: &Path) -> i32 {
     let refusal = Refusal::new(ErrorKind::Unavailable, nothing_here());
@@ -96,6 +105,7 @@ mod tests {
         let found = found(&[], None).unwrap();
         assert_eq!((found.mechanism.as_str(), found.claims.len()), ("none", 0));
         assert_eq!(found.mechanisms, [""; 0]);
+        assert!(effective(&[], None, true).unwrap_err().contains(OS));
         for mechanism in Mechanism::ALL {
             let why = super::found(&[], Some(mechanism)).unwrap_err();
             assert!(why.contains(mechanism.name()) && why.contains(OS), "{why}");

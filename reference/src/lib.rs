@@ -16,6 +16,7 @@ pub mod executor;
 mod profile;
 #[cfg(target_os = "linux")]
 pub mod receipts;
+pub mod redact;
 mod request;
 mod settings;
 
@@ -32,6 +33,7 @@ mod compile;
 mod control;
 mod explain;
 mod fold;
+mod folds;
 mod glob;
 mod grant;
 #[cfg(target_os = "linux")]

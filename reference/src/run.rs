@@ -1,5 +1,6 @@
 //! The verb `run`: request → host → plan → mechanism → supervise → result, in that order.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -26,18 +27,27 @@ use crate::plan::{self, Plan, View};
 use crate::report::Trouble;
 use crate::request::{Mechanism, Order};
 use crate::supervise::{self, Input, Ours, Outcome, Output, Secrets};
-use crate::{control, report, sys};
+use crate::{control, mediate, report, sys};
 
 /// Times a run is set up at most, because host sockets came or went meanwhile.
 const ATTEMPTS: usize = 30;
+
+/// What was refused to a command while it ran, as those who refused it know.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Whom it wanted to reach and might not.
+    pub(crate) unreached: Vec<Denied>,
+    /// Places that calls of it were refused at.
+    pub(crate) places: Vec<PathBuf>,
+}
 
 /// A run that was tried: what was observed, by which mechanism, and why it did not start.
 pub(crate) struct Tried {
     pub(crate) outcome: Outcome,
     pub(crate) mechanism: Mechanism,
     pub(crate) refusal: Option<Refusal>,
-    /// Whom the command wanted to reach and might not.
-    pub(crate) denied: Vec<Denied>,
+    /// What was refused to the command, as far as that is known.
+    pub(crate) known: Known,
 }
 
 /// Runs the request in `request_file`, writes the result; returns the exit code.
@@ -110,7 +120,7 @@ fn conclude(
     file: &Path,
     complete: impl FnOnce(&mut RunResult),
 ) -> (RunResult, i32) {
-    let Tried { outcome, mechanism, refusal, denied } = tried;
+    let Tried { outcome, mechanism, refusal, known } = tried;
     let line = report::annotation(&outcome).filter(|_| !order.run.capture);
     if let Some(line) = line {
         eprintln!("{line}");
@@ -118,13 +128,12 @@ fn conclude(
     if let Some(refusal) = &refusal {
         eprintln!("refbox: {refusal}");
     }
-    let blocked = blocked(&outcome, mechanism, order, refusal.as_ref(), &denied);
+    let blocked = blocked(&outcome, mechanism, order, refusal.as_ref(), &known);
     let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
-    let unreached =
-        denied.iter().map(|Denied { whom, why }| format!("network_restricted: {whom}: {why}"));
+    let unreached = told(&known.unreached, order);
     if result.exit_code != Some(0) && !order.run.capture {
-        unreached.clone().for_each(|line| eprintln!("refbox: {line}"));
+        unreached.iter().for_each(|line| eprintln!("refbox: {line}"));
     }
     result.annotations.extend(unreached);
     result.blocked = blocked;
@@ -138,13 +147,31 @@ fn conclude(
     (result, code)
 }
 
+/// Whom the command wanted to reach and might not, a line each.
+fn told(unreached: &[Denied], order: &Order) -> Vec<String> {
+    if unreached.is_empty() {
+        return Vec::new();
+    }
+    let secrets = secrets(order);
+    let line = |Denied { whom, why }: &Denied| format!("network_restricted: {whom}: {why}");
+    unreached.iter().map(|one| explain::hidden(line(one), &secrets)).collect()
+}
+
+/// Values that must not be shown.
+fn secrets(order: &Order) -> Vec<String> {
+    let launcher = launcher_environment();
+    let inherited = launcher.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    let set = order.policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
+    explain::secrets(inherited.chain(set))
+}
+
 /// Why the run failed, if the sandbox is why.
 fn blocked(
     outcome: &Outcome,
     mechanism: Mechanism,
     order: &Order,
     refusal: Option<&Refusal>,
-    denied: &[Denied],
+    known: &Known,
 ) -> Option<Blocked> {
     if let Some(refusal) = refusal {
         return answer::why_blocked(refusal);
@@ -153,12 +180,11 @@ fn blocked(
     if mechanism == Mechanism::Unconfined || !outcome.started || ending.is_forced() {
         return None;
     }
-    let launcher = launcher_environment();
-    let inherited = launcher.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
-    let set = order.policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
-    let secrets = explain::secrets(inherited.chain(set));
+    let secrets = secrets(order);
     // What the proxy refused is known, not guessed; a run that ended well went another way.
-    if let Some(Denied { whom, why }) = denied.first().filter(|_| ending.exit_code != Some(0)) {
+    if let Some(Denied { whom, why }) =
+        known.unreached.first().filter(|_| ending.exit_code != Some(0))
+    {
         return Some(explain::unreached(whom, why, &secrets));
     }
     let captured = outcome.captured.as_ref();
@@ -172,9 +198,10 @@ fn blocked(
         signal: ending.signal,
         stdout: captured.map_or(&[], |captured| &captured.stdout),
         stderr: captured.map(|captured| captured.stderr.as_slice()),
+        refused: &known.places,
         secrets: &secrets,
     };
-    explain::explain(&finished, &explain::link)
+    explain::explain(&finished, explain::HOST)
 }
 
 /// Plans and carries out, by the first mechanism that this host does not refuse.
@@ -289,7 +316,11 @@ fn carry_out(
     let (streams, kept) = plumb(order, plan).map_err(os)?;
     let way = plan.view.as_ref().and_then(|view| view.egress.as_ref());
     let (door, shut) = way.map(egress::prepare).transpose()?.unzip();
-    let parts = Parts { launch: &launch, control: theirs, streams, door };
+    let mediates = plan.view.as_ref().is_some_and(|view| !view.mediate.is_empty());
+    let ledger = mediates.then(|| sys::memory_file(b"")).transpose().map_err(os)?;
+    let noted = ledger.as_ref().map(File::try_clone).transpose().map_err(os)?;
+    let noted = noted.map(OwnedFd::from);
+    let parts = Parts { launch: &launch, control: theirs, streams, door, ledger: noted };
     let mut outlet = None;
     let start = || {
         let running = begin(prefix, order, plan, mechanism, ruled.as_ref(), parts)?;
@@ -298,7 +329,7 @@ fn carry_out(
     };
     let timeout = run.timeout_ms.map(Duration::from_millis);
     let outcome = supervise::supervise(start, ours, kept, timeout);
-    let denied = outlet.map(Outlet::close).unwrap_or_default();
+    let unreached = outlet.map(Outlet::close).unwrap_or_default();
     let outcome = outcome?;
     let program = shown_program(&run.command);
     let explain = |trouble: Trouble<'_>| match (trouble, mechanism) {
@@ -308,7 +339,8 @@ fn carry_out(
         (trouble, _) => in_words(trouble, plan.view.as_ref()),
     };
     let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
-    Ok(Tried { outcome, mechanism, refusal, denied })
+    let places = ledger.as_ref().map(mediate::noted).unwrap_or_default();
+    Ok(Tried { outcome, mechanism, refusal, known: Known { unreached, places } })
 }
 
 fn os(error: io::Error) -> Refusal {
@@ -321,6 +353,7 @@ struct Parts<'a> {
     control: OwnedFd,
     streams: [OwnedFd; 3],
     door: Option<Door>,
+    ledger: Option<OwnedFd>,
 }
 
 /// Starts the helper of `mechanism`.
@@ -332,12 +365,12 @@ fn begin(
     ruled: Option<&landlock::Prepared>,
     parts: Parts<'_>,
 ) -> Result<Running, Refusal> {
-    let Parts { launch, control, streams, door } = parts;
+    let Parts { launch, control, streams, door, ledger } = parts;
     match (&plan.view, ruled) {
         (Some(_), Some(ruled)) => ruled.start(Inner::new(launch, control, streams).map_err(os)?),
         (Some(view), None) if mechanism == Mechanism::Namespaces => {
             let inner = Inner::new(launch, control, streams).map_err(os)?;
-            namespaces::start(view, inner.with_door(door))
+            namespaces::start(view, inner.with_door(door).noting(ledger))
         }
         (Some(view), None) => {
             let launch = sys::memory_file(&launch.encode()).map_err(os)?;

@@ -22,7 +22,8 @@ pub struct Expect {
     pub stderr: Option<StreamExpect>,
     /// What a capturing backend shows on its own stderr.
     pub shown: Option<StreamExpect>,
-    /// The rule of the structured explanation, where explanations are claimed.
+    /// The rule of the structured explanation, where explanations are claimed; `none` if there is to be
+    /// none.
     pub rule: Option<String>,
     /// What a native result says.
     pub result: Option<ResultExpect>,

@@ -317,11 +317,13 @@ pub enum HostFact {
     Bash,
     /// `tar` runs.
     Tar,
+    /// `curl` runs.
+    Curl,
 }
 
 impl HostFact {
     /// Every fact.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Userns,
         Self::Ipv6,
         Self::Tiocsti,
@@ -335,6 +337,7 @@ impl HostFact {
         Self::Node,
         Self::Bash,
         Self::Tar,
+        Self::Curl,
     ];
 
     /// The word a case uses for it.
@@ -353,6 +356,7 @@ impl HostFact {
             Self::Node => "node",
             Self::Bash => "bash",
             Self::Tar => "tar",
+            Self::Curl => "curl",
         }
     }
 }

@@ -57,6 +57,7 @@ fn remedy(fact: HostFact) -> &'static str {
         HostFact::Node => "install node",
         HostFact::Bash => "install bash",
         HostFact::Tar => "install tar",
+        HostFact::Curl => "install curl",
     }
 }
 

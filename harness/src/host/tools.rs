@@ -22,6 +22,7 @@ const TOOLS: &[HostFact] = &[
     HostFact::Node,
     HostFact::Bash,
     HostFact::Tar,
+    HostFact::Curl,
 ];
 
 /// Tools that are starting up while other things are looked at.

@@ -9,6 +9,9 @@ use super::reason::{Finding, Reason};
 use super::{ending, result, timing};
 use crate::execution::{RunReport, Stream};
 
+/// The rule of a run that was not put down to the sandbox.
+const NO_RULE: &str = "none";
+
 /// Exit, streams, rule, native result and times are as the case (and the backend itself) says.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     exit(case, run)?;
@@ -18,8 +21,8 @@ pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     }
     streams(case, run)?;
     if let (Some(rule), Some(result)) = (&case.expect.rule, &run.result) {
-        let given = result.blocked.as_ref().map(|blocked| blocked.rule.as_str());
-        if given != Some(rule) {
+        let given = result.blocked.as_ref().map_or(NO_RULE, |blocked| blocked.rule.as_str());
+        if given != rule {
             let message = format!("the rule is {given:?} instead of {rule:?}");
             return Err(Finding::contract(Reason::Rule, message));
         }

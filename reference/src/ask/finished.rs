@@ -139,9 +139,10 @@ fn conclude(request: &ExplainRequest) -> Option<Blocked> {
         signal: finished.signal,
         stdout: finished.stdout.as_bytes(),
         stderr: Some(finished.stderr.as_bytes()),
+        refused: &[],
         secrets: &secrets,
     };
-    explain::explain(&run, &explain::link)
+    explain::explain(&run, explain::HOST)
 }
 
 /// The request that the options stand for.
@@ -174,14 +175,27 @@ fn asked(over: &Over) -> Result<ExplainRequest, String> {
     Ok(ExplainRequest { protocol: PROTOCOL, policy, finished })
 }
 
+/// Bytes of a stream that are kept at either end: more is not looked at.
+const END: usize = 64 * 1024;
+
 fn stream(file: &Path) -> Result<String, String> {
-    let mut bytes = Vec::new();
     let read = match file == Path::new("-") {
-        true => std::io::stdin().read_to_end(&mut bytes).map(drop),
-        false => std::fs::read(file).map(|read| bytes = read),
+        true => ends(std::io::stdin().lock()),
+        false => std::fs::File::open(file).and_then(ends),
     };
-    read.map_err(|error| format!("{}: {error}", file.display()))?;
+    let bytes = read.map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Both ends of a stream, however long it is.
+fn ends(mut from: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    from.by_ref().take(END as u64).read_to_end(&mut head)?;
+    let mut tail = Vec::new();
+    while from.by_ref().take(END as u64).read_to_end(&mut tail)? > 0 {
+        tail.drain(..tail.len().saturating_sub(END));
+    }
+    Ok([head, tail].concat())
 }
 
 fn print(format: Format, blocked: Option<&Blocked>) -> Result<(), String> {
@@ -197,4 +211,19 @@ fn print(format: Format, blocked: Option<&Blocked>) -> Result<(), String> {
     println!("{}: {}", blocked.rule, blocked.reason);
     blocked.suggested_action.iter().for_each(|action| println!("{action}"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Cursor, repeat};
+
+    #[test]
+    fn of_a_long_stream_both_ends_are_kept() {
+        let long = Cursor::new("begin").chain(repeat(0).take(1 << 30)).chain(Cursor::new("end"));
+        let kept = ends(long).unwrap();
+        assert_eq!(kept.len(), 2 * END);
+        assert!(kept.starts_with(b"begin") && kept.ends_with(b"end"));
+        assert_eq!(ends(Cursor::new("short")).unwrap(), b"short");
+    }
 }

@@ -221,7 +221,7 @@ pub(crate) fn answer(prefix: &[&str], ask: &Ask) -> i32 {
         Ask::Settings(asked) => settings::settings(prefix, asked),
         Ask::Executor(asked) => executor::executor(asked),
         Ask::Commands(commands) => settings::decide_ask(prefix, commands),
-        Ask::Status(block) => status::status(block),
+        Ask::Status(block) => status::status(prefix, block),
         Ask::Grants(lines) => grants::grants(lines),
     })
 }
@@ -233,7 +233,7 @@ pub(crate) fn answer_in_file(prefix: &[&str], ask: &InFiles) -> i32 {
         InFiles::Effective(batch) => wire::effective(batch),
         InFiles::Settings(batch) => settings::settings_in_file(prefix, batch),
         InFiles::DecideAsk(batch) => settings::decide_in_file(prefix, batch),
-        InFiles::Status(batch) => wire::status(batch),
+        InFiles::Status(batch) => wire::status(prefix, batch),
         InFiles::Grants(batch) => grants::in_file(batch),
     })
 }

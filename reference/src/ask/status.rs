@@ -32,7 +32,7 @@ pub(crate) struct Block {
 }
 
 /// Prints it; the exit code.
-pub(super) fn status(asked: &Block) -> Result<i32, String> {
+pub(super) fn status(prefix: &[&str], asked: &Block) -> Result<i32, String> {
     let name = asked.config.display().to_string();
     let document = std::fs::read_to_string(&asked.config)
         .map(|text| Document { name: name.clone(), text })
@@ -41,7 +41,7 @@ pub(super) fn status(asked: &Block) -> Result<i32, String> {
     let workspace =
         std::path::absolute(&asked.workspace).map_err(|error| format!("{shown}: {error}"))?;
     let settled = block::settled(&[document], &workspace).map_err(|fault| fault.to_string())?;
-    let status = block::report(&settled, &asked.workspace);
+    let status = block::report(prefix, settled, &asked.workspace);
     match asked.format {
         Some(Format::Json) => {
             let json = serde_json::to_string_pretty(&status).map_err(|error| error.to_string())?;

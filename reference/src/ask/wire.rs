@@ -57,7 +57,7 @@ pub(super) fn validate(batch: &Batch) -> Result<i32, String> {
 }
 
 /// What a sandbox block comes to; the exit code.
-pub(super) fn status(batch: &Batch) -> Result<i32, String> {
+pub(super) fn status(prefix: &[&str], batch: &Batch) -> Result<i32, String> {
     let request: StatusRequest = read(batch)?;
     speaks(request.protocol)?;
     if request.dialect != Dialect::Inferoa {
@@ -65,7 +65,7 @@ pub(super) fn status(batch: &Batch) -> Result<i32, String> {
     }
     let workspace = request.workspace.as_path();
     let settled = block::settled(&request.documents, workspace).map_err(block_fault);
-    let told = settled.map(|settled| block::report(&settled, workspace));
+    let told = settled.map(|settled| block::report(prefix, settled, workspace));
     write(batch, told.map(|status| Told::Status(Box::new(status))))
 }
 

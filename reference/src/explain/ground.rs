@@ -31,6 +31,9 @@ const GIT: &str = ".git";
 /// What running programs takes and is readable even where only a list is.
 const PLATFORM: [&str; 9] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/opt"];
+/// Devices that the command has, too.
+const SHOWN_DEVICES: [&str; 7] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
 /// Under `/dev`, but names of what the command was given or may write.
 const OWN_DEVICES: [&str; 6] =
     ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/pts", "/dev/shm"];
@@ -155,6 +158,15 @@ impl<'a> Ground<'a> {
             || self.is_writable(path)
             || PLATFORM.iter().any(|place| path.starts_with(place));
         (!shown).then_some(Rule::ReadDenied)
+    }
+
+    /// The rule by which the command finds nothing at `path`, where the host has something.
+    pub(super) fn lacks(&self, path: &Path) -> Option<Rule> {
+        if is_device(path) && !SHOWN_DEVICES.iter().any(|shown| path == Path::new(shown)) {
+            return Some(Rule::PlatformDenied);
+        }
+        let elsewhere = !path.starts_with("/dev") && path != Path::new("/");
+        self.read(path).filter(|_| elsewhere)
     }
 
     fn hides(&self, path: &Path) -> bool {

@@ -2,6 +2,7 @@
 //! and the policy says whether it would have refused that. What it lets be done it did not refuse,
 //! whatever the message. Pure but for what links say.
 
+mod fetch;
 mod ground;
 mod message;
 mod network;
@@ -9,23 +10,21 @@ mod operation;
 mod phrases;
 mod place;
 pub(crate) mod rule;
+mod scene;
+mod silent;
 mod words;
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Blocked, Command, Mode, Policy, Stage};
 use nix::sys::signal::Signal;
 
 use crate::law::Law;
-use crate::supervise::{REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
-use ground::{Ground, Op};
-use message::Complaint;
-use operation::Roles;
-use phrases::Class;
-use place::{ReadLink, resolve};
+use crate::redact::{REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
+pub(crate) use place::Look;
 use rule::Rule;
-use words::{Simple, commands, of_line};
+use scene::Scene;
 
 /// Bytes of a stream that are looked at, at either end.
 const END: usize = 32 * 1024;
@@ -48,6 +47,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) stdout: &'a [u8],
     /// None where nobody looked at it.
     pub(crate) stderr: Option<&'a [u8]>,
+    /// Places that something was kept from coming to or going from, as the mechanism told it.
+    pub(crate) refused: &'a [PathBuf],
     /// Values that must not be shown.
     pub(crate) secrets: &'a [String],
 }
@@ -56,12 +57,12 @@ pub(crate) struct Finished<'a> {
 struct Denial {
     rule: Rule,
     op: Option<&'static str>,
-    path: Option<std::path::PathBuf>,
+    path: Option<PathBuf>,
     what: Option<&'static str>,
 }
 
 /// Why the run failed, if the sandbox is why.
-pub(crate) fn explain(run: &Finished<'_>, link: ReadLink<'_>) -> Option<Blocked> {
+pub(crate) fn explain(run: &Finished<'_>, look: Look<'_>) -> Option<Blocked> {
     if run.policy.mode == Mode::Unconfined || run.exit_code == Some(0) {
         return None;
     }
@@ -73,7 +74,7 @@ pub(crate) fn explain(run: &Finished<'_>, link: ReadLink<'_>) -> Option<Blocked>
         ));
     }
     run.exit_code?;
-    let denial = Scene::new(run, link).denial()?;
+    let denial = Scene::new(run, look).denial()?;
     Some(told(&denial, run.secrets))
 }
 
@@ -87,10 +88,11 @@ pub(crate) fn secrets<'a>(env: impl Iterator<Item = (&'a OsStr, &'a OsStr)>) -> 
     values
 }
 
-/// Where the link at `path` leads on this host.
-pub(crate) fn link(path: &Path) -> Option<std::path::PathBuf> {
-    std::fs::read_link(path).ok()
-}
+/// This host.
+pub(crate) const HOST: Look<'static> = Look {
+    link: &|path| std::fs::read_link(path).ok(),
+    there: &|path| path.symlink_metadata().is_ok(),
+};
 
 /// SIGSYS, also where a shell tells of it.
 fn is_a_filtered_call(run: &Finished<'_>) -> bool {
@@ -98,192 +100,6 @@ fn is_a_filtered_call(run: &Finished<'_>) -> bool {
     let shell = run.exit_code == Some(128 + number)
         && String::from_utf8_lossy(run.stderr.unwrap_or_default()).contains("Bad system call");
     run.signal == Some(number) || shell
-}
-
-struct Scene<'a> {
-    run: &'a Finished<'a>,
-    link: ReadLink<'a>,
-    ground: Ground<'a>,
-    commands: Vec<Simple>,
-    roles: Roles,
-}
-
-impl<'a> Scene<'a> {
-    fn new(run: &'a Finished<'a>, link: ReadLink<'a>) -> Self {
-        let mut commands = commands(run.command);
-        commands.extend(run.original.into_iter().flat_map(of_line));
-        let roles = Roles::new(&commands, run.cwd, link);
-        Self { run, link, ground: Ground::new(run.policy, run.law, link), commands, roles }
-    }
-
-    fn denial(&self) -> Option<Denial> {
-        let stderr = ends(self.run.stderr.unwrap_or_default());
-        let found = self.told_in(&stderr);
-        // What was written to stderr may have gone to stdout.
-        let found = found.or_else(|| match self.redirects() {
-            true => self.told_in(&ends(self.run.stdout)),
-            false => None,
-        });
-        let silent = self.run.stderr.is_some() && stderr.trim().is_empty();
-        let found = found.or_else(|| self.index(&stderr));
-        found.or_else(|| self.quiet(silent))
-    }
-
-    /// Whether the command line has stderr go where stdout goes.
-    fn redirects(&self) -> bool {
-        let marks = ["2>&1", "|&", "&>"];
-        let text = self.run.command.to_argv().join(" ");
-        marks.iter().any(|mark| text.contains(mark))
-    }
-
-    fn told_in(&self, text: &str) -> Option<Denial> {
-        let argv = self.run.command.to_argv();
-        let lines: Vec<&str> = text.lines().collect();
-        for (at, line) in lines.iter().enumerate() {
-            let Some(complaint) = message::read(strip(line)) else { continue };
-            // What the command line says itself is no message of the system's.
-            let echoed = argv.iter().any(|word| word.contains(line.trim()));
-            if echoed || is_noise(line) {
-                continue;
-            }
-            let beside = &lines[at.saturating_sub(3)..lines.len().min(at + 4)];
-            if let Some(denial) = self.judge(&complaint, line, beside) {
-                return Some(denial);
-            }
-        }
-        None
-    }
-
-    fn judge(&self, complaint: &Complaint, line: &str, beside: &[&str]) -> Option<Denial> {
-        match complaint.class {
-            Class::Network => return self.network(),
-            Class::Privileges => {
-                let what = Some("a program cannot gain privileges in it");
-                return Some(Denial { rule: Rule::RuntimeDenied, op: None, path: None, what });
-            }
-            _ => {}
-        }
-        let said = operation::said(complaint.class, &complaint.words);
-        let here = complaint.paths.iter();
-        if let Some(denial) = here.filter_map(|path| self.at(path, said, complaint.class)).next() {
-            return Some(denial);
-        }
-        if is_connect(&complaint.words) && !complaint.paths.iter().any(|path| path.starts_with('/'))
-        {
-            return self.network();
-        }
-        let nameless = !complaint.paths.iter().any(|path| path.contains('/') || path.contains('.'));
-        if nameless && continues(line) {
-            let near = beside.iter().flat_map(|line| message::mentioned(strip(line)));
-            let words = beside.join(" ").to_lowercase();
-            let said = match said {
-                Op::Unknown => operation::said(complaint.class, &words),
-                said => said,
-            };
-            let found = near.filter_map(|path| self.at(&path, said, complaint.class)).next();
-            if found.is_some() {
-                return found;
-            }
-        }
-        (nameless && complaint.class == Class::ReadOnly).then(|| self.somewhere())
-    }
-
-    /// The rule that keeps what was done from `written`.
-    fn at(&self, written: &str, said: Op, class: Class) -> Option<Denial> {
-        let home = std::env::var_os("HOME").filter(|_| written.starts_with("~/"));
-        let written = match (&home, written.strip_prefix("~/")) {
-            (Some(home), Some(rest)) => Path::new(home).join(rest),
-            _ => Path::new(written).to_owned(),
-        };
-        let text = written.to_string_lossy();
-        for base in &self.roles.bases {
-            for follows in [true, false] {
-                let path = resolve(base, &written, follows, self.link);
-                let op = match said {
-                    Op::Unknown => self.roles.of(&path, &text),
-                    said => said,
-                };
-                if let Some((rule, op)) = self.ground.refuses(&path, op, class) {
-                    let op = Some(if op == Op::Write { "write" } else { "read" });
-                    return Some(Denial { rule, op, path: Some(path), what: None });
-                }
-            }
-            if written.is_absolute() {
-                break;
-            }
-        }
-        None
-    }
-
-    /// A change was refused, and the message does not say of what.
-    fn somewhere(&self) -> Denial {
-        let named = self.roles.written().iter();
-        let named = named.filter_map(|path| self.at(path, Op::Write, Class::ReadOnly)).next();
-        let what = Some("a file system is read-only in it");
-        named.unwrap_or(Denial {
-            rule: self.ground.anywhere(),
-            op: Some("write"),
-            path: None,
-            what,
-        })
-    }
-
-    fn network(&self) -> Option<Denial> {
-        self.ground.restricts_network().then_some(Denial {
-            rule: Rule::NetworkRestricted,
-            op: Some("connect"),
-            path: None,
-            what: None,
-        })
-    }
-
-    /// Git says of its index that it was not written, and not why.
-    fn index(&self, text: &str) -> Option<Denial> {
-        let said = [
-            "could not write index",
-            "unable to write new index file",
-            "unable to write new_index file",
-        ];
-        let told = said.iter().any(|said| text.contains(said));
-        told.then(|| self.at(".git/index", Op::Write, Class::Access))?
-    }
-
-    fn quiet(&self, silent: bool) -> Option<Denial> {
-        /// What curl says of a file that it could not write.
-        const UNWRITTEN: i32 = 23;
-        let code = self.run.exit_code?;
-        if silent && code == UNWRITTEN && self.commands.iter().any(|one| one.program() == "curl") {
-            let mut named = self.roles.written().iter();
-            return named.find_map(|path| self.at(path, Op::Write, Class::Access));
-        }
-        network::failed(&self.commands, code, silent).then(|| self.network())?
-    }
-}
-
-/// Lines that continue others: what failed stands beside them.
-fn continues(line: &str) -> bool {
-    line.starts_with([' ', '\t'])
-        || line.contains("os error")
-        || line.starts_with("npm ")
-        || line.contains("[Errno")
-}
-
-/// Complaints that are no failures.
-fn is_noise(line: &str) -> bool {
-    line.starts_with("sudo: unable to resolve host")
-}
-
-/// Whether a message is about a connection.
-fn is_connect(words: &str) -> bool {
-    let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).collect();
-    let socket = ["unix", "sock", "daemon"].iter().any(|word| words.contains(word));
-    !socket && ["connect", "sendto", "sendmsg", "socket"].iter().any(|word| words.contains(word))
-}
-
-/// `line` without what package managers put before every line.
-fn strip(line: &str) -> &str {
-    let marks = ["npm ERR! ", "npm error ", "npm WARN ", "npm warn ", "error: uncaughtException: "];
-    marks.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line)
 }
 
 /// Both ends of a long stream.
@@ -306,7 +122,8 @@ pub(crate) fn unreached(whom: &str, why: &str, secrets: &[String]) -> Blocked {
     }
 }
 
-fn hidden(text: String, secrets: &[String]) -> String {
+/// `text` without what must not be shown.
+pub(crate) fn hidden(text: String, secrets: &[String]) -> String {
     secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), REDACTED_ENV))
 }
 

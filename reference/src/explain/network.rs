@@ -9,7 +9,7 @@ use super::words::Simple;
 
 /// Programs that reach hosts, the exit codes by which they say that they could not, and whether
 /// these say so whatever is on stderr.
-const PROGRAMS: [(&str, &[i32], bool); 17] = [
+const PROGRAMS: [(&str, &[i32], bool); 18] = [
     ("curl", &[5, 6, 7], true),
     ("wget", &[4], true),
     ("ssh", &[255], false),
@@ -27,24 +27,44 @@ const PROGRAMS: [(&str, &[i32], bool); 17] = [
     ("dig", &[9], false),
     ("host", &[1], false),
     ("nslookup", &[1], false),
+    ("getent", &[2], false),
 ];
 
 static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"fetch\(|net\.connect\(|https?\.(?:get|request)\(|urlopen\(|requests\.(?:get|post|head)|create_connection\(|\.connect\(\(|Net::HTTP|IO::Socket|LWP::|/dev/(?:tcp|udp)/").ok()
+    Regex::new(r#"fetch\(|\bnet['"]?\)?\.(?:connect|createConnection)\(|https?['"]?\)?\.(?:get|request)\(|HTTPS?Connection\(|\bdns['"]?\)?(?:\.promises)?\.(?:lookup|resolve)|dgram|urlopen\(|urlretrieve\(|requests\.(?:get|post|head)|create_connection\(|\.connect(?:_ex)?\(\(|\.sendto\(|getaddrinfo\(|gethostbyname\(|Net::HTTP|IO::Socket|HTTP::Tiny|LWP::|/dev/(?:tcp|udp)/"#).ok()
+});
+/// A host that is named: an address, a URL, or a name in quotes that ends as names of hosts do.
+static HOST: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b|://[^/'"\s]+|['"](?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}[:'"]|/dev/(?:tcp|udp)/"#).ok()
+});
+/// What programs say in words of their own when they reach nobody.
+static SAID: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)fetch|connect|network|reach|offline|download|request|time-?d?[ -]?out|\bhost")
+        .ok()
 });
 static LOOPBACK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:^|[/@\[\s'\x22(])(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0)(?:$|[:/\]\s'\x22,)])").ok()
 });
 
-/// Whether one of `commands` ended with `code` for want of a network; `silent` if stderr is empty.
-pub(super) fn failed(commands: &[Simple], code: i32, silent: bool) -> bool {
+/// Whether `one` downloads from a host that is not this one.
+pub(super) fn fetches(one: &Simple) -> bool {
+    matches!(one.program(), "curl" | "wget") && reaches(one.program(), one)
+}
+
+/// Whether one of `commands` ended with `code` for want of a network, where `stderr` names no reason.
+pub(super) fn failed(commands: &[Simple], code: i32, stderr: &str) -> bool {
+    let silent = stderr.trim().is_empty();
+    let own_words = || {
+        let trace = ["Traceback", "    at "].iter().any(|mark| stderr.contains(mark));
+        !trace && SAID.as_ref().is_some_and(|said| said.is_match(stderr))
+    };
     commands.iter().any(|one| {
         let known = PROGRAMS.iter().find(|(name, ..)| *name == one.program());
         match known {
             Some((name, codes, always)) => {
                 codes.contains(&code) && (silent || *always) && reaches(name, one)
             }
-            None => silent && code == 1 && by_code(one),
+            None => code != 0 && by_code(one) && (silent || own_words()),
         }
     })
 }
@@ -55,6 +75,11 @@ fn reaches(name: &str, one: &Simple) -> bool {
         let verb = one.operands().next().unwrap_or_default();
         let remote = matches!(verb, "clone" | "fetch" | "pull" | "push" | "ls-remote");
         return remote && one.operands().skip(1).any(is_remote);
+    }
+    if name == "getent" {
+        let [database, keys @ ..] = &one.operands().collect::<Vec<_>>()[..] else { return false };
+        let hosts = ["hosts", "ahosts", "ahostsv4", "ahostsv6"].contains(database);
+        return hosts && keys.iter().any(|key| key.contains('.') && !is_loopback(key));
     }
     let hosts: Vec<&str> = one.operands().collect();
     let remote = match name {
@@ -82,8 +107,12 @@ fn is_loopback(text: &str) -> bool {
 fn by_code(one: &Simple) -> bool {
     let runs =
         ["python", "python3", "node", "nodejs", "perl", "ruby", "deno", "bun", "php", "bash"];
-    let mut code = one.words.iter().skip(1).filter(|_| runs.contains(&one.program()));
-    code.any(|word| CODE.as_ref().is_some_and(|code| code.is_match(word)) && !is_loopback(word))
+    let code: Vec<&String> =
+        one.words.iter().skip(1).filter(|_| runs.contains(&one.program())).collect();
+    let has = |regex: &LazyLock<Option<Regex>>| {
+        regex.as_ref().is_some_and(|regex| code.iter().any(|word| regex.is_match(word)))
+    };
+    has(&CODE) && has(&HOST) && !code.iter().any(|word| is_loopback(word))
 }
 
 #[cfg(test)]
@@ -107,11 +136,30 @@ mod tests {
     #[case("git clone -q ../x y", 128, false)]
     #[case("echo curl http://example.com", 7, false)]
     #[case("node -e \"fetch('http://x.org').catch(()=>process.exit(1))\"", 1, true)]
+    #[case("node -e \"fetch('http://x.org').catch(()=>process.exit(7))\"", 7, true)]
+    #[case("node -e \"require('net').connect(80,'1.1.1.1').on('error',()=>{})\"", 1, true)]
+    #[case("node -e \"require('net').connect(80).on('error',()=>process.exit(1))\"", 1, false)]
+    #[case("node -e \"require('net').connect(80,'127.0.0.1')\"", 1, false)]
+    #[case("python3 -c \"s.connect_ex(('1.1.1.1',80))\"", 3, true)]
+    #[case("python3 -c \"print('1.1.1.1')\"", 1, false)]
+    #[case("getent ahosts example.com", 2, true)]
+    #[case("getent passwd nobody.else", 2, false)]
+    #[case("getent hosts localhost", 2, false)]
     fn a_quiet_failure_is_told_by_program_and_exit(
         #[case] line: &str,
         #[case] code: i32,
         #[case] due: bool,
     ) {
-        assert_eq!(failed(&of_line(line), code, true), due);
+        assert_eq!(failed(&of_line(line), code, ""), due);
+    }
+
+    #[rstest]
+    #[case("fetch failed\n", true)]
+    #[case("Error: the server is offline\n", true)]
+    #[case("3 tests failed\n", false)]
+    #[case("Traceback (most recent call last):\nKeyError: 'host'\n", false)]
+    fn words_of_its_own_count_where_the_code_connects(#[case] said: &str, #[case] due: bool) {
+        let line = "node -e \"fetch('http://x.org').catch(()=>process.exit(1))\"";
+        assert_eq!(failed(&of_line(line), 1, said), due);
     }
 }

@@ -9,7 +9,7 @@ use regex::Regex;
 use super::ground::Op;
 use super::phrases::Class;
 use super::place::{ReadLink, resolve};
-use super::words::Simple;
+use super::words::{NOTHING, Simple};
 
 static WRITES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"creat|touch|remov|unlink|delet|mkdir|rmdir|mkstemp|mktemp|make dir|mkfifo|mknod|renam|\bmov|\bwrit|truncat|chmod|chown|chgrp|changing|setting|set perm|set time|utime|copyfile|symlink|hard ?link|\blink\b|\block|temporary|for output|output file|append|overwrit|replac|\bsave|adding an object|not writable|install|backup|failed to open the file").ok()
@@ -121,15 +121,12 @@ impl Roles {
                 let bases = self.bases.clone();
                 let real = bases.iter().map(|base| resolve(base, path.as_ref(), true, link));
                 self.paths.extend(real.map(|real| (real, op)));
-                if op == Op::Write {
+                if op == Op::Write && path != NOTHING {
                     self.written.push(path);
                 }
             }
         }
-        let program = one.program().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        if INTERPRETERS.contains(&one.program()) || INTERPRETERS.contains(&program) {
-            self.code.extend(one.words.iter().skip(1).filter(|word| word.len() > 3).cloned());
-        }
+        self.code.extend(code(one).cloned());
     }
 
     /// What is done to `path`, which was written as `text`.
@@ -155,7 +152,7 @@ impl Roles {
 }
 
 /// The operands of one command, by what is done to them.
-fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
+pub(super) fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
     let mut found = vec![(one.writes.clone(), Op::Write), (one.reads.clone(), Op::Read)];
     let operands: Vec<String> = one.operands().map(str::to_owned).collect();
     let in_place = one
@@ -235,12 +232,19 @@ fn copied(mut operands: Vec<String>, target: Vec<String>) -> Vec<(Vec<String>, O
 
 static CHANGING_CODE: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
     let before = Regex::new(r#"(?:write|append|WriteStream|mkdir|makedirs|rmdir|unlink|remove|rename|symlink|link|truncate|chmod|chown|utime|copy|move|touch|rmtree|replace|rmSync|rm|File\.open|mknod|mkfifo)\w*\(\s*[^()]*$|['"](?:\+?>>?|w|a)['"]\s*,\s*['"]$|>\s*$"#).ok()?;
-    let after = Regex::new(r#"^['"]\s*,\s*(?:mode\s*=\s*)?['"][rbt]*[wax+]|^['"]\)\.(?:write|touch|mkdir|unlink|rmdir|rename|chmod|symlink)|^['"]\s*,\s*(?:os\.)?O_(?:WR|RDWR|CREAT)"#).ok()?;
+    let after = Regex::new(r#"^['"]\s*,\s*(?:mode\s*=\s*)?['"][rbt]*[wax+]|^['"]\)\.(?:write|touch|mkdir|unlink|rmdir|rename|chmod|symlink)|^['"]\s*,\s*(?:os\.)?O_(?:WR|RDWR|CREAT)|^['"]\s*,\s*(?:[a-z.]*\.)?W_OK"#).ok()?;
     Some((before, after))
 });
 
+/// The code that is given to an interpreter.
+pub(super) fn code(one: &Simple) -> impl Iterator<Item = &String> {
+    let program = one.program().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let runs = INTERPRETERS.contains(&one.program()) || INTERPRETERS.contains(&program);
+    one.words.iter().skip(1).filter(move |word| runs && word.len() > 3)
+}
+
 /// What a piece of code does to the path it names as `text`.
-fn in_code(code: &str, text: &str) -> Op {
+pub(super) fn in_code(code: &str, text: &str) -> Op {
     let Some((before, after)) = CHANGING_CODE.as_ref() else { return Op::Unknown };
     let mut op = Op::Unknown;
     for (at, _) in code.match_indices(text).take(16) {

@@ -24,6 +24,8 @@ pub(super) enum Class {
     Network,
     /// A program cannot gain privileges.
     Privileges,
+    /// ENOENT: most of the time there is nothing indeed.
+    Missing,
 }
 
 /// The messages of the GNU C library's catalogues, one a line: errno, tab, text in lower case.
@@ -43,6 +45,8 @@ const PLAIN: &[(Class, &[&str])] = &[
     ),
     (Class::Permission, &["operation not permitted"]),
     (Class::Busy, &["device or resource busy", "resource busy", "resource busy or locked"]),
+    // The shorter one is dash's.
+    (Class::Missing, &["no such file or directory", "no such file"]),
     (Class::CrossDevice, &["invalid cross-device link", "cross-device link"]),
     (
         Class::Network,
@@ -84,6 +88,7 @@ const NAMES: &[(Class, &str)] = &[
     (Class::Permission, "EPERM"),
     (Class::Busy, "EBUSY"),
     (Class::CrossDevice, "EXDEV"),
+    (Class::Missing, "ENOENT"),
     (Class::Network, "ENETUNREACH"),
     (Class::Network, "EHOSTUNREACH"),
     (Class::Network, "EAI_AGAIN"),
@@ -151,7 +156,10 @@ mod tests {
     #[case("getaddrinfo ENOTFOUND example.com", Some(Class::Network))]
     #[case("curl: (6) Could not resolve host: x", Some(Class::Network))]
     #[case("AEROFSX: nothing", None)]
-    #[case("No such file or directory", None)]
+    #[case("cat: /x: No such file or directory", Some(Class::Missing))]
+    #[case("dash: 1: cannot open /x: No such file", Some(Class::Missing))]
+    #[case("cat: /x: Datei oder Verzeichnis nicht gefunden", Some(Class::Missing))]
+    #[case("cat: /x: Not a directory", None)]
     #[case("connection refused", None)]
     fn lines_have_a_class(#[case] line: &str, #[case] class: Option<Class>) {
         assert_eq!(find(line).map(|found| found.0), class);

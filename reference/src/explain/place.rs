@@ -8,7 +8,16 @@ use std::path::{Component, Path, PathBuf};
 const LINKS: usize = 40;
 
 /// What a link at a path says.
-pub(super) type ReadLink<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
+pub(crate) type ReadLink<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
+
+/// What is asked of the host.
+#[derive(Clone, Copy)]
+pub(crate) struct Look<'a> {
+    /// What a link says.
+    pub(crate) link: ReadLink<'a>,
+    /// Whether anything is at a path.
+    pub(crate) there: &'a dyn Fn(&Path) -> bool,
+}
 
 /// The path that `written` means from `base`; `follows` if a link at its end is gone through, too.
 pub(super) fn resolve(base: &Path, written: &Path, follows: bool, link: ReadLink<'_>) -> PathBuf {

@@ -19,6 +19,19 @@ struct Recorded {
     stderr: String,
 }
 
+/// What the host that they were recorded on had, of what the runs speak of.
+const HOST_HAS: [&str; 9] = [
+    "/w",
+    "/w/a",
+    "/o",
+    "/o/f",
+    "/dev/kmsg",
+    "/dev/kvm",
+    "/dev/loop0",
+    "/dev/net/tun",
+    "/dev/fuse",
+];
+
 fn rule_of(run: &Recorded) -> String {
     let command = Command::Argv(run.argv.clone());
     let finished = Finished {
@@ -31,15 +44,20 @@ fn rule_of(run: &Recorded) -> String {
         signal: run.signal,
         stdout: run.stdout.as_bytes(),
         stderr: Some(run.stderr.as_bytes()),
+        refused: &[],
         secrets: &[],
     };
-    let links = |path: &Path| (path == Path::new("/w/link")).then(|| "/o".into());
-    explain(&finished, &links).map_or("none".to_owned(), |blocked| blocked.rule)
+    let look = Look {
+        link: &|path| (path == Path::new("/w/link")).then(|| "/o".into()),
+        there: &|path| HOST_HAS.iter().any(|there| path == Path::new(there)),
+    };
+    explain(&finished, look).map_or("none".to_owned(), |blocked| blocked.rule)
 }
 
 #[rstest]
 #[case::table(include_str!("../../tests/explain/table.jsonl"), 120)]
 #[case::others(include_str!("../../tests/explain/others.jsonl"), 40)]
+#[case::third(include_str!("../../tests/explain/third.jsonl"), 120)]
 fn recorded_runs_are_explained(#[case] table: &str, #[case] least: usize) {
     let runs: Vec<Recorded> =
         table.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -57,4 +75,83 @@ fn recorded_runs_are_explained(#[case] table: &str, #[case] least: usize) {
     }
     println!("{} runs: precision {right}/{given}, recall {right}/{due}", runs.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is said of a run of `command` that exits with 1 and wrote `stderr`.
+fn said(command: &[&str], stderr: &[u8], refused: &[PathBuf], secrets: &[&str]) -> Option<Blocked> {
+    let command = Command::Argv(command.iter().map(|word| (*word).to_owned()).collect());
+    let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
+    let mut policy = Policy::new("/w");
+    policy.protect = boxproof_cases::protocol::Protect::Metadata;
+    let finished = Finished {
+        policy: &policy,
+        law: None,
+        command: &command,
+        original: None,
+        cwd: "/w".as_ref(),
+        exit_code: Some(1),
+        signal: None,
+        stdout: b"",
+        stderr: Some(stderr),
+        refused,
+        secrets: &secrets,
+    };
+    explain(&finished, Look { link: &|_| None, there: &|_| false })
+}
+
+const SECRET: &str = "s3cr3t-value";
+
+#[rstest]
+#[case::in_stderr(&["touch", "x"], "touch: cannot touch '/o/s3cr3t-value': Read-only file system\n", &[])]
+#[case::in_a_folder(&["p"], "p: /o/s3cr3t-value/x: Read-only file system\n", &[])]
+#[case::in_argv(&["sh", "-c", "touch /o/as3cr3t-valueb 2>/dev/null"], "", &[])]
+#[case::handed_over(&["p"], "", &["/w/.codex/s3cr3t-value"])]
+fn no_secret_is_told(#[case] command: &[&str], #[case] stderr: &str, #[case] refused: &[&str]) {
+    let refused: Vec<PathBuf> = refused.iter().map(PathBuf::from).collect();
+    let blocked = said(command, stderr.as_bytes(), &refused, &[SECRET]).unwrap();
+    let told = serde_json::to_string(&blocked).unwrap();
+    assert!(told.contains(REDACTED_ENV) && !told.contains(SECRET), "{told}");
+    let open = said(command, stderr.as_bytes(), &refused, &[]).unwrap();
+    assert!(serde_json::to_string(&open).unwrap().contains(SECRET));
+}
+
+const TOUCH: &str = "touch: cannot touch '/o/x': Read-only file system\n";
+
+#[rstest]
+#[case::many_lines("made 1 of 10000\n".repeat(10_000).into_bytes())]
+#[case::one_line(b"x".repeat(8 << 20))]
+#[case::not_utf8(b"\xff\xfe\xc3\x28\n".repeat(1_000))]
+#[case::nul(b"\0\0\0\n".repeat(1_000))]
+#[case::colons(b": ' : \" ".repeat(10_000))]
+fn whatever_else_is_written_the_refusal_is_found(#[case] noise: Vec<u8>) {
+    let begun = std::time::Instant::now();
+    for stderr in [
+        [TOUCH.as_bytes(), b"\n", &noise].concat(),
+        [&noise, b"\n".as_slice(), TOUCH.as_bytes()].concat(),
+    ] {
+        let blocked = said(&["touch", "/o/x"], &stderr, &[], &[]).unwrap();
+        assert_eq!(blocked.rule, "outside_workspace_write");
+        assert_eq!(blocked.path.unwrap().as_path(), Path::new("/o/x"));
+    }
+    assert!(said(&["p"], &noise, &[], &[]).is_none());
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn what_is_told_is_short_however_long_the_path_is() {
+    let long = format!("/o/{}", "d/".repeat(2_000));
+    let stderr = format!("touch: cannot touch '{long}x': Read-only file system\n");
+    let blocked = said(&["touch", "x"], stderr.as_bytes(), &[], &[]).unwrap();
+    assert!(blocked.reason.chars().count() <= REASON + 1, "{}", blocked.reason.len());
+    let longer = format!("touch: cannot touch '/o/{}': Read-only file system\n", "x".repeat(9_000));
+    assert!(said(&["touch", "x"], longer.as_bytes(), &[], &[]).unwrap().path.is_none());
+}
+
+#[test]
+fn what_was_handed_over_comes_first_and_the_last_of_it() {
+    let places = ["/w/a", "/w/.codex", "/w/.claude", "/w/b"].map(PathBuf::from);
+    let blocked = said(&["touch", "/o/x"], TOUCH.as_bytes(), &places, &[]).unwrap();
+    assert_eq!(blocked.path.unwrap().as_path(), Path::new("/w/.claude"));
+    let blocked = said(&["touch", "/o/x"], TOUCH.as_bytes(), &places[3..], &[]).unwrap();
+    assert_eq!(blocked.path.unwrap().as_path(), Path::new("/o/x"));
 }

@@ -8,6 +8,21 @@ const DEEPEST: usize = 4;
 /// Bytes of a line that are looked at.
 const LONGEST: usize = 64 * 1024;
 
+/// What stands between a command and the next one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Then {
+    /// Nothing, or what does not ask how it ended.
+    #[default]
+    Whatever,
+    /// The next one reads what it writes.
+    Pipe,
+    /// The next one is run if it fails.
+    Or,
+}
+
+/// Where what nobody is to see goes.
+pub(super) const NOTHING: &str = "/dev/null";
+
 /// One program with its arguments, and where its streams go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Simple {
@@ -15,9 +30,30 @@ pub(super) struct Simple {
     pub(super) words: Vec<String>,
     pub(super) writes: Vec<String>,
     pub(super) reads: Vec<String>,
+    pub(super) then: Then,
+    /// What it says on stderr is thrown away.
+    pub(super) hushed: bool,
+    /// Keywords that stood before it.
+    pub(super) led: Vec<String>,
+    /// It is a shell whose script was taken apart.
+    pub(super) unfolded: bool,
 }
 
 impl Simple {
+    /// Whether `keyword` stood before it.
+    pub(super) fn is_led_by(&self, keyword: &str) -> bool {
+        self.led.iter().any(|led| led == keyword)
+    }
+
+    /// Whether it ends its shell, or itself, with `status`.
+    pub(super) fn exits_with(&self, status: i32) -> bool {
+        match self.program() {
+            "exit" | "return" => self.words.get(1).is_some_and(|word| word.parse() == Ok(status)),
+            "false" => status == 1,
+            _ => false,
+        }
+    }
+
     /// The program's name.
     pub(super) fn program(&self) -> &str {
         self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
@@ -96,7 +132,8 @@ fn unfold(mut simple: Simple, depth: usize, found: &mut Vec<Simple>) {
         });
         let wraps = WRAPPERS.contains(&simple.program()) && simple.words.len() > 1;
         if assigns || KEYWORDS.contains(&first.as_str()) {
-            simple.words.remove(0);
+            let word = simple.words.remove(0);
+            simple.led.extend(Some(word).filter(|_| !assigns));
         } else if wraps {
             let timed = simple.program() == "timeout";
             simple.words.remove(0);
@@ -113,6 +150,10 @@ fn unfold(mut simple: Simple, depth: usize, found: &mut Vec<Simple>) {
     let script = SHELLS.contains(&simple.program()).then(|| script(&simple.words)).flatten();
     if let Some(script) = script.filter(|_| depth < DEEPEST) {
         shell(&script, depth + 1, found);
+        simple.unfolded = true;
+        if let Some(last) = found.last_mut() {
+            last.then = simple.then;
+        }
     }
     found.push(simple);
 }
@@ -140,6 +181,8 @@ struct Parser<'a> {
     now: Simple,
     word: Option<String>,
     next: Next,
+    /// Whether the redirection at hand is one of stderr.
+    of_stderr: bool,
 }
 
 impl Parser<'_> {
@@ -147,17 +190,27 @@ impl Parser<'_> {
         let Some(word) = self.word.take() else { return };
         match std::mem::replace(&mut self.next, Next::Word) {
             Next::Word => self.now.words.push(word),
-            Next::Write => self.now.writes.push(word),
+            Next::Write => {
+                self.now.hushed |= self.of_stderr && word == NOTHING;
+                self.now.writes.push(word);
+            }
             Next::Read => self.now.reads.push(word),
-            Next::Nothing => {}
+            Next::Nothing => {
+                let along = self.now.writes.iter().any(|to| to == NOTHING);
+                self.now.hushed |= self.of_stderr && along;
+            }
         }
     }
 
-    fn end_command(&mut self) {
+    fn end_command(&mut self, then: Then) {
         self.end_word();
-        let now = std::mem::take(&mut self.now);
+        let mut now = std::mem::take(&mut self.now);
         if now != Simple::default() {
+            now.then = then;
             unfold(now, self.depth, self.found);
+        } else if let Some(last) = self.found.last_mut().filter(|_| then != Then::Whatever) {
+            // What stands behind brackets is said of what stands in them.
+            last.then = then;
         }
     }
 
@@ -169,17 +222,26 @@ impl Parser<'_> {
     fn redirect(&mut self, next: Next) {
         let number =
             self.word.as_ref().is_some_and(|w| w.chars().all(|c| c.is_ascii_digit() || c == '&'));
+        let of_stderr = self.word.as_deref() == Some("2");
         if number {
             self.word = None;
         }
         self.end_word();
+        self.of_stderr = of_stderr;
         self.next = next;
     }
 }
 
 fn shell(line: &str, depth: usize, found: &mut Vec<Simple>) {
     let mut chars = line.get(..line.len().min(LONGEST)).unwrap_or(line).chars().peekable();
-    let mut parser = Parser { found, depth, now: Simple::default(), word: None, next: Next::Word };
+    let mut parser = Parser {
+        found,
+        depth,
+        now: Simple::default(),
+        word: None,
+        next: Next::Word,
+        of_stderr: false,
+    };
     while let Some(ch) = chars.next() {
         match ch {
             '\'' => {
@@ -196,7 +258,7 @@ fn shell(line: &str, depth: usize, found: &mut Vec<Simple>) {
             '\\' => chars.next().into_iter().for_each(|c| parser.add(c)),
             '#' if parser.word.is_none() => {
                 chars.by_ref().take_while(|c| *c != '\n').for_each(drop);
-                parser.end_command();
+                parser.end_command(Then::Whatever);
             }
             '>' => {
                 parser.redirect(Next::Write);
@@ -213,14 +275,21 @@ fn shell(line: &str, depth: usize, found: &mut Vec<Simple>) {
                     chars.next_if(|c| matches!(c, '<' | '-'));
                 }
             }
-            '&' if chars.peek() == Some(&'>') => {}
-            ';' | '|' | '&' | '\n' | '(' | ')' | '`' => parser.end_command(),
+            '&' if chars.peek() == Some(&'>') => {
+                parser.end_word();
+                parser.word = Some("2".to_owned());
+            }
+            '|' => {
+                let then = if chars.next_if_eq(&'|').is_some() { Then::Or } else { Then::Pipe };
+                parser.end_command(then);
+            }
+            ';' | '&' | '\n' | '(' | ')' | '`' => parser.end_command(Then::Whatever),
             '$' if chars.peek() == Some(&'(') => parser.end_word(),
             c if c.is_whitespace() => parser.end_word(),
             c => parser.add(c),
         }
     }
-    parser.end_command();
+    parser.end_command(Then::Whatever);
 }
 
 #[cfg(test)]
@@ -236,10 +305,38 @@ mod tests {
     #[case("bash -lc 'rm -rf x; ls'", "rm -rf x||;ls||;bash -lc rm -rf x; ls||")]
     #[case("a $(b c) | d # e > f", "a||;b c||;d||")]
     #[case("a &> f", "a|f|")]
+    #[case("a 2>/dev/null || exit 3", "a|/dev/null|;exit 3||")]
     fn lines_are_taken_apart(#[case] line: &str, #[case] due: &str) {
         let found = of_line(line)
             .into_iter()
             .map(|one| [one.words, one.writes, one.reads].map(|list| list.join(" ")).join("|"));
         assert_eq!(found.collect::<Vec<_>>().join(";"), due);
+    }
+
+    #[rstest]
+    #[case("a | b", "a pipe,b")]
+    #[case("a || b; c && d", "a or,b,c,d")]
+    #[case("x=$(a) || b", "a or,b")]
+    #[case("(a | b) || c", "a pipe,b or,c")]
+    #[case("if ! a; then b; fi", "a if !,b then")]
+    #[case("a 2>/dev/null", "a hushed")]
+    #[case("a &>/dev/null", "a hushed")]
+    #[case("a >/dev/null 2>&1", "a hushed")]
+    #[case("a >/dev/null", "a")]
+    #[case("a 2>f", "a")]
+    #[case("sh -c 'a | b' || c", "a pipe,b or,sh or,c")]
+    fn what_stands_between_commands_is_kept(#[case] line: &str, #[case] due: &str) {
+        let shown = |one: Simple| {
+            let then = match one.then {
+                Then::Whatever => "",
+                Then::Pipe => " pipe",
+                Then::Or => " or",
+            };
+            let hushed = if one.hushed { " hushed" } else { "" };
+            let led: String = one.led.iter().map(|word| format!(" {word}")).collect();
+            format!("{}{then}{hushed}{led}", one.program())
+        };
+        let found = of_line(line).into_iter().filter(|one| !one.program().is_empty()).map(shown);
+        assert_eq!(found.collect::<Vec<_>>().join(","), due);
     }
 }

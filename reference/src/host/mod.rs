@@ -2,7 +2,6 @@
 //! else; the only place before a run that looks at the file system.
 
 mod baseline;
-mod fold;
 mod git;
 mod globs;
 mod history;
@@ -22,8 +21,8 @@ use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
 use crate::law::Law;
 
+use crate::folds as fold;
 pub(crate) use baseline::Piece;
-pub(crate) use fold::folds;
 pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
 pub(crate) use protected::Protected;

@@ -69,6 +69,8 @@ pub(crate) struct Inner<'a> {
     /// Our end of the control socket.
     pub(crate) control: OwnedFd,
     streams: Streams,
+    /// Where calls that are refused are noted.
+    ledger: Option<OwnedFd>,
     /// A descriptor of the supervisor's that is to stay open as long as this stage runs.
     lifeline: Option<RawFd>,
     /// What of a private network leads out.
@@ -89,8 +91,8 @@ impl<'a> Inner<'a> {
             }
             Hold::Subreaper => None,
         };
-        let streams = streams.into();
-        Ok(Self { launch, lockdown, held: None, control, streams, lifeline: None, door: None })
+        let (streams, held, door) = (streams.into(), None, None);
+        Ok(Self { launch, lockdown, held, control, streams, ledger: None, lifeline: None, door })
     }
 
     /// The same for a command that no namespace holds: `ruleset` and the filter do. The stage keeps
@@ -121,6 +123,11 @@ impl<'a> Inner<'a> {
         self.door.as_ref().map_or(Ok(()), Door::open)
     }
 
+    /// The same; what is refused because of them is noted in `ledger`.
+    pub(crate) fn noting(self, ledger: Option<OwnedFd>) -> Self {
+        Self { ledger, ..self }
+    }
+
     /// Whether calls of the command are decided here, for which it has to be looked into.
     pub(crate) fn mediates(&self) -> bool {
         self.held.is_some()
@@ -131,7 +138,8 @@ impl<'a> Inner<'a> {
         let scope = self.lockdown.as_ref().and_then(|lockdown| lockdown.scope.as_ref());
         let all = std::iter::once(&self.control).chain(self.streams.all()).chain(scope);
         let door = self.door.as_ref().map(|door| door.numbers()[0]);
-        all.map(AsRawFd::as_raw_fd).chain(self.lifeline).chain(door).collect()
+        let all = all.chain(&self.ledger).map(AsRawFd::as_raw_fd);
+        all.chain(self.lifeline).chain(door).collect()
     }
 }
 
@@ -169,10 +177,11 @@ fn stage(args: &[OsString]) -> io::Result<()> {
 
 /// As pid 1 of a namespace: starts the command, reports its start and its end. Our own end is that
 /// of all the rest.
-pub(crate) fn serve(inner: Inner<'_>) -> io::Result<()> {
+pub(crate) fn serve(mut inner: Inner<'_>) -> io::Result<()> {
     nix::sys::prctl::set_dumpable(false)?;
     let children = listen()?;
-    let mediation = inner.held.map(Mediation::prepare).transpose()?;
+    let ledger = inner.ledger.take();
+    let mediation = inner.held.map(|held| Mediation::prepare(held, ledger)).transpose()?;
     let starting = Starting::begin(&inner, mediation.as_ref())?;
     // Only the command may hold its streams: a reader of them waits for the last holder.
     let Inner { control, streams, .. } = inner;

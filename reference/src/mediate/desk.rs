@@ -11,6 +11,7 @@ use nix::sys::stat::{FileStat, fstatat};
 
 use super::caller::Caller;
 use super::calls::Named;
+use super::ledger::Ledger;
 use super::mounts::Mounts;
 use super::rules::{Judgement, Place, Rules};
 use super::sticky::Sticky;
@@ -47,6 +48,8 @@ pub(super) struct Desk {
     pub(super) rules: Rules,
     pub(super) mounts: Mounts,
     pub(super) sticky: Sticky,
+    /// Where refusals are noted, if anywhere.
+    pub(super) ledger: Option<Ledger>,
     /// The root, pinned: where absolute paths need no folder of the caller's.
     pub(super) root: OwnedFd,
     /// Held shared from finding out where a folder is to making a name in it, and alone by what
@@ -105,15 +108,22 @@ impl Desk {
         };
         match look(spot) {
             Ok(_) => Err(Errno::EEXIST),
+            Err(Errno::ENOENT) if errno == Errno::EACCES => Err(self.refusal(spot, errno)),
             Err(Errno::ENOENT) => Err(errno),
             Err(other) => Err(other),
         }
     }
 
+    /// `errno`, by which something at `spot` is refused for good; noted for the explanation.
+    pub(super) fn refusal(&self, spot: &Spot, errno: Errno) -> Errno {
+        self.ledger.iter().for_each(|ledger| ledger.note(spot));
+        errno
+    }
+
     /// Whether what stands at `spot` may go: EACCES for a link that has to stay.
     pub(super) fn vet_removal(&self, spot: &Spot) -> nix::Result<()> {
         match self.judge(spot)? {
-            Judgement::Forbidden => look(spot).and(Err(Errno::EACCES)),
+            Judgement::Forbidden => look(spot).and_then(|_| Err(self.refusal(spot, Errno::EACCES))),
             _ => Ok(()),
         }
     }

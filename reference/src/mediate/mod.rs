@@ -7,6 +7,7 @@ mod caller;
 mod calls;
 mod desk;
 mod filter;
+mod ledger;
 mod mounts;
 mod moves;
 mod open;
@@ -15,4 +16,5 @@ mod serve;
 mod sticky;
 mod walk;
 
+pub(crate) use ledger::noted;
 pub(crate) use serve::Mediation;

@@ -45,9 +45,9 @@ impl Desk {
     fn vet_end(&self, spot: &Spot, moved: SFlag, stands: bool) -> nix::Result<()> {
         match self.judge(spot)? {
             Judgement::Free | Judgement::Within | Judgement::Towards => Ok(()),
-            Judgement::Forbidden => Err(Errno::EACCES),
+            Judgement::Forbidden => Err(self.refusal(spot, Errno::EACCES)),
             Judgement::Above if moved == SFlag::S_IFREG => Ok(()),
-            Judgement::Above if stands => Err(Errno::EBUSY),
+            Judgement::Above if stands => Err(self.refusal(spot, Errno::EBUSY)),
             // Movers fall back to copying, and every copy is asked for.
             Judgement::Above => Err(Errno::EXDEV),
         }

@@ -16,6 +16,7 @@ use super::caller::Caller;
 use super::calls::Call;
 use super::desk::Desk;
 use super::filter;
+use super::ledger::Ledger;
 use super::mounts::{Mounts, bytes};
 use super::open::Opening;
 use super::rules::{Anchor, Estate, Place, Rule, Rules};
@@ -40,11 +41,14 @@ pub(crate) struct Mediation {
     /// How the listener comes from the command to us.
     sender: OwnedFd,
     receiver: OwnedFd,
+    /// Where refusals are noted, if anywhere.
+    ledger: Option<Ledger>,
 }
 
 impl Mediation {
     /// For `held`, in the view that this process is in.
-    pub(crate) fn prepare(held: &Held) -> io::Result<Self> {
+    pub(crate) fn prepare(held: &Held, ledger: Option<OwnedFd>) -> io::Result<Self> {
+        let ledger = ledger.map(Ledger::new);
         let mounts = Mounts::read()?;
         let root = open("/", OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())?;
         let rules: Vec<Rule> =
@@ -61,7 +65,8 @@ impl Mediation {
             held.free.iter().map(|path| place(path, &mounts)).collect::<io::Result<_>>()?;
         let rules = Rules::new(rules, anchors, estates).with_free(free);
         let (sender, receiver) = control::pair()?;
-        Ok(Self { rules, mounts, root, program: filter::program(held.keeps()), sender, receiver })
+        let program = filter::program(held.keeps());
+        Ok(Self { rules, mounts, root, program, sender, receiver, ledger })
     }
 
     /// Puts this process, which is to be the command, under the rules. Files that the kernel makes
@@ -74,14 +79,16 @@ impl Mediation {
 
     /// Serves the calls of the command, which was started, until this process ends.
     pub(crate) fn serve(self) -> io::Result<()> {
-        let Self { rules, mounts, root, sender, receiver, .. } = self;
+        let Self { rules, mounts, root, sender, receiver, ledger, .. } = self;
         drop(sender);
         // It was sent before the command was executed, which we waited for.
         let Heard::Report(_, Some(listener)) = control::next_report(&receiver)? else {
             return Err(io::Error::other("the listener did not come"));
         };
         let sticky = Sticky::read();
-        let desk = Arc::new(Desk { listener, rules, mounts, sticky, root, gate: RwLock::new(()) });
+        let gate = RwLock::new(());
+        let desk = Desk { listener, rules, mounts, sticky, ledger, root, gate };
+        let desk = Arc::new(desk);
         for number in 0..WORKERS {
             let desk = Arc::clone(&desk);
             let worker =

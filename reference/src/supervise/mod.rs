@@ -7,7 +7,6 @@ mod capture;
 mod feed;
 mod follow;
 mod process;
-mod redact;
 mod signals;
 mod sources;
 mod streams;
@@ -31,13 +30,13 @@ use crate::mechanism::Running;
 use follow::{Instruments, Supervisor};
 use tree::Tree;
 
+pub(crate) use crate::redact::Secrets;
+pub use crate::redact::{REDACTED, REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
 pub use capture::CAPTURE_CAP;
 pub use process::{
     Environment, ProcessError, ProcessOutput, ProcessRequest, ProcessResult, ProcessStdin, Sandbox,
     Unsandboxed, run_process,
 };
-pub(crate) use redact::Secrets;
-pub use redact::{REDACTED, REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
 pub(crate) use signals::hold as hold_signals;
 pub(crate) use streams::{Captured, Input, Ours, Output, plumb};
 

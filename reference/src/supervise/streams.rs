@@ -9,9 +9,9 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use super::capture::{CAPTURE_CAP, CHUNK, Capture, Pulled};
 use super::feed::Feed;
-use super::redact::Secrets;
 use super::sources::{Sources, Watch};
 use super::tee::Tee;
+use crate::redact::Secrets;
 
 /// What the command reads from descriptor 0.
 pub(crate) enum Input {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::redact::{Redactor, Secrets};
+use crate::redact::{Redactor, Secrets};
 
 /// How long the rest is offered to a reader that takes nothing, once the command has ended.
 pub(crate) const TEE_PATIENCE: Duration = Duration::from_secs(1);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Records the table: runs every line of runs.tsv in refbox, writes what came of it.
 
-Usage: record.py REFBOX RUNS OUT FOLDER   (FOLDER is made, used and removed; not below /tmp)
+Usage: record.py REFBOX RUNS OUT FOLDER [blind]   (FOLDER is made, used and removed; not below /tmp)
+
+With `blind` nothing is said of what was explained: so are labels given first and compared later.
 
 A line of RUNS: label, policy words, locale, program (sh, dash, bash, zsh or argv), command; tabs in
 between. A label is `none` or a rule. The workspace is /w and the folder beside it /o in what is kept.
@@ -9,6 +11,7 @@ between. A label is `none` or a rule. The workspace is /w and the folder beside 
 import json, os, shutil, subprocess, sys
 
 refbox, runs, out, folder = sys.argv[1:5]
+blind = "blind" in sys.argv[5:]
 POLICIES = {
     "ww": {}, "ro": {"mode": "read_only"}, "protect": {"protect": "metadata"},
     "git": {"protect": "metadata", "grants": ["git_metadata_write"]},
@@ -50,7 +53,7 @@ for number, line in enumerate(open(runs, encoding="utf-8")):
                     "--result", folder + ".io/r"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     result = json.load(open(folder + ".io/r"))
     rule = (result["blocked"] or {}).get("rule", "none")
-    if rule != label:
+    if rule != label and not blind:
         print(f"{rule} instead of {label}: {command}: {result.get('stderr')!r}")
     back = lambda text: (text or "").replace(ws, "/w").replace(beside, "/o")
     kept.append({"label": label, "policy": policy, "locale": locale, "argv": argv + [command],

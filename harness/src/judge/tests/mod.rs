@@ -4,6 +4,7 @@
 mod channel;
 mod properties;
 mod question;
+mod status;
 mod supervised;
 mod table;
 

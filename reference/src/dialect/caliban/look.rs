@@ -1,5 +1,6 @@
 //! The host that detection looks at: files, and programs that are asked, each for a bounded time.
 
+#[cfg(target_os = "linux")]
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use super::decide::{Decision, Op};
 use super::profile::Profile;
 use crate::fold::folded;
-use crate::host::folds;
+use crate::folds::folds;
 
 /// What stands for the rule where a path means something outside the workspace.
 pub const OUTSIDE: &str = "<outside workspace>";

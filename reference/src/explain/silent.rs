@@ -1,0 +1,100 @@
+//! What a command whose words were thrown away, or that catches its errors, would have done: the
+//! last of a line, and the one that an `exit` behind it answers for. Pure.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::ground::Op;
+use super::operation::{code, in_code, parts};
+use super::words::{NOTHING, Simple};
+
+/// Subcommands of git that write its index or history.
+const WRITING: [&str; 14] = [
+    "add",
+    "am",
+    "branch",
+    "checkout",
+    "cherry-pick",
+    "commit",
+    "merge",
+    "mv",
+    "rebase",
+    "reset",
+    "restore",
+    "rm",
+    "switch",
+    "tag",
+];
+
+static LITERAL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`"#).ok());
+
+/// Paths as written, and what would have been done to each, of the commands in `line` that can be
+/// why it ended with `status`.
+pub(super) fn paths(line: &[Simple], status: i32) -> Vec<(String, Op)> {
+    let line: Vec<&Simple> =
+        line.iter().filter(|one| !one.unfolded && !one.words.is_empty() || one.hushed).collect();
+    let deciding =
+        line.iter().enumerate().filter(|(at, one)| decides(&line[at + 1..], one, status));
+    deciding.flat_map(|(_, one)| of(one)).collect()
+}
+
+/// Whether `one`, with `rest` behind it, is how the line ended.
+fn decides(rest: &[&Simple], one: &Simple, status: i32) -> bool {
+    rest.is_empty() || super::fetch::failing(one, rest).iter().any(|next| next.exits_with(status))
+}
+
+fn of(one: &Simple) -> Vec<(String, Op)> {
+    let in_code = code(one).flat_map(|code| literals(code));
+    let mut found: Vec<(String, Op)> = in_code.collect();
+    if one.hushed {
+        let named = parts(one).into_iter();
+        found.extend(named.flat_map(|(paths, op)| paths.into_iter().map(move |path| (path, op))));
+        let verb = one.operands().next().filter(|_| one.program() == "git");
+        if verb.is_some_and(|verb| WRITING.contains(&verb)) {
+            found.push((".git/index".to_owned(), Op::Write));
+        }
+    }
+    found.retain(|(path, _)| path != NOTHING);
+    found
+}
+
+/// What stands in quotes in `code`, and what is done to it.
+pub(super) fn literals(code: &str) -> Vec<(String, Op)> {
+    let Some(literal) = LITERAL.as_ref() else { return Vec::new() };
+    let texts =
+        literal.captures_iter(code).filter_map(|found| found.iter().skip(1).flatten().next());
+    texts
+        .map(|text| (text.as_str().to_owned(), in_code(code, text.as_str())))
+        .filter(|(_, op)| *op != Op::Unknown)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::of_line;
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("touch /o/x 2>/dev/null", 1, "w /o/x")]
+    #[case("touch /o/x", 1, "")]
+    #[case("touch /o/x 2>/dev/null; grep -q z a", 1, "")]
+    #[case("touch /o/x 2>/dev/null || exit 5", 5, "w /o/x")]
+    #[case("touch /o/x 2>/dev/null || exit 5", 1, "")]
+    #[case("cat /s/k 2>/dev/null", 1, "r /s/k")]
+    #[case("git add a 2>/dev/null", 128, "w .git/index")]
+    #[case(
+        "node -e \"try{fs.writeFileSync('/o/x','a')}catch(e){process.exit(1)}\"",
+        1,
+        "w /o/x,w a"
+    )]
+    fn what_nobody_saw(#[case] line: &str, #[case] status: i32, #[case] due: &str) {
+        let shown = |(path, op): (String, Op)| {
+            format!("{} {path}", if op == Op::Write { "w" } else { "r" })
+        };
+        let found: Vec<String> = paths(&of_line(line), status).into_iter().map(shown).collect();
+        assert_eq!(found.join(","), due);
+    }
+}
