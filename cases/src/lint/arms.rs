@@ -165,6 +165,16 @@ twin: {network: {host: {}}}
     }
 
     #[rstest]
+    #[case("$TCP4", &[])]
+    #[case("$UNIX", &["twin-same"])]
+    fn another_port_is_another_policy(#[case] port: &str, #[case] found: &[&str]) {
+        let policy = "policy: {network: {proxy: {port: $UNIX}}}\nfixture:";
+        let twin = format!("twin: {{network: {{proxy: {{port: {port}}}}}}}");
+        let case = CASE.replace("fixture:", policy).replace("twin: {network: {host: {}}}", &twin);
+        assert_eq!(rules(&case), found);
+    }
+
+    #[rstest]
     #[case("{probe: hold, ready: true}", "{when: ready, signal: TERM}", &[])]
     #[case("{probe: hold}", "{when: ready, signal: TERM}", &["moment-unsaid"])]
     #[case("{sh: 'say ready'}", "{when: ready, signal: TERM}", &[])]
