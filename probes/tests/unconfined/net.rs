@@ -282,7 +282,7 @@ fn a_question_over_tcp_has_its_length_in_front() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_raw_datagram_arrives_or_is_no_matter_for_us() {
+fn a_raw_datagram_is_for_root_alone() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let here = socket.local_addr().expect("bound").to_string();
     let call = probe("raw-udp-send").arg("addr", here).arg("text", "hello");
