@@ -306,3 +306,16 @@ fn seqpacket_connect_is_refused_by_another_kind() {
     let _listener = UnixListener::bind(&path).expect("our folder");
     probe("seqpacket-connect").path(&path).run().refused("EPROTOTYPE", "connect");
 }
+
+#[test]
+fn fetch_without_a_proxy_goes_by_itself() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let here = listener.local_addr().expect("bound").to_string();
+    let call = probe("fetch").arg("addr", &here).arg("host", "127.0.0.1");
+    call.arg("way", "connect").arg("send", "me").run().succeeded();
+    let (mut stream, _) = listener.accept().expect("it came");
+    let mut said = String::new();
+    stream.set_read_timeout(PATIENCE).expect("a socket");
+    stream.read_to_string(&mut said).expect("it said so");
+    assert_eq!(said, "me");
+}
