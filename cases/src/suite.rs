@@ -281,7 +281,7 @@ fn check_oracles(case: &Case) -> Result<(), Fault> {
     for oracle in &case.expect.oracle {
         let wanted: &[&str] = match oracle {
             Oracle::Unreached(_) | Oracle::Reached(_) => {
-                &["$TCP4", "$TCP6", "$HTTP", "$UDP", "$UNIX", "$ABSTRACT"]
+                &["$TCP4", "$TCP6", "$HTTP", "$UDP", "$UNIX", "$DGRAM", "$SEQPACKET", "$ABSTRACT"]
             }
             Oracle::Untouched(_) => &["$VICTIM"],
             Oracle::Undisclosed(_) => &["$CANARY"],

@@ -13,6 +13,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("HTTP", "a web server of the harness on 127.0.0.1, as address:port"),
     ("UDP", "a datagram listener of the harness on 127.0.0.1, as address:port"),
     ("UNIX", "a listening unix socket of the harness below $OUT, as a path"),
+    ("DGRAM", "a unix datagram socket of the harness below $OUT, as a path"),
+    ("SEQPACKET", "a listening unix socket of whole messages of the harness below $OUT, as a path"),
     ("ABSTRACT", "an abstract listening unix socket of the harness, as @name"),
     ("VICTIM", "a process of the harness, as a process id"),
     ("PROBE", "the probe program"),

@@ -254,14 +254,19 @@ static CATALOG: &[ProbeSpec] = table! {
     Net "udp-send" see net::udp_send, [ADDR, MAPPED, TEXT,
             optional(required("via", Kind::OneOf(net::SEND_WORDS)))]
         "Sends one datagram, by the call named.";
-    Net "dns-query" see net::dns_query, [ADDR, MAPPED, NAME]
-        "Sends one question for an address to a name server.";
+    Net "raw-udp-send" linux net::raw_udp_send, [ADDR, TEXT]
+        "Sends one datagram by a raw socket, with headers of its own.";
+    Net "dns-query" see net::dns_query, [ADDR, MAPPED, NAME,
+            optional(required("over", Kind::OneOf(net::OVER_WORDS)))]
+        "Sends one question for an address to a name server, over UDP unless told.";
     Net "socket" linux net::socket, [required("kind", Kind::OneOf(words::SOCKET))]
         "Opens a socket of some kind.";
     Net "unix-connect" see net::unix_connect, [PATH, SEND]
         "Connects to a unix stream socket bound to a path.";
     Net "abstract-connect" linux net::abstract_connect, [NAME, SEND]
         "Connects to an abstract unix stream socket.";
+    Net "seqpacket-connect" linux net::seqpacket_connect, [PATH, SEND]
+        "Connects to a unix socket of whole messages bound to a path.";
     Net "unix-dgram-send" see net::unix_dgram_send, [PATH, TEXT]
         "Sends one datagram to a unix socket bound to a path.";
     Net "socketpair" see net::socketpair, [] "Makes a socket pair and passes a byte through it.";

@@ -32,8 +32,11 @@ fn claims(case: &Case) -> Option<Finding> {
 /// A twin that changes nothing shows nothing.
 fn twin_is_wider(case: &Case) -> Option<Finding> {
     let Some(Twin::Overlay(over)) = &case.twin else { return None };
-    let names = VARIABLES.iter().map(|(name, _)| (*name, *name));
-    let vars = Vars::new(names);
+    // Each ends with a port of its own, so that a policy which takes that port resolves.
+    let mut vars = Vars::default();
+    for (port, (name, _)) in (1..).zip(VARIABLES) {
+        vars.set(name, format!("{name}:{port}"));
+    }
     let whole = |spec: &crate::case::PolicySpec| {
         (spec.resolve(Path::new("/w"), &vars).ok(), spec.documents(), spec.caliban.clone())
     };
@@ -159,6 +162,16 @@ twin: {network: {host: {}}}
     #[case("{unchanged: g}", "{absent: g}", "oracle-path")]
     fn each_rule_fires(#[case] from: &str, #[case] to: &str, #[case] rule: &str) {
         assert_eq!(rules(&CASE.replace(from, to)), [rule]);
+    }
+
+    #[rstest]
+    #[case("$TCP4", &[])]
+    #[case("$UNIX", &["twin-same"])]
+    fn another_port_is_another_policy(#[case] port: &str, #[case] found: &[&str]) {
+        let policy = "policy: {network: {proxy: {port: $UNIX}}}\nfixture:";
+        let twin = format!("twin: {{network: {{proxy: {{port: {port}}}}}}}");
+        let case = CASE.replace("fixture:", policy).replace("twin: {network: {host: {}}}", &twin);
+        assert_eq!(rules(&case), found);
     }
 
     #[rstest]

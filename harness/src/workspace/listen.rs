@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// The variables that stand for a listener.
-pub const NAMES: &[&str] = &["TCP4", "TCP6", "HTTP", "UDP", "UNIX", "ABSTRACT"];
+pub const NAMES: &[&str] =
+    &["TCP4", "TCP6", "HTTP", "UDP", "UNIX", "DGRAM", "SEQPACKET", "ABSTRACT"];
 
 /// The listener that answers what it is asked.
 const ORIGIN: &str = "HTTP";
@@ -45,6 +46,7 @@ enum Socket {
     Tcp(TcpListener),
     Udp(UdpSocket),
     Unix(UnixListener),
+    Dgram(UnixDatagram),
 }
 
 /// One connection, and what came over it.
@@ -71,6 +73,8 @@ impl Listeners {
             "TCP6" => tcp("[::1]:0")?,
             "UDP" => udp()?,
             "UNIX" => path_socket(out)?,
+            "DGRAM" => datagram_socket(out)?,
+            "SEQPACKET" => message_socket(out)?,
             "ABSTRACT" => abstract_socket(nonce)?,
             other => return Err(io::Error::other(format!("no listener is called {other}"))),
         };
@@ -109,6 +113,7 @@ impl Listener {
             Socket::Tcp(socket) => socket.as_fd(),
             Socket::Udp(socket) => socket.as_fd(),
             Socket::Unix(socket) => socket.as_fd(),
+            Socket::Dgram(socket) => socket.as_fd(),
         };
         let open = self.connections.iter().filter(|open| self.name == ORIGIN && !open.ended);
         std::iter::once(socket).chain(open.map(|open| open.stream.as_fd()))
@@ -142,6 +147,11 @@ impl Listener {
             Socket::Udp(socket) => {
                 let mut buffer = [0; 4096];
                 let (n, _) = socket.recv_from(&mut buffer).ok()?;
+                self.data.extend_from_slice(&buffer[..n]);
+            }
+            Socket::Dgram(socket) => {
+                let mut buffer = [0; 4096];
+                let n = socket.recv(&mut buffer).ok()?;
                 self.data.extend_from_slice(&buffer[..n]);
             }
         }
@@ -200,6 +210,33 @@ fn path_socket(out: &Path) -> io::Result<(Socket, String)> {
     let socket = UnixListener::bind(&path)?;
     socket.set_nonblocking(true)?;
     Ok((Socket::Unix(socket), path.to_string_lossy().into_owned()))
+}
+
+fn datagram_socket(out: &Path) -> io::Result<(Socket, String)> {
+    let path = out.join("dgram.sock");
+    let socket = UnixDatagram::bind(&path)?;
+    socket.set_nonblocking(true)?;
+    Ok((Socket::Dgram(socket), path.to_string_lossy().into_owned()))
+}
+
+/// The standard library has no sockets of whole messages; accepting and reading are the same.
+#[cfg(target_os = "linux")]
+fn message_socket(out: &Path) -> io::Result<(Socket, String)> {
+    use nix::sys::socket::{
+        AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket,
+    };
+    use std::os::fd::AsRawFd;
+    let path = out.join("seqpacket.sock");
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let socket = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?;
+    bind(socket.as_raw_fd(), &UnixAddr::new(&path)?)?;
+    listen(&socket, Backlog::MAXCONN)?;
+    Ok((Socket::Unix(UnixListener::from(socket)), path.to_string_lossy().into_owned()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn message_socket(_out: &Path) -> io::Result<(Socket, String)> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(target_os = "linux")]
@@ -300,5 +337,35 @@ mod tests {
         drop(UnixStream::connect(unix).unwrap());
         listeners.collect();
         assert_eq!(listeners.get("$UNIX").unwrap().arrived, 1);
+    }
+
+    #[test]
+    fn a_datagram_to_a_path_is_logged() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut listeners = Listeners::default();
+        let path = listeners.open("DGRAM", folder.path(), "n").unwrap();
+        listeners.collect();
+        assert_eq!(listeners.get("$DGRAM").unwrap().arrived, 0);
+        UnixDatagram::unbound().unwrap().send_to(b"over a path", path).unwrap();
+        listeners.collect();
+        let log = listeners.get("$DGRAM").unwrap();
+        assert_eq!((log.arrived, log.data.as_slice()), (1, &b"over a path"[..]));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_whole_message_is_logged() {
+        use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
+        use std::os::fd::AsRawFd;
+        let folder = tempfile::tempdir().unwrap();
+        let mut listeners = Listeners::default();
+        let path = listeners.open("SEQPACKET", folder.path(), "n").unwrap();
+        let flags = SockFlag::empty();
+        let client = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None).unwrap();
+        connect(client.as_raw_fd(), &UnixAddr::new(path.as_str()).unwrap()).unwrap();
+        UnixStream::from(client).write_all(b"a message").unwrap();
+        listeners.collect();
+        let log = listeners.get("$SEQPACKET").unwrap();
+        assert_eq!((log.arrived, log.data.as_slice()), (1, &b"a message"[..]));
     }
 }

@@ -261,3 +261,61 @@ fn unix_seqpacket_works_once_for_a_path() {
     assert!(path.exists());
     probe("unix-seqpacket").path(&path).run().refused("EADDRINUSE", "bind");
 }
+
+#[test]
+fn a_question_over_tcp_has_its_length_in_front() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let here = listener.local_addr().expect("bound").to_string();
+    probe("dns-query")
+        .arg("addr", &here)
+        .arg("name", "a.example")
+        .arg("over", "tcp")
+        .run()
+        .succeeded();
+    let (mut stream, _) = listener.accept().expect("it came");
+    let mut asked = Vec::new();
+    stream.set_read_timeout(PATIENCE).expect("a socket");
+    stream.read_to_end(&mut asked).expect("it said so");
+    assert_eq!(asked[..2], [0, 27]);
+    assert_eq!(asked[14..24], *b"\x01a\x07example");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_raw_datagram_is_for_root_alone() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let here = socket.local_addr().expect("bound").to_string();
+    let call = probe("raw-udp-send").arg("addr", here).arg("text", "hello");
+    if !nix::unistd::geteuid().is_root() {
+        call.run().refused("EPERM", "socket");
+        return;
+    }
+    call.run().succeeded();
+    socket.set_read_timeout(PATIENCE).expect("a socket");
+    let mut buffer = [0; 16];
+    let count = socket.recv(&mut buffer).expect("it came");
+    assert_eq!(&buffer[..count], b"hello");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn seqpacket_connect_is_refused_by_another_kind() {
+    let dir = tempfile::tempdir().expect("a temp folder");
+    let path = dir.path().join("s");
+    probe("seqpacket-connect").path(&path).run().refused("ENOENT", "connect");
+    let _listener = UnixListener::bind(&path).expect("our folder");
+    probe("seqpacket-connect").path(&path).run().refused("EPROTOTYPE", "connect");
+}
+
+#[test]
+fn fetch_without_a_proxy_goes_by_itself() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let here = listener.local_addr().expect("bound").to_string();
+    let call = probe("fetch").arg("addr", &here).arg("host", "127.0.0.1");
+    call.arg("way", "connect").arg("send", "me").run().succeeded();
+    let (mut stream, _) = listener.accept().expect("it came");
+    let mut said = String::new();
+    stream.set_read_timeout(PATIENCE).expect("a socket");
+    stream.read_to_string(&mut said).expect("it said so");
+    assert_eq!(said, "me");
+}

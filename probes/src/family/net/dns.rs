@@ -1,4 +1,5 @@
-//! `dns-query`: a question by hand, so that no resolver or its settings come between.
+//! `dns-query`: a question by hand, so that no resolver or its settings come between; over TCP
+//! with its length in front.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,12 +16,24 @@ const HEADER: [u8; 12] = [0xb0, 0xbc, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
 /// Type A, class IN.
 const ADDRESS: [u8; 4] = [0, 1, 0, 1];
 
+/// Words of `--over`.
+pub(crate) const OVER_WORDS: &[&str] = &["udp", "tcp"];
+
 /// Success means that the kernel took the question; nobody waits for an answer.
 pub(crate) fn dns_query(args: &Args) -> Seen {
     let question = question(args.one("name")?)
         .ok_or_else(|| UsageError::bad("name", "expected labels of 1 to 63 bytes"))?;
-    datagram(target(args)?, &question, "sendto")?;
+    match args.maybe("over").and_then(OsStr::to_str) {
+        Some("tcp") => super::tcp::say(target(args)?, &framed(&question))?,
+        _ => datagram(target(args)?, &question, "sendto")?,
+    }
     done()
+}
+
+/// As RFC 1035, 4.2.2 has it over TCP. A question is far shorter than 64 KiB.
+fn framed(question: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(question.len()).unwrap_or(u16::MAX);
+    [&length.to_be_bytes(), question].concat()
 }
 
 fn question(name: &OsStr) -> Option<Vec<u8>> {
@@ -44,6 +57,7 @@ mod tests {
         let packet = question("a.example".as_ref()).unwrap_or_default();
         assert_eq!(packet[12..], *b"\x01a\x07example\0\0\x01\0\x01");
         assert_eq!(packet[4..6], [0, 1]);
+        assert_eq!(framed(&packet)[..3], [0, 27, 0xb0]);
         for wrong in ["", "a..b", &"x".repeat(64)] {
             assert_eq!(question(wrong.as_ref()), None, "{wrong}");
         }

@@ -4,6 +4,8 @@ mod dns;
 mod fetch;
 #[cfg(target_os = "linux")]
 mod kinds;
+#[cfg(target_os = "linux")]
+mod raw_udp;
 mod rights;
 mod tcp;
 mod udp;
@@ -19,7 +21,7 @@ use crate::out::raw;
 use crate::seen::{At, Stop};
 use crate::usage::UsageError;
 
-pub(crate) use dns::dns_query;
+pub(crate) use dns::{OVER_WORDS, dns_query};
 pub(crate) use fetch::{WAYS, fetch};
 pub(crate) use rights::{scm_rights, unix_send_fd};
 pub(crate) use tcp::{tcp_connect, tcp_listen, tcp_listen_connect};
@@ -28,8 +30,9 @@ pub(crate) use unix::{socketpair, unix_connect, unix_dgram_send, unix_listen};
 #[cfg(target_os = "linux")]
 pub(crate) use {
     kinds::socket,
+    raw_udp::raw_udp_send,
     tcp::tcp_fastopen,
-    unix::{abstract_connect, unix_seqpacket},
+    unix::{abstract_connect, seqpacket_connect, unix_seqpacket},
 };
 
 /// How long a connection may take, in milliseconds.

@@ -19,7 +19,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::{CONNECT_MS, greet, target};
 use crate::args::Args;
-use crate::out::raw;
+use crate::out::{raw, write_all};
 use crate::record::Value;
 use crate::seen::{At, Seen, Stop, done, seen};
 use crate::sys;
@@ -30,6 +30,13 @@ pub(crate) fn tcp_connect(args: &Args) -> Seen {
     reach(&socket, &SockaddrStorage::from(address))?;
     greet(&socket, args)?;
     done()
+}
+
+/// Connects and sends `bytes`.
+pub(super) fn say(address: SocketAddr, bytes: &[u8]) -> Result<(), Stop> {
+    let socket = stream(family(address))?;
+    reach(&socket, &SockaddrStorage::from(address))?;
+    write_all(&socket, bytes).at("send")
 }
 
 /// Connects and sends in one call. Without a cookie from an earlier connection the kernel makes

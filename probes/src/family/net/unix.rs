@@ -67,6 +67,16 @@ pub(crate) fn unix_seqpacket(args: &Args) -> Seen {
     done()
 }
 
+/// Connects to a socket of whole messages bound to a path.
+#[cfg(target_os = "linux")]
+pub(crate) fn seqpacket_connect(args: &Args) -> Seen {
+    let address = bound_to(args.path()?)?;
+    let socket = open(SockType::SeqPacket)?;
+    connect(raw(&socket), &address).at("connect")?;
+    greet(&socket, args)?;
+    done()
+}
+
 pub(crate) fn socketpair(_: &Args) -> Seen {
     let flags = SockFlag::empty();
     let (here, there) =
