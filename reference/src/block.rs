@@ -34,6 +34,7 @@ pub(crate) fn order(request: ProfileRequest) -> Result<Order, Refusal> {
         run,
         notes: Vec::new(),
         lenient: false,
+        profile_file: None,
         inferred: None,
     })
 }

@@ -20,7 +20,7 @@ use crate::explain::{self, Finished};
 use crate::host::{Host, launcher_environment};
 use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
-use crate::mechanism::{Handles, bubblewrap, landlock, namespaces, unconfined};
+use crate::mechanism::{Beside, Handles, bubblewrap, namespaces, unconfined};
 use crate::plan::{self, Plan, View};
 use crate::report::Trouble;
 use crate::request::{Mechanism, Order};
@@ -264,18 +264,20 @@ fn carry_out(
     mechanism: Mechanism,
 ) -> Result<Tried, Refusal> {
     let run = &order.run;
-    let by_landlock = plan.view.as_ref().filter(|_| mechanism == Mechanism::Landlock);
-    // Its temp folder goes when the command has ended.
-    let ruled = by_landlock.map(landlock::prepare).transpose()?;
-    let plan = &ruled.as_ref().map_or_else(|| plan.clone(), |r| r.plan(plan, &order.policy.env));
-    let boxed = plan.view.is_some() && ruled.is_none();
+    let beside = Beside::prepare(mechanism, order, plan)?;
+    let plan = &beside.as_ref().map_or_else(|| plan.clone(), |beside| beside.plan(plan, order));
+    let argv = match &beside {
+        Some(beside) => beside.argv(order, plan)?,
+        None => run.command.to_argv(),
+    };
+    let boxed = plan.view.is_some() && beside.is_none();
     let hold = if boxed { Hold::namespace() } else { Hold::Subreaper };
-    let launch = Launch::new(hold, &plan.cwd, &run.command.to_argv(), &plan.env)?;
+    let launch = Launch::new(hold, &plan.cwd, &argv, &plan.env)?;
     let os = |error| Refusal::os("preparing the command", error);
     let (ours, theirs) = control::pair().map_err(os)?;
     let (streams, kept) = plumb(order, plan).map_err(os)?;
-    let start = || match (&plan.view, &ruled) {
-        (Some(_), Some(ruled)) => ruled.start(Inner::new(&launch, theirs, streams).map_err(os)?),
+    let start = || match (&plan.view, &beside) {
+        (Some(_), Some(beside)) => beside.start(Inner::new(&launch, theirs, streams).map_err(os)?),
         (Some(view), None) if mechanism == Mechanism::Namespaces => {
             namespaces::start(view, Inner::new(&launch, theirs, streams).map_err(os)?)
         }

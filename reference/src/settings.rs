@@ -2,22 +2,26 @@
 
 use std::path::Path;
 
-use boxproof_cases::protocol::SettingsRunRequest;
+use boxproof_cases::protocol::{Reading, SettingsRunRequest};
 
 use crate::dialect::caliban::{
-    self, Commanded, Compiled, Host, Settings, SettingsError, Variables,
+    self, Commanded, Compiled, Host, Place, Settings, SettingsError, Variables,
 };
 use crate::error::Refusal;
-use crate::request::Order;
+use crate::request::{Order, ProfilePlace};
 
 impl TryFrom<SettingsRunRequest> for Order {
     type Error = Refusal;
 
     fn try_from(request: SettingsRunRequest) -> Result<Self, Refusal> {
+        if let Some(why) = request.session.as_deref().and_then(caliban::no_name) {
+            return Err(Refusal::invalid(why));
+        }
         if !request.workspace.as_path().is_absolute() {
             return Err(Refusal::invalid("workspace: not an absolute path"));
         }
         let protocol = request.protocol;
+        let profile_file = profile_file(&request);
         let Compiled { policy, run, notes, lenient } =
             compiled(&request).map_err(|error| refused(&error))?;
         Ok(Self {
@@ -28,9 +32,18 @@ impl TryFrom<SettingsRunRequest> for Order {
             run,
             notes,
             lenient,
+            profile_file,
             inferred: None,
         })
     }
+}
+
+/// The session's own place for a profile; a program has none under [`Reading::Head`].
+fn profile_file(request: &SettingsRunRequest) -> Option<ProfilePlace> {
+    let session = request.session.as_deref().filter(|_| request.reading == Reading::Adr)?;
+    let variables = variables(request.workspace.as_path());
+    let Place { base, folders, name } = Place::of(request.reading, &variables, session);
+    Some(ProfilePlace { base: base.into(), folders, name })
 }
 
 fn refused(error: &SettingsError) -> Refusal {

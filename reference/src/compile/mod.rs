@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{
     Command, CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText,
-    PROTOCOL, PolicyAnswer, PolicyFault, ProfileRequest, Run, RunRequest, Told,
+    PROTOCOL, Policy, PolicyAnswer, PolicyFault, ProfileRequest, Run, RunRequest, Told,
 };
 
 use crate::answer;
@@ -112,6 +112,11 @@ fn of_view(
         CompileTarget::Bubblewrap => argv::argv(view, cwd),
         CompileTarget::Seatbelt => seatbelt::profile(view, &order.policy),
     }
+}
+
+/// The profile for `view`.
+pub(crate) fn seatbelt(view: &View, policy: &Policy) -> Result<Compiled, Refusal> {
+    seatbelt::profile(view, policy)
 }
 
 /// The request as if it were to be run.

@@ -22,7 +22,7 @@ use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
 use crate::law::Law;
 
-pub(crate) use baseline::Piece;
+pub(crate) use baseline::{Piece, cannot_execute};
 pub(crate) use fold::folds;
 pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};

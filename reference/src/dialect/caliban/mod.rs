@@ -14,6 +14,7 @@ mod effective;
 mod error;
 mod expand;
 mod look;
+mod place;
 mod scrub;
 #[cfg(test)]
 mod tests;
@@ -28,4 +29,5 @@ pub use effective::effective;
 pub use error::{Kind, SettingsError};
 pub use expand::Variables;
 pub use look::{Host, here};
+pub use place::{Place, no_name};
 pub use validate::Sound;
