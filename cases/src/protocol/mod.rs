@@ -21,7 +21,8 @@ mod variables;
 
 pub use capabilities::{Capabilities, ClaimLevel};
 pub use compile::{
-    CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText, TMP_PARAM,
+    CompileProfile, CompileRequest, CompileRules, CompileSettings, CompileTarget, Compiled,
+    CompiledText, TMP_PARAM,
 };
 pub use explained::{ExplainRequest, Explanation, FinishedRun};
 pub use grants::{GrantsRequest, InferredGrants};

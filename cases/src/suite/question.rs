@@ -100,6 +100,11 @@ fn alone(case: &Case) -> Result<(), Fault> {
             "a question is about documents: `orbit` or `inferoa`, or `caliban` for settings and \
              ask; a finished run and a line are asked about under the neutral policy",
         ),
+        (
+            compiles && case.policy().caliban.as_ref().is_some_and(|spec| spec.platform.is_some()),
+            "policy",
+            "the target says which system is meant; leave `platform` out",
+        ),
         (case.twin.is_some(), "twin", "a question has no twin"),
         (case.expect != bare, "expect", "an answer stands alone"),
         (case.repeat > 1 || case.parallel > 1, "repeat", "a question is asked once"),
@@ -119,7 +124,7 @@ fn is_about_nothing(case: &Case) -> bool {
         Some(Question::Explain(_) | Question::Grants(_)) => {
             documents.is_some() || caliban.is_some()
         }
-        Some(Question::Compile(..)) => case.policy().inferoa.is_some() || caliban.is_some(),
+        Some(Question::Compile(..)) => false,
         Some(Question::Settings | Question::Ask(_)) => caliban.is_none(),
         _ => documents.is_none(),
     }

@@ -116,6 +116,20 @@ impl Host {
         host
     }
 
+    /// Has protected folders keep the parts that are there and no others; those with fewer than they
+    /// might have.
+    pub(crate) fn settle(&mut self) -> Vec<PathBuf> {
+        let lacking: Vec<&mut Opened> = self.opened.iter_mut().filter(|one| !one.whole).collect();
+        let settled = lacking.into_iter().map(|one| {
+            one.whole = true;
+            one.folder.clone()
+        });
+        let settled: Vec<PathBuf> = settled.collect();
+        let folders = settled.iter().map(|folder| Found::at(folder.clone(), true, Vec::new()));
+        self.protected.there.extend(folders);
+        settled
+    }
+
     /// Where `path` would be, if the request denies it and nothing is there.
     pub(crate) fn missing(&self, path: &Path) -> Option<&Missing> {
         self.absent.get(path)

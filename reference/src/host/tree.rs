@@ -48,6 +48,8 @@ pub(crate) struct Tree {
     pub(crate) closed: Option<PathBuf>,
     /// A folder that takes names that differ in case for one, which the profile tells apart.
     pub(crate) folds: Option<PathBuf>,
+    /// Whether no name can come to be that the profile would have to decide about.
+    pub(crate) settled: bool,
 }
 
 /// Looks at the folder `root`, a real path.
@@ -55,7 +57,7 @@ pub(super) fn observe(root: &Path, law: &Arc<Law>) -> Tree {
     let folds = fold::folds(root).then(|| root.to_owned());
     let mut walk = Walk { root, law, closed: None, folds };
     let root = walk.folder(root.to_owned());
-    Tree { root, law: Arc::clone(law), closed: walk.closed, folds: walk.folds }
+    Tree { root, law: Arc::clone(law), closed: walk.closed, folds: walk.folds, settled: false }
 }
 
 struct Walk<'a> {

@@ -14,6 +14,7 @@ mod effective;
 mod error;
 mod expand;
 mod look;
+mod opens;
 mod place;
 mod scrub;
 #[cfg(test)]
@@ -29,5 +30,6 @@ pub use effective::effective;
 pub use error::{Kind, SettingsError};
 pub use expand::Variables;
 pub use look::{Host, here};
+pub use opens::Opens;
 pub use place::{Place, no_name};
 pub use validate::Sound;
