@@ -79,7 +79,9 @@ impl Walk<'_> {
 
     fn folder(&mut self, path: PathBuf) -> Node {
         let below = path.strip_prefix(self.root).unwrap_or(Path::new(""));
-        let (open, uniform) = (self.law.is_open(below), self.law.is_uniform(below));
+        let uniform = self.law.is_uniform(below);
+        // Where the same holds of everything it is no doubt what holds: nobody looks at what is there.
+        let open = self.law.is_open(below) && (!uniform || self.allows(Op::Modify, &path));
         let children = if uniform { Vec::new() } else { self.children(&path) };
         self.node(path, Kind::Folder { open, children })
     }

@@ -17,7 +17,8 @@ fn node(given: &Node, tree: &Tree, closed: &mut Vec<PathBuf>) -> Node {
     let mut node = given.clone();
     if let Kind::Folder { open, children } = &mut node.kind {
         let below = node.path.strip_prefix(&tree.root.path).unwrap_or(Path::new(""));
-        if (node.modify || *open) && !tree.law.is_uniform(below) {
+        let granted = node.modify || *open;
+        if granted && !(node.modify && tree.law.is_uniform(below)) {
             if node.read {
                 closed.push(node.path.clone());
             }
