@@ -93,6 +93,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("protect.reopen", Boxed, Enforced),
     ("dialect.inferoa", Boxed, Enforced),
     ("policy.status", Any, Enforced),
+    ("policy.executor", Any, Enforced),
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
     ("policy.validate", Any, Enforced),
@@ -262,7 +263,8 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.read_allowlist" | "fs.root_listed" => policy.readable != Readable::All,
         // Answered, not enforced.
         "host.refuses" | "host.fallback" => false,
-        "policy.check" | "policy.effective" | "policy.validate" | "policy.status" => false,
+        "policy.check" | "policy.effective" | "policy.validate" | "policy.status"
+        | "policy.executor" => false,
         // An order does not tell what its rules were written in.
         "dialect.caliban" | "dialect.inferoa" => false,
         "compile.bubblewrap" | "compile.seatbelt" => false,

@@ -5,6 +5,7 @@ mod answer;
 mod attempt;
 mod caliban;
 mod during;
+mod executor;
 mod expect;
 mod file;
 mod finished;
@@ -36,6 +37,7 @@ pub use answer::{Answer, ByDenial, ByRule, Fault, NoDenial, RuleExpect, Rules, W
 pub use attempt::{Attempt, Deed};
 pub use caliban::{AskExpect, CalibanSpec, SettingsExpect};
 pub use during::{During, OutStream, Stimulus, StopTarget, Target};
+pub use executor::{ExecutorSpec, StartExpect};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
 pub use file::{CaseFile, Control, Step, Twin};
 pub use finished::Ended;

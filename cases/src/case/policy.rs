@@ -6,7 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CalibanSpec, InferoaSpec, OrbitSpec};
+use super::{CalibanSpec, ExecutorSpec, InferoaSpec, OrbitSpec};
 use crate::protocol::{
     EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy, WirePath,
 };
@@ -70,6 +70,9 @@ pub struct PolicySpec {
     /// The rules as a sandbox block; then the other keys say nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferoa: Option<InferoaSpec>,
+    /// The declaration of an agent executor, for questions; then the other keys say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executor: Option<ExecutorSpec>,
     /// See [`Policy::on_unavailable`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
@@ -99,6 +102,7 @@ impl PolicySpec {
             orbit: over.orbit.or(base.orbit),
             caliban: over.caliban.or(base.caliban),
             inferoa: over.inferoa.or(base.inferoa),
+            executor: over.executor.or(base.executor),
             on_unavailable: over.on_unavailable.or(base.on_unavailable),
         }
     }
