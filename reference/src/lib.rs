@@ -21,6 +21,19 @@ mod elsewhere;
 #[cfg(not(target_os = "linux"))]
 use {elsewhere as capabilities, elsewhere as compile, elsewhere as run};
 
+/// Whether a volume takes names that differ in case for one: those of macOS do, unless somebody chose
+/// otherwise, and a name that is taken for another is asked about twice.
+#[cfg(not(target_os = "linux"))]
+mod host {
+    pub(crate) fn folds(_: &std::path::Path) -> bool {
+        true
+    }
+}
+/// What every system knows of secrets.
+#[cfg(not(target_os = "linux"))]
+#[path = "supervise/redact.rs"]
+mod supervise;
+
 #[cfg(target_os = "linux")]
 mod capabilities;
 #[cfg(target_os = "linux")]

@@ -34,7 +34,7 @@ pub(super) fn executor(asked: &Executor) -> Result<i32, String> {
     let workspace = std::path::absolute(&asked.workspace)
         .map_err(|error| format!("{}: {error}", asked.workspace.display()))?;
     let declared = Declaration::parse(&name, &text)?;
-    let has_program = |path: &std::path::Path| Host { prefix: None }.is_program(path);
+    let has_program = |path: &Path| Host { prefix: None }.is_program(path);
     let machine = Machine { platform: here(), workspace: &workspace, has_program: &has_program };
     let start = start(&declared, machine)?;
     start.warnings.iter().for_each(|warning| eprintln!("refbox: {warning}"));
