@@ -32,7 +32,7 @@ mod host {
 /// What every system knows of secrets.
 #[cfg(not(target_os = "linux"))]
 #[path = "supervise/redact.rs"]
-mod supervise;
+pub mod supervise;
 
 #[cfg(target_os = "linux")]
 mod capabilities;

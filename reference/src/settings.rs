@@ -44,7 +44,7 @@ pub(crate) fn order_on(
     platform: Platform,
     env: &BTreeMap<String, String>,
     asked: &CompileSettings,
-    run: Run,
+    run: &Run,
 ) -> Result<(Order, Opens), Refusal> {
     let workspace = asked.workspace.as_path();
     if !workspace.is_absolute() {
@@ -61,7 +61,7 @@ pub(crate) fn order_on(
         ));
     }
     let names: Vec<String> = env.keys().cloned().collect();
-    let commanded = Commanded { run: &run, names: &names, stands: &stands };
+    let commanded = Commanded { run, names: &names, stands: &stands };
     let compiled = caliban::order(&sound, &Availability::Active, commanded).map_err(wrong)?;
     let opens = if platform == Platform::Macos { sound.opens() } else { Opens::default() };
     Ok((ordered(PROTOCOL, compiled, None), opens))

@@ -33,7 +33,7 @@ pub(super) fn asked(target: CompileTarget, request: &CompileRequest) -> Result<A
             }
         }
         CompileRules::Settings(asked) => {
-            let (mut order, opens) = settings::order_on(target.platform(), env, asked, run)?;
+            let (mut order, opens) = settings::order_on(target.platform(), env, asked, &run)?;
             // A profile can say what no namespace can: one port of the host's loopback.
             if target == CompileTarget::Seatbelt && opens.proxy.is_some() {
                 order.policy.network = Network::None {};

@@ -114,13 +114,13 @@ fn compiled(target: CompileTarget, request: &CompileRequest) -> Result<Compiled,
 
 /// Leaves out what nobody will be there to decide about; says so, folder by folder.
 fn close(host: &mut Host) -> Vec<String> {
-    let parted: Vec<String> = host.settle().iter().map(said).collect();
+    let parted: Vec<String> = host.settle().iter().map(|folder| said(folder)).collect();
     let Some((tree, closed)) = host.tree.as_ref().map(plan::narrowed) else { return parted };
     host.tree = Some(tree);
-    parted.into_iter().chain(closed.iter().map(said)).collect()
+    parted.into_iter().chain(closed.iter().map(|folder| said(folder))).collect()
 }
 
-fn said(folder: &PathBuf) -> String {
+fn said(folder: &Path) -> String {
     format!("{}: what is there is as the rules say; no name can be made in it", folder.display())
 }
 
