@@ -2,9 +2,9 @@
 
 use crate::case::CaseFile;
 use crate::protocol::{
-    Capabilities, CheckRequest, CompileRequest, DecideAskRequest, EffectiveRequest, ExplainRequest,
-    GrantsRequest, PolicyAnswer, ProfileRequest, RunRequest, RunResult, SettingsRequest,
-    SettingsRunRequest, StatusRequest, ValidateRequest,
+    Capabilities, CheckRequest, CompileRequest, DecideAskRequest, EffectiveRequest,
+    ExecutorRequest, ExplainRequest, GrantsRequest, PolicyAnswer, ProfileRequest, RunRequest,
+    RunResult, SettingsRequest, SettingsRunRequest, StatusRequest, ValidateRequest,
 };
 
 /// Every schema this crate publishes: file name and content.
@@ -22,6 +22,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("explain-request.schema.json", pretty(&schemars::schema_for!(ExplainRequest))),
         ("status-request.schema.json", pretty(&schemars::schema_for!(StatusRequest))),
         ("grants-request.schema.json", pretty(&schemars::schema_for!(GrantsRequest))),
+        ("executor-request.schema.json", pretty(&schemars::schema_for!(ExecutorRequest))),
         ("compile-request.schema.json", pretty(&schemars::schema_for!(CompileRequest))),
         ("policy-answer.schema.json", pretty(&schemars::schema_for!(PolicyAnswer))),
         ("run-result.schema.json", pretty(&schemars::schema_for!(RunResult))),

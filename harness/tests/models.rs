@@ -7,8 +7,11 @@ mod models_support;
 
 use boxproof::models::mounts::Mounts;
 use boxproof::models::sbpl::Profile;
+use boxproof_cases::case::Deed;
 use boxproof_cases::protocol::{CompileTarget, CompiledText, Told};
-use models_support::{Dice, Scene, ask, compile, compile_request, orbit, policy, raw, try_all};
+use models_support::{
+    Dice, Scene, ask, compile, compile_request, decided, orbit, orbit_whole, policy, raw, try_all,
+};
 
 /// Policies of each kind, and deeds in all, at least.
 const KINDS: usize = 110;
@@ -52,6 +55,49 @@ fn the_model_of_bwrap_says_what_bwrap_does() {
     assert!(differ.is_empty(), "{}", differ[..differ.len().min(5)].join("\n"));
     assert!(tables.iter().all(|count| *count >= KINDS), "{tables:?}");
     assert!(deeds >= DEEDS && done > deeds / 10 && done < deeds * 9 / 10, "{done} of {deeds}");
+}
+
+#[test]
+fn a_profile_compiled_for_bwrap_opens_nothing_that_the_engine_closes() {
+    let folder = models_support::folder();
+    let mut dice = Dice(5);
+    let (mut tables, mut deeds, mut made, mut differ) = (0, 0, 0, Vec::new());
+    for number in 0..90 {
+        let scene = Scene::lay_out(&folder.path().join(format!("p{number}")));
+        let profile = match number % 3 {
+            0 => orbit_whole(&scene, &mut dice),
+            _ => orbit(&scene, &mut dice),
+        };
+        let request = compile_request(&serde_json::json!({ "profile": profile }), &scene);
+        let Told::Compiled(compiled) = compile(CompileTarget::Bubblewrap, &request, &scene) else {
+            continue;
+        };
+        let CompiledText::Argv(argv) = compiled.text else { panic!("{compiled:?}") };
+        let mounts = Mounts::read(&argv).unwrap();
+        let engine = decided(&scene, &profile);
+        let tried = try_all(&scene, &argv).expect("bwrap starts");
+        tables += 1;
+        for ((attempt, said), (_, happened)) in engine.into_iter().zip(tried) {
+            let says = mounts.permits(attempt.deed, &attempt.object).unwrap();
+            let due = match (attempt.deed, said) {
+                (_, None) => Some(false),
+                (Deed::Read, Some([read, _])) => Some(read),
+                (Deed::Write, Some([read, modify])) => Some(read && modify),
+                // A name is made and removed in fewer places than the engine allows, never in more.
+                (_, Some([read, modify])) => (!(read && modify)).then_some(false),
+            };
+            deeds += 1;
+            made += usize::from(happened && attempt.deed == Deed::Create);
+            if says != happened || due.is_some_and(|due| due != happened) {
+                differ.push(format!(
+                    "{attempt}: model {says}, bwrap {happened}, engine {said:?}: {profile} {argv:?}"
+                ));
+            }
+        }
+    }
+    println!("{deeds} deeds under {tables} profiles, {made} names made: {} differ", differ.len());
+    assert!(differ.is_empty(), "{}", differ[..differ.len().min(3)].join("\n"));
+    assert!(tables >= 60 && deeds >= 1500 && made >= 20, "{tables} {deeds} {made}");
 }
 
 #[test]

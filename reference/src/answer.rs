@@ -39,7 +39,11 @@ pub(crate) fn declined(refusal: &Refusal, request_file: &Path) -> (RunResult, i3
     eprintln!("refbox: {refusal}");
     let error = Some(refusal.to_wire(request_file));
     let blocked = why_blocked(refusal);
-    (RunResult { error, blocked, ..blank("", Duration::ZERO) }, exit::REFUSED)
+    let code = match refusal.kind {
+        ErrorKind::Spawn => exit::NOT_FOUND,
+        _ => exit::REFUSED,
+    };
+    (RunResult { error, blocked, ..blank("", Duration::ZERO) }, code)
 }
 
 /// A refusal because no sandbox is to be had is the sandbox's doing.

@@ -1,5 +1,6 @@
 //! From a sandbox block to an order and to a report: the dialect `inferoa` for requests.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use boxproof_cases::protocol::{Document, ProfileRequest, Protect, Runs, Status};
@@ -11,12 +12,17 @@ use crate::request::{AUTO, Mechanism, Order};
 
 /// The run that `request` asks for.
 pub(crate) fn order(request: ProfileRequest) -> Result<Order, Refusal> {
-    let ProfileRequest { protocol, documents, profile, workspace, mut run, .. } = request;
+    let settled = settled(&request.documents, request.workspace.as_path());
+    ordered(request, settled)
+}
+
+fn ordered(request: ProfileRequest, settled: Result<Settled, Fault>) -> Result<Order, Refusal> {
+    let ProfileRequest { protocol, profile, mut run, .. } = request;
     if profile.is_some() {
         return Err(Refusal::invalid("profile: a sandbox block has none; leave it out"));
     }
     let wrong = |fault: Fault| Refusal::invalid(fault.to_string());
-    let settled = settled(&documents, workspace.as_path()).map_err(wrong)?;
+    let settled = settled.map_err(wrong)?;
     match (run.mechanism.as_str(), settled.mechanism) {
         (_, AUTO) => {}
         (AUTO, chosen) => run.mechanism = chosen.to_owned(),
@@ -35,8 +41,26 @@ pub(crate) fn order(request: ProfileRequest) -> Result<Order, Refusal> {
         run,
         notes: Vec::new(),
         lenient: false,
+        profile_file: None,
         inferred: None,
     })
+}
+
+/// The run that `request` asks for on the system `os`, with `env` for the variables that the block
+/// names.
+pub(crate) fn order_on(
+    os: &str,
+    env: &BTreeMap<String, String>,
+    request: ProfileRequest,
+) -> Result<Order, Refusal> {
+    let env = env.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let around = Surroundings { workspace: request.workspace.as_path().to_owned(), env };
+    let settled = parsed(&request.documents).and_then(|block| settle(block, &around, os));
+    let order = ordered(request, settled)?;
+    match order.unavailable {
+        Some(why) => Err(Refusal::unsupported(why)),
+        None => Ok(order),
+    }
 }
 
 /// What the one document of `documents` comes to.

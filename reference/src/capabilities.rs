@@ -111,6 +111,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("protect.reopen", Boxed, Enforced),
     ("dialect.inferoa", Boxed, Enforced),
     ("policy.status", Any, Enforced),
+    ("policy.executor", Any, Enforced),
     ("policy.check", Any, Enforced),
     ("policy.effective", Any, Enforced),
     ("policy.validate", Any, Enforced),
@@ -127,6 +128,27 @@ const MEDIATED: [&str; 7] = [
     "fs.deny_glob",
     "dialect.orbit",
     "dialect.inferoa",
+];
+
+/// What a profile of Seatbelt says. No run on macOS has shown it yet, so that all of it is partial.
+const PROFILED: [&str; 17] = [
+    "fs.write",
+    "fs.read_only",
+    "fs.extra_write_roots",
+    "fs.deny_write",
+    "fs.read_deny",
+    "fs.read_deny_in_writable",
+    "fs.metadata",
+    "fs.deny_absent",
+    "fs.deny_glob",
+    "fs.read_allowlist",
+    "tmp.private",
+    "protect.present",
+    "protect.absent",
+    "protect.nested",
+    "net.none",
+    "net.host",
+    "unix_socket.filter",
 ];
 
 /// What takes namespaces: Landlock grants only, and knows no rights for the rest.
@@ -186,6 +208,12 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
             "In place of a private /tmp the command has a folder of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed.",
             "Without a network there is no loopback either: only unix sockets can be made.",
         ],
+        Mechanism::Seatbelt => &[
+            "Unverified: no run on macOS has been reported yet.",
+            "The host's folders show where a policy gives fresh ones; what is closed is refused, not hidden.",
+            "Who moves a folder to where a name in it would be a denied one closes what is in it; it is not undone.",
+            "macOS takes the variables DYLD_* from every program that sandbox-exec starts.",
+        ],
         Mechanism::Unconfined => &[],
     }
 }
@@ -194,10 +222,14 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
 pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
     let all = mechanism != Mechanism::Unconfined;
     let kept = CLAIMS.iter().filter(move |(_, by, _)| all || *by == Any);
-    kept.map(move |(name, _, level)| match *name {
+    kept.map(move |(name, by, level)| match *name {
         // Its devices are on writable mounts, and those of the host belong to uid 0.
         "fs.metadata" if mechanism == Mechanism::Bubblewrap && geteuid().is_root() => {
             (*name, Partial)
+        }
+        // In a profile or not, what a mount or a namespace does is not there.
+        name if mechanism == Mechanism::Seatbelt && *by == Boxed => {
+            (name, if PROFILED.contains(&name) { Partial } else { ClaimLevel::None })
         }
         "unix_socket.abstract" if !scopes_sockets() => (*name, Partial),
         name if mechanism == Mechanism::Landlock && NAMESPACED.contains(&name) => {
@@ -254,7 +286,8 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.read_allowlist" | "fs.root_listed" => policy.readable != Readable::All,
         // Answered, not enforced.
         "host.refuses" | "host.fallback" => false,
-        "policy.check" | "policy.effective" | "policy.validate" | "policy.status" => false,
+        "policy.check" | "policy.effective" | "policy.validate" | "policy.status"
+        | "policy.executor" => false,
         // An order does not tell what its rules were written in.
         "dialect.caliban" | "dialect.inferoa" => false,
         "compile.bubblewrap" | "compile.seatbelt" => false,
@@ -296,7 +329,9 @@ pub(crate) fn effective(
 pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabilities, String> {
     let tried = Mechanism::ALL.map(|mechanism| (mechanism, trial(prefix, mechanism, &[])));
     let mut limits: Vec<String> = LIMITS.map(str::to_owned).into();
-    let failed = tried.iter().filter(|(_, trial)| trial.is_err());
+    // What another system has is not missing here.
+    let ours = |mechanism: Mechanism| mechanism != Mechanism::Seatbelt;
+    let failed = tried.iter().filter(|(mechanism, trial)| trial.is_err() && ours(*mechanism));
     limits.extend(failed.map(|(mechanism, _)| why_not(*mechanism, &tried)));
     let works = |wanted: &Mechanism| tried.iter().any(|(m, trial)| m == wanted && trial.is_ok());
     let working: Vec<Mechanism> = Mechanism::ALL.into_iter().filter(works).collect();
@@ -353,6 +388,7 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), S
         law: None,
         notes: Vec::new(),
         lenient: false,
+        profile_file: None,
         inferred: None,
         unavailable: None,
         policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },

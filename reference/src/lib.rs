@@ -58,6 +58,10 @@ pub mod supervise;
 #[cfg(target_os = "linux")]
 mod sys;
 
+#[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub use mechanism::seatbelt::stand_in as stand_in_for_sandbox_exec;
+
 use std::ffi::OsString;
 
 /// Runs `refbox`; returns the exit code.

@@ -22,7 +22,7 @@ use crate::explain::{self, Finished};
 use crate::host::{Host, launcher_environment};
 use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
-use crate::mechanism::{Handles, Running, bubblewrap, landlock, namespaces, unconfined};
+use crate::mechanism::{Beside, Handles, Running, bubblewrap, namespaces, unconfined};
 use crate::plan::{self, Plan, View};
 use crate::report::Trouble;
 use crate::request::{Mechanism, Order};
@@ -305,13 +305,15 @@ fn carry_out(
     mechanism: Mechanism,
 ) -> Result<Tried, Refusal> {
     let run = &order.run;
-    let by_landlock = plan.view.as_ref().filter(|_| mechanism == Mechanism::Landlock);
-    // Its temp folder goes when the command has ended.
-    let ruled = by_landlock.map(landlock::prepare).transpose()?;
-    let plan = &ruled.as_ref().map_or_else(|| plan.clone(), |r| r.plan(plan, &order.policy.env));
-    let boxed = plan.view.is_some() && ruled.is_none();
+    let beside = Beside::prepare(mechanism, order, plan)?;
+    let plan = &beside.as_ref().map_or_else(|| plan.clone(), |beside| beside.plan(plan, order));
+    let argv = match &beside {
+        Some(beside) => beside.argv(order, plan)?,
+        None => run.command.to_argv(),
+    };
+    let boxed = plan.view.is_some() && beside.is_none();
     let hold = if boxed { Hold::namespace() } else { Hold::Subreaper };
-    let launch = Launch::new(hold, &plan.cwd, &run.command.to_argv(), &plan.env)?;
+    let launch = Launch::new(hold, &plan.cwd, &argv, &plan.env)?;
     let (ours, theirs) = control::pair().map_err(os)?;
     let (streams, kept) = plumb(order, plan).map_err(os)?;
     let way = plan.view.as_ref().and_then(|view| view.egress.as_ref());
@@ -323,7 +325,7 @@ fn carry_out(
     let parts = Parts { launch: &launch, control: theirs, streams, door, ledger: noted };
     let mut outlet = None;
     let start = || {
-        let running = begin(prefix, order, plan, mechanism, ruled.as_ref(), parts)?;
+        let running = begin(prefix, order, plan, mechanism, beside.as_ref(), parts)?;
         outlet = shut.map(egress::Shut::open).transpose().map_err(os)?;
         Ok(running)
     };
@@ -362,12 +364,12 @@ fn begin(
     order: &Order,
     plan: &Plan,
     mechanism: Mechanism,
-    ruled: Option<&landlock::Prepared>,
+    beside: Option<&Beside>,
     parts: Parts<'_>,
 ) -> Result<Running, Refusal> {
     let Parts { launch, control, streams, door, ledger } = parts;
-    match (&plan.view, ruled) {
-        (Some(_), Some(ruled)) => ruled.start(Inner::new(launch, control, streams).map_err(os)?),
+    match (&plan.view, beside) {
+        (Some(_), Some(beside)) => beside.start(Inner::new(launch, control, streams).map_err(os)?),
         (Some(view), None) if mechanism == Mechanism::Namespaces => {
             let inner = Inner::new(launch, control, streams).map_err(os)?;
             namespaces::start(view, inner.with_door(door).noting(ledger))

@@ -1,36 +1,90 @@
 //! From settings of the caliban dialect to an order. Detection may ask the program they name.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use boxproof_cases::protocol::SettingsRunRequest;
+use boxproof_cases::protocol::{
+    CompileSettings, PROTOCOL, Platform, Reading, Run, SettingsRunRequest,
+};
 
 use crate::dialect::caliban::{
-    self, Commanded, Compiled, Host, Settings, SettingsError, Variables,
+    self, Availability, Commanded, Compiled, Host, Opens, Place, Settings, SettingsError, Variables,
 };
 use crate::error::Refusal;
-use crate::request::Order;
+use crate::request::{Order, ProfilePlace};
 
 impl TryFrom<SettingsRunRequest> for Order {
     type Error = Refusal;
 
     fn try_from(request: SettingsRunRequest) -> Result<Self, Refusal> {
+        if let Some(why) = request.session.as_deref().and_then(caliban::no_name) {
+            return Err(Refusal::invalid(why));
+        }
         if !request.workspace.as_path().is_absolute() {
             return Err(Refusal::invalid("workspace: not an absolute path"));
         }
         let protocol = request.protocol;
-        let Compiled { policy, run, notes, lenient } =
-            compiled(&request).map_err(|error| refused(&error))?;
-        Ok(Self {
-            protocol,
-            policy,
-            law: None,
-            unavailable: None,
-            run,
-            notes,
-            lenient,
-            inferred: None,
-        })
+        let profile_file = profile_file(&request);
+        let compiled = compiled(&request).map_err(|error| refused(&error))?;
+        Ok(ordered(protocol, compiled, profile_file))
     }
+}
+
+/// The session's own place for a profile; a program has none under [`Reading::Head`].
+fn profile_file(request: &SettingsRunRequest) -> Option<ProfilePlace> {
+    let session = request.session.as_deref().filter(|_| request.reading == Reading::Adr)?;
+    let variables = variables(request.workspace.as_path());
+    let Place { base, folders, name } = Place::of(request.reading, &variables, session);
+    Some(ProfilePlace { base: base.into(), folders, name })
+}
+
+/// The run under settings as it would be on `platform`, and what else they open. `env` is what the
+/// command will have, and what paths may name.
+pub(crate) fn order_on(
+    platform: Platform,
+    env: &BTreeMap<String, String>,
+    asked: &CompileSettings,
+    run: &Run,
+) -> Result<(Order, Opens), Refusal> {
+    let workspace = asked.workspace.as_path();
+    if !workspace.is_absolute() {
+        return Err(Refusal::invalid("workspace: not an absolute path"));
+    }
+    let set = env.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let variables = Variables::new(&workspace.to_string_lossy(), set);
+    let wrong = |error: SettingsError| refused(&error);
+    let settings = Settings::parse(&asked.documents).map_err(wrong)?;
+    let sound = settings.check(asked.reading, &variables).map_err(wrong)?;
+    if !sound.is_enabled() {
+        return Err(Refusal::unsupported(
+            "enabled: false leaves nothing to compile; set it to true",
+        ));
+    }
+    let names: Vec<String> = env.keys().cloned().collect();
+    let commanded = Commanded { run, names: &names, stands: &stands };
+    let compiled = caliban::order(&sound, &Availability::Active, commanded).map_err(wrong)?;
+    let opens = if platform == Platform::Macos { sound.opens() } else { Opens::default() };
+    Ok((ordered(PROTOCOL, compiled, None), opens))
+}
+
+fn ordered(protocol: u32, compiled: Compiled, profile_file: Option<ProfilePlace>) -> Order {
+    let Compiled { policy, run, notes, lenient } = compiled;
+    Order {
+        protocol,
+        policy,
+        law: None,
+        unavailable: None,
+        run,
+        notes,
+        lenient,
+        profile_file,
+        inferred: None,
+    }
+}
+
+/// Whether something is there, and if so whether it is a folder.
+fn stands(path: &str) -> Option<bool> {
+    std::fs::metadata(path).ok().map(|found| found.is_dir())
 }
 
 fn refused(error: &SettingsError) -> Refusal {
@@ -46,7 +100,6 @@ fn compiled(request: &SettingsRunRequest) -> Result<Compiled, SettingsError> {
     // Our own mechanisms are tried by the run itself.
     let availability = caliban::available(&sound, caliban::here(), &Host { prefix: None })?;
     let names: Vec<String> = text_variables().map(|(name, _)| name).collect();
-    let stands = |path: &str| std::fs::metadata(path).ok().map(|found| found.is_dir());
     let commanded = Commanded { run: &request.run, names: &names, stands: &stands };
     caliban::order(&sound, &availability, commanded)
 }

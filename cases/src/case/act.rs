@@ -299,7 +299,7 @@ mod tests {
     #[case("{decide: read}", "names its path")]
     #[case("{decide: validate, path: x}", "unknown field `path`")]
     #[case("{decide: read, path: x, sh: y}", "unknown field `sh`")]
-    #[case("{decide: write, path: x}", "settings, ask, explain, status or grants")]
+    #[case("{decide: write, path: x}", "status, executor or grants")]
     #[case("{decide: settings, path: x}", "unknown field `path`")]
     #[case("{decide: ask}", "names its command")]
     #[case("{decide: ask, command: x, rules: maybe}", "use allow, ask or deny")]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AskExpect, GrantsExpect, SettingsExpect, StatusExpect};
+use super::{AskExpect, GrantsExpect, SettingsExpect, StartExpect, StatusExpect};
 use crate::protocol::{Permission, RuleEffect, RuleOrigin};
 
 /// The answer that a case asks for.
@@ -28,6 +28,8 @@ pub enum Answer {
     Blocked(Why),
     /// The block comes to this.
     Status(StatusExpect),
+    /// This is started.
+    Starts(StartExpect),
     /// The line grants itself this.
     Grants(GrantsExpect),
     /// The compiled text lets it be done.
@@ -49,6 +51,7 @@ impl Answer {
             Self::Ask(_) => "ask",
             Self::Blocked(_) => "blocked",
             Self::Status(_) => "status",
+            Self::Starts(_) => "starts",
             Self::Grants(_) => "grants",
             Self::Permits {} => "permits",
             Self::Forbids {} => "forbids",

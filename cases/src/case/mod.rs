@@ -7,6 +7,7 @@ mod caliban;
 mod channel;
 mod channel_check;
 mod during;
+mod executor;
 mod expect;
 mod file;
 mod finished;
@@ -45,6 +46,7 @@ pub use channel::{
 };
 pub use channel_check::{Edit, LineEdit, Place, Rotation, Told, VerifyStep};
 pub use during::{During, OutStream, Stimulus, StopTarget, Target};
+pub use executor::{ExecutorSpec, StartExpect};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
 pub use file::{CaseFile, Control, Step, Twin};
 pub use finished::Ended;

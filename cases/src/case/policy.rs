@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::network::UnknownNetwork;
-use super::{CalibanSpec, InferoaSpec, NetworkSpec, OrbitSpec};
+use super::{CalibanSpec, ExecutorSpec, InferoaSpec, NetworkSpec, OrbitSpec};
 use crate::protocol::{
     EnvPolicy, Mode, OnUnavailable, Policy, Protect, Readable, TmpPolicy, WirePath,
 };
@@ -71,6 +71,9 @@ pub struct PolicySpec {
     /// The rules as a sandbox block; then the other keys say nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferoa: Option<InferoaSpec>,
+    /// The declaration of an agent executor, for questions; then the other keys say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executor: Option<ExecutorSpec>,
     /// See [`Policy::on_unavailable`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
@@ -100,6 +103,7 @@ impl PolicySpec {
             orbit: over.orbit.or(base.orbit),
             caliban: over.caliban.or(base.caliban),
             inferoa: over.inferoa.or(base.inferoa),
+            executor: over.executor.or(base.executor),
             on_unavailable: over.on_unavailable.or(base.on_unavailable),
         }
     }

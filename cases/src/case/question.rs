@@ -22,6 +22,8 @@ pub enum Question {
     Explain(Box<Ended>),
     /// What a sandbox block comes to.
     Status,
+    /// What an agent executor starts.
+    Executor,
     /// Which grant this shell line gives itself.
     Grants(String),
     /// Whether this can be done under the policy as it is compiled for this target.
@@ -39,6 +41,7 @@ impl Question {
             Self::Ask(_) => "ask",
             Self::Explain(_) => "explain",
             Self::Status => "status",
+            Self::Executor => "executor",
             Self::Grants(_) => "grants",
             Self::Compile(target, _) => target.word(),
         }
@@ -54,6 +57,7 @@ impl Question {
             Self::Settings => "settings",
             Self::Ask(_) => "decide-ask",
             Self::Status => "status",
+            Self::Executor => "executor",
             Self::Grants(_) => "grants",
             Self::Compile(..) => "compile",
         }
@@ -75,9 +79,12 @@ impl Question {
                 ("rules", rules.word().to_owned()),
                 ("plan", plan.to_string()),
             ],
-            Self::Effective | Self::Validate | Self::Settings | Self::Explain(_) | Self::Status => {
-                Vec::new()
-            }
+            Self::Effective
+            | Self::Validate
+            | Self::Settings
+            | Self::Explain(_)
+            | Self::Status
+            | Self::Executor => Vec::new(),
         }
     }
 
@@ -138,13 +145,13 @@ impl Question {
             (None, "ask") => Self::Ask(asked(&mut rest)?),
             (None, "explain") => Self::Explain(Box::new(Ended::written(&mut rest)?)),
             (None, "status") => Self::Status,
+            (None, "executor") => Self::Executor,
             (None, "grants") => match rest.remove("line").as_deref() {
                 Some([line]) => Self::Grants(line.clone()),
                 _ => return Err("decide: grants names its line".to_owned()),
             },
             _ => {
-                let known =
-                    "read, modify, effective, validate, settings, ask, explain, status or grants";
+                let known = "read, modify, effective, validate, settings, ask, explain, status, executor or grants";
                 return Err(format!("decide: {what}: use {known}"));
             }
         };

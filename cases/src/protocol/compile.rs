@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Dialect, Document, Policy, WirePath};
+use super::{Dialect, Document, Platform, Policy, Reading, SettingsDialect, WirePath};
 
 /// Who is to enforce a compiled policy.
 #[derive(
@@ -28,6 +28,22 @@ impl CompileTarget {
         match self {
             Self::Bubblewrap => "bubblewrap",
             Self::Seatbelt => "seatbelt",
+        }
+    }
+
+    /// The system that it is a part of.
+    pub fn platform(self) -> Platform {
+        match self {
+            Self::Bubblewrap => Platform::Linux,
+            Self::Seatbelt => Platform::Macos,
+        }
+    }
+
+    /// The same by the word that programs use.
+    pub fn system(self) -> &'static str {
+        match self {
+            Self::Bubblewrap => "linux",
+            Self::Seatbelt => "macos",
         }
     }
 }
@@ -56,6 +72,8 @@ pub enum CompileRules {
     Policy(Box<Policy>),
     /// A profile of documents of a policy language.
     Profile(CompileProfile),
+    /// Settings of a sandbox.
+    Settings(CompileSettings),
 }
 
 /// A profile of documents.
@@ -66,9 +84,25 @@ pub struct CompileProfile {
     pub dialect: Dialect,
     /// The documents: the host's own first, then the workspace's.
     pub documents: Vec<Document>,
-    /// The profile, letter for letter.
-    pub profile: String,
+    /// The profile, letter for letter, where the language has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The folder that paths of the documents start at (absolute).
+    pub workspace: WirePath,
+}
+
+/// Settings of a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompileSettings {
+    /// The language of the settings.
+    pub dialect: SettingsDialect,
+    /// Which reading of it.
+    #[serde(default)]
+    pub reading: Reading,
+    /// The settings file, one.
+    pub documents: Vec<Document>,
+    /// The workspace, `${WORKSPACE}` (absolute). It is granted nothing by itself.
     pub workspace: WirePath,
 }
 

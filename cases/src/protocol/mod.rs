@@ -5,6 +5,7 @@
 
 mod capabilities;
 mod compile;
+mod executor;
 mod explained;
 mod grants;
 mod path;
@@ -21,8 +22,10 @@ mod variables;
 
 pub use capabilities::{Capabilities, ClaimLevel};
 pub use compile::{
-    CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText, TMP_PARAM,
+    CompileProfile, CompileRequest, CompileRules, CompileSettings, CompileTarget, Compiled,
+    CompiledText, TMP_PARAM,
 };
+pub use executor::{ExecutorRequest, ExecutorStart};
 pub use explained::{ExplainRequest, Explanation, FinishedRun};
 pub use grants::{GrantsRequest, InferredGrants};
 pub use path::WirePath;

@@ -73,6 +73,9 @@ pub struct SettingsRunRequest {
     pub documents: Vec<Document>,
     /// The workspace, `${WORKSPACE}` (absolute). It is granted nothing by itself.
     pub workspace: WirePath,
+    /// The session's name, which a profile file is called by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// What to run. What is bypassed is decided by the command itself, never by its
     /// `original_command`.
     pub run: Run,

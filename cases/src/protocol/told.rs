@@ -1,11 +1,12 @@
 //! What verbs that only answer say: `check`, `effective`, `validate`, `compile`, `explain`,
-//! `settings`, `decide-ask`, `status` and `grants`. No answer at all is no answer: never a denial.
+//! `settings`, `decide-ask`, `status`, `grants` and `executor`. No answer at all is no answer: never a denial.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AskDecision, Compiled, EffectiveSettings, Explanation, InferredGrants, Status, WirePath,
+    AskDecision, Compiled, EffectiveSettings, ExecutorStart, Explanation, InferredGrants, Status,
+    WirePath,
 };
 
 /// What is written to `--result FILE` by each of these verbs.
@@ -38,6 +39,8 @@ pub enum Told {
     Status(Box<Status>),
     /// `grants`: what each line grants itself, in the order of the request.
     Grants(Vec<InferredGrants>),
+    /// `executor`: what is started.
+    Starts(Box<ExecutorStart>),
     /// `compile`: the text.
     Compiled(Compiled),
     /// Any of them: documents or profile are not in order, and nothing is decided.

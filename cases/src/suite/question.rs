@@ -51,6 +51,9 @@ fn documents(case: &Case) -> Result<(), Fault> {
         let why = "a run has its own variables (launcher.env) and platform: leave them out";
         return Err(("policy", why.to_owned()));
     }
+    if case.steps.iter().any(|step| step.policy.executor.is_some()) {
+        return Err(("policy", "an executor is for a question (decide: executor)".to_owned()));
+    }
     match whole {
         true => Err(("policy", "whole documents are for questions (decide)".to_owned())),
         false => Ok(()),
@@ -67,6 +70,7 @@ fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
         Answer::Valid {} => *question == Question::Validate,
         Answer::Blocked(_) => matches!(question, Question::Explain(_)),
         Answer::Status(_) => *question == Question::Status,
+        Answer::Starts(_) => *question == Question::Executor,
         Answer::Grants(_) => matches!(question, Question::Grants(_)),
         Answer::Permits {} | Answer::Forbids {} => matches!(question, Question::Compile(..)),
     };
@@ -98,7 +102,12 @@ fn alone(case: &Case) -> Result<(), Fault> {
             is_about_nothing(case),
             "policy",
             "a question is about documents: `orbit` or `inferoa`, or `caliban` for settings and \
-             ask; a finished run and a line are asked about under the neutral policy",
+             ask, or `executor`; a finished run and a line are asked about under the neutral policy",
+        ),
+        (
+            compiles && case.policy().caliban.as_ref().is_some_and(|spec| spec.platform.is_some()),
+            "policy",
+            "the target says which system is meant; leave `platform` out",
         ),
         (case.twin.is_some(), "twin", "a question has no twin"),
         (case.expect != bare, "expect", "an answer stands alone"),
@@ -119,7 +128,8 @@ fn is_about_nothing(case: &Case) -> bool {
         Some(Question::Explain(_) | Question::Grants(_)) => {
             documents.is_some() || caliban.is_some()
         }
-        Some(Question::Compile(..)) => case.policy().inferoa.is_some() || caliban.is_some(),
+        Some(Question::Compile(..)) => false,
+        Some(Question::Executor) => case.policy().executor.is_none(),
         Some(Question::Settings | Question::Ask(_)) => caliban.is_none(),
         _ => documents.is_none(),
     }

@@ -210,6 +210,7 @@ fn set(request: &RunRequest, (document, reading): (&Document, Reading)) -> Setti
         reading,
         documents: vec![document.clone()],
         workspace: request.policy.workspace.clone(),
+        session: None,
         run: request.run.clone(),
     }
 }

@@ -61,6 +61,11 @@ pub(super) fn passes(answer: &Answer) -> String {
             "the line grants itself nothing".to_owned()
         }
         Answer::Grants(grants) => format!("the line grants itself {}", grants.granted.join(", ")),
+        Answer::Starts(start) => format!(
+            "{} is started, {} an outer sandbox",
+            start.argv.join(" "),
+            if start.enforced { "inside" } else { "without" }
+        ),
         Answer::Permits {} => "the compiled text permits it".to_owned(),
         Answer::Forbids {} => {
             "the compiled text forbids it, and is no text under which nothing runs".to_owned()
@@ -141,6 +146,10 @@ pub(super) fn matters(answer: &Answer) -> &'static str {
         Answer::Status(_) => {
             "People and programs go by what the status says: a sandbox that is said to hold and does \
              not is worse than none that is known to be off."
+        }
+        Answer::Starts(_) => {
+            "An agent that loses its own sandbox for one that does not run has none, and whoever \
+             reads the record believes it has."
         }
         Answer::Grants(_) => {
             "A line that is taken for less than it does gets what only the policy should give; one \

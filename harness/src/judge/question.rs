@@ -4,11 +4,11 @@
 use boxproof_cases::Case;
 use boxproof_cases::case::{
     Answer, ByDenial, ByRule, Decision, Fault, GrantsExpect, Question, RuleExpect, Rules,
-    StatusExpect, Why,
+    StartExpect, StatusExpect, Why,
 };
 use boxproof_cases::protocol::{
-    Blocked, Compiled, EffectiveProfile, PathAnswer, PathDecision, Permission, PolicyFault,
-    RuleInForce, Runs, Status, Told,
+    Blocked, Compiled, EffectiveProfile, ExecutorStart, PathAnswer, PathDecision, Permission,
+    PolicyFault, RuleInForce, Runs, Status, Told,
 };
 use boxproof_reports::Verdict;
 
@@ -61,6 +61,7 @@ fn kind(told: &Told) -> &'static str {
         Told::Asks(_) => "decide-ask",
         Told::Explained(_) => "explain",
         Told::Status(_) => "status",
+        Told::Starts(_) => "executor",
         Told::Grants(_) => "grants",
         Told::Compiled(_) => "compile",
         Told::Invalid(_) => INVALID,
@@ -77,6 +78,7 @@ enum Said<'a> {
     Asked(Permission),
     Explained(Option<&'a Blocked>),
     Status(&'a Status),
+    Starts(&'a ExecutorStart),
     Grants(&'a [String], Option<&'a String>),
     /// What was tried can be done, or cannot.
     Compiled(bool),
@@ -107,6 +109,7 @@ fn said(answered: &Answered) -> Result<Said<'_>, Finding> {
         },
         Told::Explained(why) => Ok(Said::Explained(why.blocked.as_ref())),
         Told::Status(status) => Ok(Said::Status(status)),
+        Told::Starts(start) => Ok(Said::Starts(start)),
         Told::Grants(lines) => match lines.as_slice() {
             [line] => Ok(Said::Grants(&line.granted, line.subcommand.as_ref())),
             _ => Err(astray(&format!("one line has {} answers", lines.len()))),
@@ -140,6 +143,7 @@ fn fits(wanted: &Answer, answered: &Answered) -> Result<(), Finding> {
         (Answer::Blocked(Why::Not(_)), Said::Explained(None)) => Ok(()),
         (Answer::Blocked(Why::By(by)), Said::Explained(Some(blocked))) => denied(by, blocked),
         (Answer::Status(wanted), Said::Status(status)) => comes_to(wanted, status),
+        (Answer::Starts(wanted), Said::Starts(start)) => starts(wanted, start),
         (Answer::Grants(wanted), Said::Grants(granted, subcommand)) => {
             granted_as(wanted, granted, subcommand)
         }
@@ -153,7 +157,7 @@ fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
     let granted = match said {
         Said::Decided(decision) => decision.allowed,
         Said::Compiled(permits) => *permits,
-        Said::Valid | Said::Effective(_) | Said::Settings => true,
+        Said::Valid | Said::Effective(_) | Said::Settings | Said::Starts(_) => true,
         Said::Asked(decision) => *decision != Permission::Deny,
         Said::Explained(blocked) => blocked.is_none(),
         Said::Status(status) => status.runs != Runs::Refused,
@@ -183,6 +187,7 @@ fn words(said: &Said<'_>) -> String {
         Said::Explained(None) => "the sandbox is not why it failed".to_owned(),
         Said::Explained(Some(blocked)) => format!("{}: {}", blocked.rule, blocked.reason),
         Said::Status(status) => format!("status {:?}", status.runs),
+        Said::Starts(start) => format!("{:?} is started", start.argv),
         Said::Grants(granted, _) => format!("grants {granted:?}"),
         Said::Compiled(true) => "a text that permits it".to_owned(),
         Said::Compiled(false) => "a text that forbids it".to_owned(),
@@ -261,6 +266,17 @@ fn in_force(wanted: &Rules, profile: &EffectiveProfile) -> Result<(), Finding> {
 }
 
 /// What runs that should not is open, whatever else is said of it.
+fn starts(wanted: &StartExpect, found: &ExecutorStart) -> Result<(), Finding> {
+    let Some((member, is, due)) = wanted.differs(found) else { return Ok(()) };
+    let message = format!("{member} is {is} instead of {due}");
+    Err(match (member, found.enforced) {
+        // An agent that was to be confined is not.
+        ("enforced", false) => Finding::new(Verdict::UnderBlock, Reason::Decision, message),
+        ("enforced", true) => Finding::over_block(Reason::Decision, message),
+        _ => rule_finding(message),
+    })
+}
+
 fn comes_to(wanted: &StatusExpect, found: &Status) -> Result<(), Finding> {
     let Some((member, is, due)) = wanted.differs(found) else { return Ok(()) };
     let message = format!("{member} is {is} instead of {due}");

@@ -28,14 +28,11 @@ pub(super) fn body(
     else {
         return Err("it is no question".to_owned());
     };
-    if matches!(question, Question::Compile(..)) {
-        let id = &case.id;
-        return Err(format!(
-            "what a compiled text means is worked out by `boxproof run {id}` alone"
-        ));
-    }
     let words: Vec<String> = prefix.iter().map(|word| shell.word(word)).collect();
-    let verb = question.verb();
+    let verb = match question {
+        Question::Compile(target, _) => format!("{} --target {}", question.verb(), target.word()),
+        _ => question.verb().to_owned(),
+    };
     let limit = case.timeout_ms.div_ceil(1000);
     let backend = quoted(&program.display().to_string());
     let lines = [
@@ -53,9 +50,17 @@ pub(super) fn body(
         LOOK.to_owned(),
         format!("[ \"$code\" = {0} ] || bad \"it ended with $code instead of {0}\"", exit(answer)),
     ];
+    let unjudged = match answer {
+        Answer::Permits {} | Answer::Forbids {} => Some(format!(
+            "has '\"compiled\":'\nopen_question \"what the text means takes a model: boxproof run '{}'\"",
+            case.id
+        )),
+        _ => None,
+    };
     let looks = texts(answer);
     let looks = looks.iter().map(|text| format!("has {}", shell.expanded(text)));
-    Ok(lines.into_iter().chain(looks).collect::<Vec<_>>().join("\n") + "\nconclude\n")
+    Ok(lines.into_iter().chain(looks).chain(unjudged).collect::<Vec<_>>().join("\n")
+        + "\nconclude\n")
 }
 
 fn settings(limit: u64, backend: &str) -> String {
@@ -79,7 +84,7 @@ has() {
 fn exit(answer: &Answer) -> i32 {
     match answer {
         Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) | Answer::Permits {} => 0,
-        Answer::Settings(_) => 0,
+        Answer::Settings(_) | Answer::Starts(_) => 0,
         Answer::Ask(ask) => i32::from(ask.decision != Permission::Allow),
         Answer::Denied(_) | Answer::Forbids {} => 1,
         Answer::Blocked(why) => i32::from(matches!(why, Why::By(_))),
@@ -98,6 +103,11 @@ fn texts(answer: &Answer) -> Vec<String> {
         Answer::Blocked(Why::Not(_)) => vec!["\"blocked\":null".to_owned()],
         Answer::Blocked(Why::By(by)) => denied(by),
         Answer::Status(status) => comes_to(status),
+        Answer::Starts(start) => {
+            let mut texts = vec![member("argv", &start.argv), member("enforced", &start.enforced)];
+            texts.extend(start.config.iter().map(|config| member("config", config)));
+            texts
+        }
         Answer::Grants(grants) => vec![member("granted", &grants.granted)],
         Answer::Permits {} | Answer::Forbids {} => Vec::new(),
         Answer::Valid {} => vec!["\"valid\":{}".to_owned()],

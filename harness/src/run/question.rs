@@ -3,6 +3,7 @@
 
 mod call;
 mod compile;
+mod executor;
 mod extreme;
 mod finished;
 mod settings;
@@ -188,6 +189,7 @@ fn exit_of(told: &Told) -> i32 {
         Told::Asks(asked) => i32::from(!settings::all_allowed(asked)),
         Told::Status(status) => i32::from(status.runs == Runs::Refused),
         Told::Grants(lines) => i32::from(lines.iter().any(|line| line.granted.is_empty())),
+        Told::Starts(_) => 0,
         Told::Effective(_) | Told::Valid {} | Told::Settings(_) | Told::Compiled(_) => 0,
         Told::Invalid(_) => 2,
     }
@@ -227,7 +229,7 @@ fn split(call: &Call<'_>, told: &Told, reply: &dyn Fn(&Case, Told) -> Reply) -> 
 
 /// The same with `$WS` and `$OUT` for the folders of this call.
 fn neutral(mut told: Told, workspace: &Workspace) -> Told {
-    if let Told::Settings(_) | Told::Invalid(_) = &told {
+    if let Told::Settings(_) | Told::Starts(_) | Told::Invalid(_) = &told {
         return settings::neutral(told, &|text| workspace.neutral_text(text));
     }
     if let Told::Status(status) = &mut told {

@@ -293,14 +293,37 @@ pub(crate) fn orbit(scene: &Scene, dice: &mut Dice) -> Value {
         "profile": "p", "workspace": scene.workspace()})
 }
 
-/// What the engine decides of every file: deed, path from the workspace down, decision.
-pub(crate) fn ask(scene: &Scene, profile: &Value) -> Vec<(Deed, String, bool)> {
+/// The same with folders that are granted whole.
+pub(crate) fn orbit_whole(scene: &Scene, dice: &mut Dice) -> Value {
+    let mut profile = orbit(scene, dice);
+    let granted = dice.some(2, &["**", "a/**", "a/b/**", "c d/**"]);
+    let text = json!({"schemaVersion": 2, "kind": "Policy", "metadata": {"name": "default"},
+        "spec": {"fsProfiles": {"p": {"read": ["**"], "modify": granted}}}});
+    profile["documents"][0]["text"] = text.to_string().into();
+    profile
+}
+
+/// What the engine decides of the object of each attempt, reading and modifying; none outside.
+pub(crate) fn decided(scene: &Scene, profile: &Value) -> Vec<(Attempt, Option<[bool; 2]>)> {
     let workspace = scene.workspace();
-    let below = |path: PathBuf| Some(path.strip_prefix(&workspace).ok()?.to_str()?.to_owned());
-    let paths: Vec<String> = scene.files().into_iter().filter_map(below).collect();
-    let each = paths.iter().flat_map(|path| ["read", "modify"].map(|op| (op, path)));
-    let asked: Vec<Value> =
-        each.clone().map(|(op, path)| json!({"op": op, "path": path})).collect();
+    let below = |attempt: &Attempt| {
+        Path::new(&attempt.object).strip_prefix(&workspace).ok().map(Path::to_owned)
+    };
+    let attempts = scene.attempts();
+    let inside: Vec<_> = attempts.iter().filter_map(below).collect();
+    let asked =
+        inside.iter().flat_map(|path| ["read", "modify"].map(|op| json!({"op": op, "path": path})));
+    let mut answers = engine(scene, profile, &asked.collect::<Vec<_>>()).into_iter();
+    let mut two = || [answers.next().unwrap(), answers.next().unwrap()];
+    let each = attempts.into_iter().map(|attempt| {
+        let said = below(&attempt).map(|_| two());
+        (attempt, said)
+    });
+    each.collect()
+}
+
+/// What the engine says of each question.
+fn engine(scene: &Scene, profile: &Value, asked: &[Value]) -> Vec<bool> {
     let mut request = profile.clone();
     request["protocol"] = json!(1);
     request["paths"] = json!(asked);
@@ -310,12 +333,24 @@ pub(crate) fn ask(scene: &Scene, profile: &Value) -> Vec<(Deed, String, bool)> {
         PathAnswer::Decided(decision) => decision.allowed,
         PathAnswer::Invalid(why) => panic!("{why}"),
     };
-    let each = each.zip(&answers).flat_map(|((op, path), answer)| {
+    answers.iter().map(decided).collect()
+}
+
+/// What the engine decides of every file: deed, path from the workspace down, decision.
+pub(crate) fn ask(scene: &Scene, profile: &Value) -> Vec<(Deed, String, bool)> {
+    let workspace = scene.workspace();
+    let below = |path: PathBuf| Some(path.strip_prefix(&workspace).ok()?.to_str()?.to_owned());
+    let paths: Vec<String> = scene.files().into_iter().filter_map(below).collect();
+    let each = paths.iter().flat_map(|path| ["read", "modify"].map(|op| (op, path)));
+    let asked: Vec<Value> =
+        each.clone().map(|(op, path)| json!({"op": op, "path": path})).collect();
+    let answers = engine(scene, profile, &asked);
+    let each = each.zip(answers).flat_map(|((op, path), allowed)| {
         let deeds: &[Deed] = match op {
             "read" => &[Deed::Read],
             _ => &[Deed::Write, Deed::Create, Deed::Remove],
         };
-        deeds.iter().map(move |deed| (*deed, path.clone(), decided(answer)))
+        deeds.iter().map(move |deed| (*deed, path.clone(), allowed))
     });
     each.collect()
 }

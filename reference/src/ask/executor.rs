@@ -1,12 +1,20 @@
 //! The verb `executor`: what an executor would start here, as JSON. Nothing is started.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use boxproof_cases::protocol::{ExecutorRequest, PolicyFault, Told, WirePath};
 use clap::Args;
 
-use super::YES;
+use super::{Batch, YES, wire};
 use crate::dialect::caliban::{Host, Look, here};
 use crate::executor::{Declaration, Machine, start};
+
+pub(super) const EXAMPLES: &str = "\
+Exit codes: 0 if something is started, 2 if not.
+
+Examples:
+  refbox executor codex.yaml --workspace .
+  refbox executor --request request.json --result answer.json";
 
 /// An executor's declaration.
 #[derive(Debug, Args)]
@@ -26,11 +34,34 @@ pub(super) fn executor(asked: &Executor) -> Result<i32, String> {
     let workspace = std::path::absolute(&asked.workspace)
         .map_err(|error| format!("{}: {error}", asked.workspace.display()))?;
     let declared = Declaration::parse(&name, &text)?;
-    let has_program = |path: &std::path::Path| Host { prefix: None }.is_program(path);
+    let has_program = |path: &Path| Host { prefix: None }.is_program(path);
     let machine = Machine { platform: here(), workspace: &workspace, has_program: &has_program };
     let start = start(&declared, machine)?;
     start.warnings.iter().for_each(|warning| eprintln!("refbox: {warning}"));
     let text = serde_json::to_string_pretty(&start).map_err(|error| error.to_string())?;
     println!("{text}");
     Ok(YES)
+}
+
+/// The same for a declaration and a machine of a request; the exit code.
+pub(super) fn in_file(batch: &Batch) -> Result<i32, String> {
+    let request: ExecutorRequest = wire::read(batch)?;
+    wire::speaks(request.protocol)?;
+    let workspace = request.workspace.as_path();
+    if !workspace.is_absolute() {
+        return Err(format!("workspace: {} is not an absolute path", workspace.display()));
+    }
+    let has_program = |path: &Path| match &request.programs {
+        Some(programs) => programs.iter().map(WirePath::as_path).any(|program| program == path),
+        None => Host { prefix: None }.is_program(path),
+    };
+    let platform = request.platform.unwrap_or_else(here);
+    let machine = Machine { platform, workspace, has_program: &has_program };
+    let started = match request.documents.as_slice() {
+        [one] => Declaration::parse(&one.name, &one.text).and_then(|own| start(&own, machine)),
+        _ => Err("documents: an executor is declared in one document; name one".to_owned()),
+    };
+    let told = started.map(|start| Told::Starts(Box::new(start)));
+    let fault = |message| PolicyFault { message, file: None, line: None, column: None };
+    wire::write(batch, told.map_err(fault))
 }

@@ -157,6 +157,7 @@ pub(crate) enum Ask {
     #[command(after_help = grants::EXAMPLES)]
     Grants(grants::Lines),
     /// Print what an agent executor would start here, as JSON
+    #[command(after_help = executor::EXAMPLES)]
     Executor(executor::Executor),
 }
 
@@ -175,6 +176,8 @@ pub(crate) enum InFiles {
     Status(Batch),
     /// Say which grant shell lines give themselves
     Grants(Batch),
+    /// Say what an agent executor would start
+    Executor(Batch),
 }
 
 /// Whether `args` are such a question.
@@ -182,8 +185,10 @@ pub(crate) fn is_in_files(args: &[OsString]) -> bool {
     let verb = args.first().and_then(|verb| verb.to_str());
     let options = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
     let names_file = |arg: &str| ["--request", "--result"].iter().any(|name| arg.starts_with(name));
-    matches!(verb, Some("check" | "effective" | "settings" | "decide-ask" | "status" | "grants"))
-        && options.into_iter().any(names_file)
+    /// What can be asked in files.
+    const VERBS: [&str; 7] =
+        ["check", "effective", "settings", "decide-ask", "status", "grants", "executor"];
+    verb.is_some_and(|verb| VERBS.contains(&verb)) && options.into_iter().any(names_file)
 }
 
 /// A question about the documents themselves.
@@ -235,6 +240,7 @@ pub(crate) fn answer_in_file(prefix: &[&str], ask: &InFiles) -> i32 {
         InFiles::DecideAsk(batch) => settings::decide_in_file(prefix, batch),
         InFiles::Status(batch) => wire::status(prefix, batch),
         InFiles::Grants(batch) => grants::in_file(batch),
+        InFiles::Executor(batch) => executor::in_file(batch),
     })
 }
 

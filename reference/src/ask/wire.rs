@@ -122,7 +122,11 @@ fn exit_of(told: &Told) -> i32 {
         Told::Grants(told) => return super::grants::exit(told),
         Told::Explained(why) => return if why.blocked.is_none() { YES } else { NO },
         Told::Invalid(_) => return INVALID,
-        Told::Effective(_) | Told::Valid {} | Told::Settings(_) | Told::Compiled(_) => return YES,
+        Told::Effective(_)
+        | Told::Valid {}
+        | Told::Settings(_)
+        | Told::Compiled(_)
+        | Told::Starts(_) => return YES,
     };
     let code = |answer: &PathAnswer| match answer {
         PathAnswer::Decided(decision) => {

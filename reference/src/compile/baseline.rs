@@ -1,6 +1,7 @@
 //! What every program on macOS takes, whatever the policy: without it nothing starts. Pure.
 
-use super::sbpl::{Does, Text, literal, regex, service, subpath};
+use super::sbpl::{Does, Text, literal, quoted, regex, service, subpath};
+use crate::dialect::caliban::Opens;
 
 /// Services that looking up users, writing logs and the like ask for. None of them starts programs
 /// or keeps secrets.
@@ -76,6 +77,30 @@ pub(super) fn network(text: &mut Text, host: bool) {
         text.rule(Does::Allow, "mach-lookup", &NETWORK_SERVICES.map(service));
     } else {
         text.rule(Does::Deny, "network*", &[]);
+    }
+}
+
+/// What settings open besides. A host in a rule is `localhost` or `*`: any other name, or a port 0,
+/// voids the whole profile.
+pub(super) fn opened(opens: &Opens, text: &mut Text) {
+    let local =
+        |end: &str, port: &str| format!("({end} ip {})", quoted(&format!("localhost:{port}")));
+    match (opens.proxy, opens.loopback) {
+        (Some(port), _) => {
+            text.about(Does::Allow, "network-outbound", local("remote", &port.to_string()));
+        }
+        (None, true) => text.about(Does::Allow, "network-outbound", local("remote", "*")),
+        (None, false) => {}
+    }
+    if opens.loopback {
+        text.about(Does::Allow, "network-bind network-inbound", local("local", "*"));
+    }
+    if opens.sockets {
+        text.about(Does::Allow, "network-outbound", "(remote unix-socket)".to_owned());
+    }
+    if !opens.services.is_empty() {
+        let names: Vec<String> = opens.services.iter().map(|name| service(name)).collect();
+        text.rule(Does::Allow, "mach-lookup", &names);
     }
 }
 

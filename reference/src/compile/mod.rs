@@ -2,6 +2,7 @@
 //! enforces. The same request on the same host gives the same text.
 
 mod argv;
+mod asked;
 mod baseline;
 mod orbit;
 mod pattern;
@@ -14,11 +15,14 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{
-    Command, CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText,
-    PROTOCOL, PolicyAnswer, PolicyFault, ProfileRequest, Run, RunRequest, Told,
+    CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText, Dialect,
+    PROTOCOL, Policy, PolicyAnswer, PolicyFault, Told,
 };
 
+use asked::Asked;
+
 use crate::answer;
+use crate::dialect::caliban::Opens;
 use crate::error::Refusal;
 use crate::host::Host;
 use crate::plan::{self, View};
@@ -84,15 +88,19 @@ fn write(compiled: Result<Compiled, Refusal>, result: &Path) -> Result<i32, Stri
 
 /// The text for `target`.
 fn compiled(target: CompileTarget, request: &CompileRequest) -> Result<Compiled, Refusal> {
-    let order = order(request)?;
+    let Asked { order, opens } = asked::asked(target, request)?;
     request::check(&order)?;
     match (&request.rules, target) {
-        (CompileRules::Profile(asked), CompileTarget::Seatbelt) => {
-            let profile = profile::of(&asked.documents, &asked.profile)?;
-            orbit::profile(&profile, &real(asked.workspace.as_path())?, &request.env)
-        }
+        (
+            CompileRules::Profile(CompileProfile { dialect: Dialect::Orbit, .. }),
+            CompileTarget::Seatbelt,
+        ) => of_documents(request),
         (_, target) => {
-            let host = Host::observe(&order.policy, order.law.as_ref(), &order.run);
+            let mut host = Host::observe(&order.policy, order.law.as_ref(), &order.run);
+            let closed = match target {
+                CompileTarget::Bubblewrap => close(&mut host),
+                CompileTarget::Seatbelt => Vec::new(),
+            };
             let plan = plan::resolve(&order.policy, &order.run, &host)?;
             let view = plan.view.ok_or_else(|| {
                 Refusal::unsupported("policy.mode: unconfined has nothing to compile")
@@ -102,9 +110,33 @@ fn compiled(target: CompileTarget, request: &CompileRequest) -> Result<Compiled,
                     "policy.network: a way out is served by a running sandbox, no text holds it; use none or host",
                 ));
             }
-            of_view(target, &view, &order, &plan.cwd)
+            let mut compiled = of_view(target, &view, &order, &plan.cwd, &opens)?;
+            compiled.limits.extend(closed);
+            Ok(compiled)
         }
     }
+}
+
+/// Leaves out what nobody will be there to decide about; says so, folder by folder.
+fn close(host: &mut Host) -> Vec<String> {
+    let parted: Vec<String> = host.settle().iter().map(|folder| said(folder)).collect();
+    let Some((tree, closed)) = host.tree.as_ref().map(plan::narrowed) else { return parted };
+    host.tree = Some(tree);
+    parted.into_iter().chain(closed.iter().map(|folder| said(folder))).collect()
+}
+
+fn said(folder: &Path) -> String {
+    format!("{}: what is there is as the rules say; no name can be made in it", folder.display())
+}
+
+/// The rules of documents one by one, as in a profile the last one that matches decides, too.
+fn of_documents(request: &CompileRequest) -> Result<Compiled, Refusal> {
+    let CompileRules::Profile(asked) = &request.rules else {
+        return Err(Refusal::invalid("rules: these are no documents"));
+    };
+    let name = asked.profile.as_deref().unwrap_or_default();
+    let profile = profile::of(&asked.documents, name)?;
+    orbit::profile(&profile, &real(asked.workspace.as_path())?, &request.env)
 }
 
 fn of_view(
@@ -112,32 +144,17 @@ fn of_view(
     view: &View,
     order: &Order,
     cwd: &Path,
+    opens: &Opens,
 ) -> Result<Compiled, Refusal> {
     match target {
         CompileTarget::Bubblewrap => argv::argv(view, cwd),
-        CompileTarget::Seatbelt => seatbelt::profile(view, &order.policy),
+        CompileTarget::Seatbelt => seatbelt::profile(view, &order.policy, opens),
     }
 }
 
-/// The request as if it were to be run.
-fn order(request: &CompileRequest) -> Result<Order, Refusal> {
-    let run = Run::new(Command::Argv(vec!["/bin/sh".to_owned()]), request.cwd.clone());
-    let protocol = request.protocol;
-    match &request.rules {
-        CompileRules::Policy(policy) => {
-            Ok(RunRequest { protocol, policy: (**policy).clone(), run }.into())
-        }
-        CompileRules::Profile(CompileProfile { dialect, documents, profile, workspace }) => {
-            Order::try_from(ProfileRequest {
-                protocol,
-                dialect: *dialect,
-                documents: documents.clone(),
-                profile: Some(profile.clone()),
-                workspace: workspace.clone(),
-                run,
-            })
-        }
-    }
+/// The profile for `view`.
+pub(crate) fn seatbelt(view: &View, policy: &Policy) -> Result<Compiled, Refusal> {
+    seatbelt::profile(view, policy, &Opens::default())
 }
 
 fn real(path: &Path) -> Result<PathBuf, Refusal> {

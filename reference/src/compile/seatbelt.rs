@@ -2,12 +2,13 @@
 //! of the steps, so that the last rule that matches is that of the topmost step. Pure.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Compiled, CompiledText, Policy, TMP_PARAM, TmpPolicy, WirePath};
 
 use super::sbpl::{Does, Text, literal, quoted, regex, subpath};
 use super::{baseline, pattern, text};
+use crate::dialect::caliban::Opens;
 use crate::error::Refusal;
 use crate::plan::{Absent, By, Step, View};
 
@@ -18,7 +19,7 @@ const MOVED_IN: &str = "A folder that is made elsewhere can be moved to where a 
     a denied one: the profile closes what is in it from then on, and does not undo it.";
 
 /// The profile for `view`.
-pub(super) fn profile(view: &View, policy: &Policy) -> Result<Compiled, Refusal> {
+pub(super) fn profile(view: &View, policy: &Policy, opens: &Opens) -> Result<Compiled, Refusal> {
     if let Some(profile) = &view.mediate.profile {
         let root = profile.root.display();
         return Err(Refusal::unsupported(format!("{root}: compile the documents themselves")));
@@ -27,7 +28,7 @@ pub(super) fn profile(view: &View, policy: &Policy) -> Result<Compiled, Refusal>
     baseline::processes(&mut out);
     view.steps.iter().try_for_each(|step| rules(step, view, &mut out))?;
     let names = &view.mediate.names;
-    names.iter().try_for_each(|name| absent(name, &mut out))?;
+    names.iter().try_for_each(|name| absent(name, &view.mediate.free, &mut out))?;
     for later in &view.mediate.globs {
         let operations = if later.hides { BOTH } else { "file-write*" };
         out.about(Does::Deny, operations, regex(&pattern::of_glob(&later.glob, later.folds)?));
@@ -39,6 +40,7 @@ pub(super) fn profile(view: &View, policy: &Policy) -> Result<Compiled, Refusal>
     }
     baseline::network(&mut out, view.host_network);
     sockets(policy, &mut out)?;
+    baseline::opened(opens, &mut out);
     let moved_in = !names.is_empty() || !view.mediate.globs.is_empty();
     Ok(Compiled {
         text: CompiledText::Sbpl(out.finish()),
@@ -98,12 +100,20 @@ fn passage(path: &Path, view: &View, out: &mut Text) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A name that is not there and must not come to be.
-fn absent(name: &Absent, out: &mut Text) -> Result<(), Refusal> {
+/// A name that is not there and must not come to be, nor anything in it but what is `free`.
+fn absent(name: &Absent, free: &[PathBuf], out: &mut Text) -> Result<(), Refusal> {
     let place = text(&name.path)?;
     let filter = match name.folds {
         true => regex(&pattern::of_path(place, true)),
         false => subpath(place),
+    };
+    let free = free.iter().filter(|path| path.starts_with(&name.path));
+    let free: Vec<String> = free
+        .map(|path| Ok(format!("(require-not {})", subpath(text(path)?))))
+        .collect::<Result<_, Refusal>>()?;
+    let filter = match free.is_empty() {
+        true => filter,
+        false => format!("(require-all {filter} {})", free.join(" ")),
     };
     out.about(Does::Deny, if name.by == By::Hide { BOTH } else { "file-write*" }, filter);
     Ok(())

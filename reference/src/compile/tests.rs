@@ -50,7 +50,7 @@ fn seatbelt_of_a_neutral_policy() {
     view.mediate.names.extend(absent);
     let mut policy = Policy::new("/w");
     policy.unix_sockets = vec![WirePath::from("/s")];
-    let compiled = seatbelt::profile(&view, &policy).unwrap();
+    let compiled = seatbelt::profile(&view, &policy, &Opens::default()).unwrap();
     assert_eq!(compiled.params, ["TMP"]);
     insta::assert_snapshot!("seatbelt_of_a_neutral_policy", sbpl(compiled));
 }

@@ -1,12 +1,9 @@
 //! What an executor starts: [`start`]. Pure.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::protocol::Platform;
-use serde::Serialize;
-
 use super::declaration::{Declaration, Outer, Provider};
+use boxproof_cases::protocol::{Platform, WirePath};
 
 /// Where macOS has its program. A search path could be led elsewhere.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
@@ -33,19 +30,7 @@ impl std::fmt::Debug for Machine<'_> {
 }
 
 /// What is started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Start {
-    /// Program and arguments, those of the outer sandbox first.
-    pub argv: Vec<String>,
-    /// The agent's configuration.
-    pub config: BTreeMap<String, String>,
-    /// Whether the outer sandbox runs.
-    pub enforced: bool,
-    /// Folders that are made writable behind every deny, in order.
-    pub side_roots: Vec<PathBuf>,
-    /// What a person should know.
-    pub warnings: Vec<String>,
-}
+pub use boxproof_cases::protocol::ExecutorStart as Start;
 
 /// What `declared` starts on `machine`.
 ///
@@ -113,6 +98,7 @@ fn wrapped(declared: &Declaration, machine: Machine<'_>, wrapper: &str) -> Resul
         format!("{} is writable behind every deny, and re-opens what one closes", root.display())
     };
     let warnings = side_roots.iter().map(reopens).collect();
+    let side_roots = side_roots.into_iter().map(WirePath::from).collect();
     let head = [wrapper, "-f", PROFILE, &declared.program].map(str::to_owned);
     let argv = head.into_iter().chain(args).collect();
     Ok(Start { argv, config, enforced: true, side_roots, warnings })
@@ -196,7 +182,7 @@ mod tests {
         let own = "config: {writable_dirs_json: '[\".orbit\", \"/o\"]'}\n";
         let start =
             started(&declared("codex", &format!("{BOXED}{own}")), Platform::Macos, true).unwrap();
-        assert_eq!(start.side_roots, [Path::new("/w/.orbit"), Path::new("/o")]);
+        assert_eq!(start.side_roots, ["/w/.orbit", "/o"].map(WirePath::from));
         assert_eq!(start.warnings.len(), 2);
         let broken = declared("codex", &format!("{BOXED}config: {{writable_dirs_json: out}}\n"));
         assert!(started(&broken, Platform::Macos, true).unwrap_err().contains("JSON list"));

@@ -2,11 +2,13 @@
 //! itself.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::paths;
 use boxproof_cases::protocol::Run;
+use nix::errno::Errno;
+use nix::unistd::{AccessFlags, access};
 
 /// Programs, libraries and what they are set up by. Of `/etc` only what ordinary programs look up
 /// (loader, users, names, time, certificates, shells), and nothing that holds secrets.
@@ -89,6 +91,15 @@ pub(super) fn program(run: &Run, env: &[(OsString, OsString)]) -> Option<PathBuf
     let candidates = std::env::split_paths(search).filter(|folder| folder.is_absolute());
     let mut found = candidates.filter_map(|folder| paths::find(&folder.join(&name)));
     found.find(|found| !found.folder).map(|found| found.real)
+}
+
+/// Why the file that `run` names cannot be executed, as the kernel would say it.
+pub(crate) fn cannot_execute(run: &Run, env: &[(OsString, OsString)]) -> Option<io::Error> {
+    match program(run, env) {
+        None => Some(Errno::ENOENT.into()),
+        Some(found) if found.is_dir() => Some(Errno::EACCES.into()),
+        Some(found) => access(&found, AccessFlags::X_OK).err().map(io::Error::from),
+    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 use crate::law::Law;
 
 use crate::folds as fold;
-pub(crate) use baseline::Piece;
+pub(crate) use baseline::{Piece, cannot_execute};
 pub(crate) use globs::Expansion;
 pub(crate) use paths::{Found, Missing};
 pub(crate) use protected::Protected;
@@ -113,6 +113,20 @@ impl Host {
         let there = std::mem::take(&mut host.protected.there);
         (host.opened, host.protected.there) = reopen::opened(policy, there);
         host
+    }
+
+    /// Has protected folders keep the parts that are there and no others; those with fewer than they
+    /// might have.
+    pub(crate) fn settle(&mut self) -> Vec<PathBuf> {
+        let lacking: Vec<&mut Opened> = self.opened.iter_mut().filter(|one| !one.whole).collect();
+        let settled = lacking.into_iter().map(|one| {
+            one.whole = true;
+            one.folder.clone()
+        });
+        let settled: Vec<PathBuf> = settled.collect();
+        let folders = settled.iter().map(|folder| Found::at(folder.clone(), true, Vec::new()));
+        self.protected.there.extend(folders);
+        settled
     }
 
     /// Where `path` would be, if the request denies it and nothing is there.

@@ -48,6 +48,8 @@ pub(crate) struct Tree {
     pub(crate) closed: Option<PathBuf>,
     /// A folder that takes names that differ in case for one, which the profile tells apart.
     pub(crate) folds: Option<PathBuf>,
+    /// Whether no name can come to be that the profile would have to decide about.
+    pub(crate) settled: bool,
 }
 
 /// Looks at the folder `root`, a real path.
@@ -55,7 +57,7 @@ pub(super) fn observe(root: &Path, law: &Arc<Law>) -> Tree {
     let folds = fold::folds(root).then(|| root.to_owned());
     let mut walk = Walk { root, law, closed: None, folds };
     let root = walk.folder(root.to_owned());
-    Tree { root, law: Arc::clone(law), closed: walk.closed, folds: walk.folds }
+    Tree { root, law: Arc::clone(law), closed: walk.closed, folds: walk.folds, settled: false }
 }
 
 struct Walk<'a> {
@@ -77,7 +79,9 @@ impl Walk<'_> {
 
     fn folder(&mut self, path: PathBuf) -> Node {
         let below = path.strip_prefix(self.root).unwrap_or(Path::new(""));
-        let (open, uniform) = (self.law.is_open(below), self.law.is_uniform(below));
+        let uniform = self.law.is_uniform(below);
+        // Where the same holds of everything it is no doubt what holds: nobody looks at what is there.
+        let open = self.law.is_open(below) && (!uniform || self.allows(Op::Modify, &path));
         let children = if uniform { Vec::new() } else { self.children(&path) };
         self.node(path, Kind::Folder { open, children })
     }

@@ -108,6 +108,11 @@ impl<'a> Inner<'a> {
         Ok(Self { lockdown, lifeline, ..self })
     }
 
+    /// The same, keeping `lifeline` open to the stage's end.
+    pub(crate) fn keeping(self, lifeline: Option<RawFd>) -> Self {
+        Self { lifeline, ..self }
+    }
+
     /// The same, holding the names of `held` too.
     pub(crate) fn mediating(self, held: &'a Held) -> Self {
         Self { held: Some(held).filter(|held| !held.is_empty()), ..self }

@@ -1,17 +1,24 @@
 //! The mechanisms: each turns a plan into a process that holds the command ([`Running`]).
 
+mod ask;
+mod beside;
 pub(crate) mod bubblewrap;
 pub(crate) mod landlock;
 pub(crate) mod namespaces;
+pub(crate) mod seatbelt;
+mod temp;
 pub(crate) mod unconfined;
 mod userns;
+
+pub(crate) use beside::Beside;
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use nix::unistd::Pid;
+use nix::unistd::{AccessFlags, Pid, access};
 
 use crate::egress::Door;
 use crate::inner;
@@ -51,6 +58,11 @@ impl Handles {
             stderr.as_raw_fd(),
         ]
     }
+}
+
+/// Whether `path` is a file that this user can execute.
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
 /// The words that start the inner stage, after the program.

@@ -4,6 +4,7 @@ mod absent;
 mod denies;
 pub(crate) mod environment;
 pub(crate) mod names;
+mod narrow;
 mod profile;
 mod roots;
 mod tracking;
@@ -21,6 +22,7 @@ use crate::error::Refusal;
 use crate::host::Host;
 
 pub(crate) use absent::{Absent, Bound, By, Held, Later};
+pub(crate) use narrow::narrowed;
 
 /// One step of building the file system view. Later steps lie on top of earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq)]

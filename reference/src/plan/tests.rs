@@ -475,7 +475,7 @@ fn a_profile_takes_the_workspace_over() {
     let mut host = host();
     host.sockets = vec!["/h/w/s".into()];
     host.program = Some("/h/w/f".into());
-    host.tree = Some(Tree { root, law, closed: None, folds: None });
+    host.tree = Some(Tree { root, law, closed: None, folds: None, settled: false });
     let policy = policy(r#"{"readable":[],"mode":"read_only"}"#);
     let view = resolve(&policy, &run_in("/h/w"), &host).unwrap().view.unwrap();
     let own: Vec<String> = view.steps.iter().map(shown).filter(|s| s.contains(" /h")).collect();

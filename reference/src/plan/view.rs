@@ -285,7 +285,8 @@ impl<'a> Scene<'a> {
             let base = later.glob.base();
             self.is_makeable(base) || self.places().any(|place| place.starts_with(base))
         });
-        let tree = self.host.tree.as_ref().filter(|tree| profile::has_room(&tree.root));
+        let tree =
+            self.host.tree.as_ref().filter(|tree| !tree.settled && profile::has_room(&tree.root));
         let profile =
             tree.map(|tree| Bound { root: tree.root.path.clone(), law: Arc::clone(&tree.law) });
         let names: Vec<Absent> = names.collect();

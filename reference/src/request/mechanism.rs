@@ -9,14 +9,16 @@ pub(crate) enum Mechanism {
     Bubblewrap,
     /// By Landlock alone, where namespaces are refused; it holds less.
     Landlock,
+    /// By the program `sandbox-exec` of macOS.
+    Seatbelt,
     /// Not at all.
     Unconfined,
 }
 
 impl Mechanism {
     /// Every mechanism, the preferred first.
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Namespaces, Self::Bubblewrap, Self::Landlock, Self::Unconfined];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Namespaces, Self::Bubblewrap, Self::Landlock, Self::Seatbelt, Self::Unconfined];
     /// Those that `auto` tries, the preferred first: what holds less has to be asked for by name.
     pub(crate) const AUTO: [Self; 2] = [Self::Namespaces, Self::Bubblewrap];
 
@@ -26,6 +28,7 @@ impl Mechanism {
             Self::Namespaces => "namespaces",
             Self::Bubblewrap => "bubblewrap",
             Self::Landlock => "landlock",
+            Self::Seatbelt => "seatbelt",
             Self::Unconfined => "unconfined",
         }
     }

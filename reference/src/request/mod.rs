@@ -21,7 +21,7 @@ use crate::error::Refusal;
 use crate::glob::Glob;
 
 pub(crate) use mechanism::Mechanism;
-pub(crate) use order::Order;
+pub(crate) use order::{Order, ProfilePlace};
 
 /// The mechanism name that leaves the choice to us.
 pub(crate) const AUTO: &str = "auto";

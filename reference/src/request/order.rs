@@ -1,5 +1,6 @@
 //! What a request asks for, whatever language its rules are in: [`Order`].
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use boxproof_cases::protocol::{
@@ -9,6 +10,17 @@ use boxproof_cases::protocol::{
 use crate::error::Refusal;
 use crate::law::Law;
 use crate::{block, grant, profile};
+
+/// Where a session wants its profile: a file in folders below one that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProfilePlace {
+    /// The folder that is there.
+    pub(crate) base: PathBuf,
+    /// Folders below it, which are made.
+    pub(crate) folders: &'static [&'static str],
+    /// The file's name.
+    pub(crate) name: String,
+}
 
 /// One run to be carried out.
 #[derive(Debug, Clone)]
@@ -30,6 +42,8 @@ pub(crate) struct Order {
     /// Whether the command runs unconfined where this host cannot confine it; what no host could
     /// confine is refused all the same.
     pub(crate) lenient: bool,
+    /// Where its profile is written, if the session has a place for it.
+    pub(crate) profile_file: Option<ProfilePlace>,
 }
 
 impl Order {
@@ -53,6 +67,7 @@ impl From<RunRequest> for Order {
             run,
             notes: Vec::new(),
             lenient: false,
+            profile_file: None,
             inferred: None,
         }
     }
@@ -81,6 +96,7 @@ impl TryFrom<ProfileRequest> for Order {
             run,
             notes: Vec::new(),
             lenient: false,
+            profile_file: None,
             inferred: None,
         })
     }

@@ -10,7 +10,7 @@ use boxproof_cases::protocol::{
     ValidateRequest,
 };
 
-use super::{compile, finished};
+use super::{compile, executor, finished};
 use crate::backend::Backend;
 use crate::workspace::Workspace;
 
@@ -76,6 +76,7 @@ fn share_a_call(one: &Case, other: &Case) -> bool {
             _ => {
                 one.policy().documents() == other.policy().documents()
                     && one.policy().caliban == other.policy().caliban
+                    && one.policy().executor == other.policy().executor
             }
         }
         && one.fixture == other.fixture
@@ -100,6 +101,9 @@ pub fn request(cases: &[&Case], workspace: &Workspace) -> Result<String, String>
             cwd: None,
             lines: lines(cases),
         }),
+        Some(Question::Executor) => {
+            serde_json::to_string_pretty(&executor::request(first, workspace)?)
+        }
         Some(Question::Explain(ended)) => {
             serde_json::to_string_pretty(&finished::request(first, ended, &root, vars)?)
         }
@@ -148,6 +152,7 @@ fn documents_request(first: &Case, cases: &[&Case], workspace: &Path) -> Result<
         }
         Question::Settings | Question::Ask(_) => return Err("no question of documents".to_owned()),
         Question::Explain(_) => return Err("a run is no document".to_owned()),
+        Question::Executor => return Err("an executor is asked about elsewhere".to_owned()),
         Question::Grants(_) => return Err("a line is no document".to_owned()),
         Question::Compile(..) => return Err("a compiled policy is asked for elsewhere".to_owned()),
     };

@@ -4,8 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Attempt, Deed, Question};
-use boxproof_cases::protocol::{CompileProfile, CompileRequest, CompileRules, Dialect, PROTOCOL};
+use boxproof_cases::case::{Attempt, CalibanSpec, Deed, Documents, Question};
+use boxproof_cases::protocol::{
+    CompileProfile, CompileRequest, CompileRules, CompileSettings, PROTOCOL, SettingsDialect,
+};
 
 use crate::execution::Tried;
 use crate::workspace::Workspace;
@@ -13,21 +15,27 @@ use crate::workspace::Workspace;
 /// The request that compiles the policy of `case`.
 pub(super) fn request(case: &Case, workspace: &Workspace) -> Result<CompileRequest, String> {
     let ws = workspace.ws();
-    let rules = match &case.policy().orbit {
-        Some(orbit) => CompileRules::Profile(CompileProfile {
-            dialect: Dialect::Orbit,
-            documents: orbit.documents(),
-            profile: orbit.profile().to_owned(),
+    let caliban = case.policy().caliban.as_ref();
+    let expand = |text: &str| workspace.vars.expand(text).map_err(|error| error.to_string());
+    let rules = match (case.policy().documents(), caliban) {
+        (Some(Documents { dialect, documents, profile, workspace: named }), _) => {
+            let workspace = named.map_or_else(|| ws.clone(), |name| ws.join(name)).into();
+            CompileRules::Profile(CompileProfile { dialect, documents, profile, workspace })
+        }
+        (None, Some(caliban)) => CompileRules::Settings(CompileSettings {
+            dialect: SettingsDialect::Caliban,
+            reading: caliban.reading,
+            documents: vec![CalibanSpec::document(expand(&caliban.settings)?)],
             workspace: ws.clone().into(),
         }),
-        None => {
+        (None, None) => {
             let policy = case.policy().resolve(&ws, &workspace.vars);
             CompileRules::Policy(Box::new(policy.map_err(|error| error.to_string())?))
         }
     };
-    let env = case.launcher.env.iter().map(|(name, value)| {
-        Ok((name.clone(), workspace.vars.expand(value).map_err(|error| error.to_string())?))
-    });
+    let session = caliban.map(|caliban| &caliban.variables).into_iter().flatten();
+    let env = case.launcher.env.iter().chain(session);
+    let env = env.map(|(name, value)| Ok((name.clone(), expand(value)?)));
     let env = env.collect::<Result<_, String>>()?;
     Ok(CompileRequest { protocol: PROTOCOL, rules, cwd: ws.into(), env })
 }

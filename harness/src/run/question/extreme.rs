@@ -1,11 +1,14 @@
 //! What the built-in backends answer: who confines nothing allows all, who refuses everything denies
 //! all. An answer that neither of them gets wrong asks nothing. Pure.
 
+use std::collections::BTreeMap;
+
 use boxproof_cases::case::Question;
 use boxproof_cases::protocol::{
     AskBy, AskDecision, BlockBackend, BlockMode, BlockNetwork, Blocked, CompileTarget, Compiled,
-    CompiledText, EffectiveProfile, Explanation, InferredGrants, PathAnswer, PathDecision,
-    Permission, PolicyFault, RuleEffect, RuleInForce, RuleOrigin, Runs, Stage, Status, Told,
+    CompiledText, EffectiveProfile, ExecutorStart, Explanation, InferredGrants, PathAnswer,
+    PathDecision, Permission, PolicyFault, RuleEffect, RuleInForce, RuleOrigin, Runs, Stage,
+    Status, Told,
 };
 
 use super::call::Call;
@@ -26,6 +29,7 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
         ("settings", true) => Told::Settings(Box::default()),
         ("decide-ask", allows) => Told::Asks(vec![asked(allows); call.cases.len()]),
         ("grants", allows) => Told::Grants(vec![inferred(allows); call.cases.len()]),
+        ("executor", true) => Told::Starts(Box::new(anything())),
         ("status", true) => Told::Status(Box::new(nothing_confined())),
         (_, true) => Told::Valid {},
         (_, false) => Told::Invalid(PolicyFault {
@@ -104,6 +108,17 @@ fn nothing_confined() -> Status {
         protected: Vec::new(),
         artifacts: Vec::new(),
         env_passthrough: Vec::new(),
+    }
+}
+
+/// An agent without any sandbox.
+fn anything() -> ExecutorStart {
+    ExecutorStart {
+        argv: Vec::new(),
+        config: BTreeMap::new(),
+        enforced: false,
+        side_roots: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! What settings come to, as the protocol says it: [`effective`]. Pure.
 
-use boxproof_cases::protocol::{EffectiveSettings, Platform, Reading};
+use boxproof_cases::protocol::{EffectiveSettings, Platform};
 
 use super::detect::Availability;
 use super::expand::Variables;
+use super::place::Place;
 use super::validate::Sound;
 
 /// Every value in force, and what follows from it on `platform`.
@@ -21,7 +22,7 @@ pub fn effective(
         egress_denied: active && sound.egress_denied(),
         auto_allows: sound.auto_allows(availability),
         profile_path: profile
-            .then(|| profile_path(sound.reading, variables, session.unwrap_or("*"))),
+            .then(|| Place::of(sound.reading, variables, session.unwrap_or("*")).path()),
         warnings: sound.warnings(availability, platform),
         enabled: sound.enabled,
         fail_if_unavailable: sound.strict,
@@ -54,18 +55,5 @@ impl Sound {
         let idle = self.network.allow_unix_sockets && platform == Platform::Linux;
         let idle = idle.then(|| "network.allow_unix_sockets has no effect on Linux".to_owned());
         missing.into_iter().chain(self.warnings.iter().cloned()).chain(idle).collect()
-    }
-}
-
-/// Where the profile of a session is written; a program that does so takes a new name each time
-/// under [`Reading::Head`], which `*` stands for.
-fn profile_path(reading: Reading, variables: &Variables, session: &str) -> String {
-    let folder = |name: &str| variables.get(name).filter(|path| path.starts_with('/'));
-    match (reading, folder("XDG_RUNTIME_DIR")) {
-        (Reading::Adr, Some(runtime)) => format!("{runtime}/caliban/sandbox/{session}.sb"),
-        (Reading::Adr, None) => format!("/tmp/caliban-sandbox-{session}.sb"),
-        (Reading::Head, _) => {
-            format!("{}/caliban-sandbox-*.sb", folder("TMPDIR").unwrap_or("/tmp"))
-        }
     }
 }

@@ -14,6 +14,8 @@ mod effective;
 mod error;
 mod expand;
 mod look;
+mod opens;
+mod place;
 mod proxy;
 mod scrub;
 #[cfg(test)]
@@ -29,4 +31,6 @@ pub use effective::effective;
 pub use error::{Kind, SettingsError};
 pub use expand::Variables;
 pub use look::{Host, here};
+pub use opens::Opens;
+pub use place::{Place, no_name};
 pub use validate::Sound;

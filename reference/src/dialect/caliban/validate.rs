@@ -28,6 +28,13 @@ pub struct Sound {
 const DOMAINS: &str = "network.allowed_domains/denied_domains require network.http_proxy_port or \
                        network.socks_proxy_port";
 
+impl Sound {
+    /// Whether there is to be a sandbox.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+}
+
 impl Settings {
     /// The same, validated under `reading`: ports, then domains, then paths in their order.
     ///

@@ -66,12 +66,13 @@ fn means(backend: BlockBackend, os: &str) -> (&'static str, Option<String>) {
     match (backend, os) {
         (BlockBackend::Auto, "linux") => (AUTO, None),
         (BlockBackend::LinuxBubblewrap, "linux") => (Mechanism::Bubblewrap.name(), None),
+        (BlockBackend::Auto | BlockBackend::MacosSeatbelt, "macos") => {
+            (Mechanism::Seatbelt.name(), None)
+        }
         (BlockBackend::None, _) => {
             (AUTO, Some("sandbox.backend: none enforces nothing; use auto, or mode off".to_owned()))
         }
-        (BlockBackend::MacosSeatbelt, _) if os != "macos" => {
-            (AUTO, Some(elsewhere("macos_seatbelt", "macOS")))
-        }
+        (BlockBackend::MacosSeatbelt, _) => (AUTO, Some(elsewhere("macos_seatbelt", "macOS"))),
         (BlockBackend::LinuxBubblewrap, _) => (AUTO, Some(elsewhere("linux_bubblewrap", "Linux"))),
         _ => (AUTO, Some(format!("no mechanism exists on {os} yet; use Linux, or mode off"))),
     }

@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::ErrorKind;
-use nix::unistd::{AccessFlags, access};
 
+use super::super::is_program;
 use super::REMEDY;
 use crate::error::Refusal;
 
@@ -53,10 +53,6 @@ pub(super) fn find(path: Option<OsString>, untrusted: &[PathBuf]) -> Result<Path
             format!("bubblewrap (bwrap) was not found in PATH; {REMEDY}"),
         )
     })
-}
-
-fn is_program(path: &Path) -> bool {
-    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
 fn is_below(path: &Path, folders: &[PathBuf]) -> bool {

@@ -1,15 +1,11 @@
 //! Asking a `bwrap` that failed for its version, for no longer than it takes to answer.
 
-use std::fs::File;
-use std::io::{Read, Seek};
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use boxproof_cases::protocol::ErrorKind;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::unistd::Pid;
 
+use super::super::ask;
 use super::REMEDY;
 use crate::error::Refusal;
 use crate::sys;
@@ -41,22 +37,14 @@ pub(super) fn check(program: &Path) -> Result<(), Refusal> {
 
 /// What `program` says to `--version`; `None` if it does not end.
 fn ask(program: &Path) -> std::io::Result<Option<String>> {
-    let mut said: File = sys::memory_file(b"")?;
+    let said = sys::memory_file(b"")?;
     let mut command = Command::new(program);
     command.arg("--version").env_clear().stdin(Stdio::null());
     command.stdout(said.try_clone()?).stderr(Stdio::null());
-    let mut child = command.spawn()?;
-    let process = sys::pidfd_open(Pid::from_raw(child.id() as i32))?;
-    let mut polled = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
-    let ended = poll(&mut polled, PollTimeout::from(PATIENCE))? > 0;
-    if !ended {
-        child.kill()?;
+    match ask::ended(&mut command, PATIENCE)? {
+        Some(_) => ask::text(said).map(Some),
+        None => Ok(None),
     }
-    child.wait()?;
-    let mut text = String::new();
-    said.rewind()?;
-    said.take(256).read_to_string(&mut text)?;
-    Ok(ended.then_some(text))
 }
 
 /// The first word whose first two parts are numbers.

@@ -4,20 +4,17 @@
 
 mod rules;
 mod ruleset;
-mod temp;
 
-use std::ffi::OsString;
+use boxproof_cases::protocol::ErrorKind;
 
-use boxproof_cases::protocol::{EnvBase, EnvPolicy, ErrorKind};
-
+use super::temp::Temp;
 use super::{Running, unconfined};
 use crate::error::Refusal;
 use crate::inner::Inner;
-use crate::plan::{Plan, View};
+use crate::plan::View;
 use crate::sys;
 
 use rules::Rules;
-use temp::Temp;
 
 /// The first ABI that keeps files outside the grants from being emptied (Linux 6.2).
 const OLDEST: i64 = 3;
@@ -55,24 +52,9 @@ fn available(abi: i64) -> Result<i64, Refusal> {
 }
 
 impl Prepared {
-    /// The plan with the temp folder that the command is to use.
-    pub(crate) fn plan(&self, plan: &Plan, policy: &EnvPolicy) -> Plan {
-        let mut plan = plan.clone();
-        let Some(temp) = &self.temp else { return plan };
-        let name = OsString::from("TMPDIR");
-        let is_set = policy.set.contains_key("TMPDIR");
-        let place = plan.env.iter_mut().find(|(known, _)| *known == name);
-        match place {
-            _ if is_set => {}
-            Some((_, value)) => *value = temp.path().into(),
-            // /tmp, the usual place, is not writable.
-            None if policy.base == EnvBase::Inherit => {
-                plan.env.push((name, temp.path().into()));
-                plan.env.sort();
-            }
-            None => {}
-        }
-        plan
+    /// The command's temp folder.
+    pub(super) fn temp(&self) -> Option<&Temp> {
+        self.temp.as_ref()
     }
 
     /// Starts the inner stage beside this process; the command puts itself under the rules.

@@ -102,6 +102,6 @@ fn the_temp_folder_goes_with_all_that_was_closed_in_it() {
     fs::create_dir_all(path.join("a/b")).unwrap();
     fs::write(path.join("a/b/f"), "x").unwrap();
     fs::set_permissions(path.join("a"), fs::Permissions::from_mode(0o000)).unwrap();
-    temp::remove(&path).unwrap();
+    crate::mechanism::temp::remove(&path).unwrap();
     assert!(!path.exists());
 }

@@ -3,7 +3,7 @@
 //! Who removes it is a process of its own, which waits for the end of all that hold the lifeline:
 //! so it also goes when this process is killed.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -17,6 +17,9 @@ use nix::sched::CloneFlags;
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, pipe2, setsid};
 
+use boxproof_cases::protocol::{EnvBase, EnvPolicy};
+
+use crate::plan::Plan;
 use crate::sys;
 
 /// The folder.
@@ -47,6 +50,25 @@ impl Temp {
     /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// `plan` with this as the folder that the command is to use.
+    pub(super) fn plan(&self, plan: &Plan, policy: &EnvPolicy) -> Plan {
+        let mut plan = plan.clone();
+        let name = OsString::from("TMPDIR");
+        let is_set = policy.set.contains_key("TMPDIR");
+        let place = plan.env.iter_mut().find(|(known, _)| *known == name);
+        match place {
+            _ if is_set => {}
+            Some((_, value)) => *value = self.path().into(),
+            // /tmp, the usual place, is not writable.
+            None if policy.base == EnvBase::Inherit => {
+                plan.env.push((name, self.path().into()));
+                plan.env.sort();
+            }
+            None => {}
+        }
+        plan
     }
 
     /// The descriptor that keeps the folder.

@@ -1,0 +1,42 @@
+//! What `executor --request FILE` reads, and what it answers: what starts an agent.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Document, Platform, WirePath};
+
+/// A declaration, and the machine that it is asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutorRequest {
+    /// Protocol version; see [`super::PROTOCOL`].
+    pub protocol: u32,
+    /// The declaration, one.
+    pub documents: Vec<Document>,
+    /// The workspace (absolute).
+    pub workspace: WirePath,
+    /// The system that is asked about; by default the one that this runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<Platform>,
+    /// The programs that such a machine has, of those that confine; by default what is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs: Option<Vec<WirePath>>,
+}
+
+/// What is started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutorStart {
+    /// Program and arguments, those of the outer sandbox first; `<profile.sb>` is its profile.
+    pub argv: Vec<String>,
+    /// The agent's configuration.
+    pub config: BTreeMap<String, String>,
+    /// Whether the outer sandbox runs.
+    pub enforced: bool,
+    /// Folders that are made writable behind every deny, in order.
+    pub side_roots: Vec<WirePath>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}

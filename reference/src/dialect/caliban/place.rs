@@ -1,0 +1,85 @@
+//! Where the profile of a session is written on macOS. Pure.
+
+use boxproof_cases::protocol::Reading;
+
+use super::expand::Variables;
+
+/// A file in folders below one that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The folder that is there.
+    pub base: String,
+    /// Folders below it, each in the one before.
+    pub folders: &'static [&'static str],
+    /// The file's name.
+    pub name: String,
+}
+
+impl Place {
+    /// That of `session` under `reading`. A program takes a new name each time under
+    /// [`Reading::Head`], which `*` stands for.
+    pub fn of(reading: Reading, variables: &Variables, session: &str) -> Self {
+        let folder = |name: &str| variables.get(name).filter(|path| path.starts_with('/'));
+        match (reading, folder("XDG_RUNTIME_DIR")) {
+            (Reading::Adr, Some(runtime)) => Self {
+                base: runtime.to_owned(),
+                folders: &["caliban", "sandbox"],
+                name: format!("{session}.sb"),
+            },
+            (Reading::Adr, None) => Self::beside("/tmp", session),
+            (Reading::Head, _) => Self::beside(folder("TMPDIR").unwrap_or("/tmp"), "*"),
+        }
+    }
+
+    fn beside(base: &str, name: &str) -> Self {
+        Self { base: base.to_owned(), folders: &[], name: format!("caliban-sandbox-{name}.sb") }
+    }
+
+    /// As a path.
+    pub fn path(&self) -> String {
+        let names = self.folders.iter().copied().chain([self.name.as_str()]);
+        names.fold(self.base.clone(), |path, name| format!("{path}/{name}"))
+    }
+}
+
+/// Why `session` names no file.
+pub fn no_name(session: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_name = !session.is_empty() && session.len() <= 64 && session.chars().all(plain);
+    (!is_name).then(|| {
+        format!(
+            "session: {session:?} names no file; use up to 64 letters, digits, `-`, `_` and `.`"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::runtime(Reading::Adr, &[("XDG_RUNTIME_DIR", "/r")], "/r/caliban/sandbox/s1.sb")]
+    #[case::relative(Reading::Adr, &[("XDG_RUNTIME_DIR", "r")], "/tmp/caliban-sandbox-s1.sb")]
+    #[case::none(Reading::Adr, &[], "/tmp/caliban-sandbox-s1.sb")]
+    #[case::head(Reading::Head, &[("XDG_RUNTIME_DIR", "/r"), ("TMPDIR", "/t")], "/t/caliban-sandbox-*.sb")]
+    fn a_session_has_its_place(
+        #[case] reading: Reading,
+        #[case] set: &[(&str, &str)],
+        #[case] path: &str,
+    ) {
+        let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        assert_eq!(Place::of(reading, &Variables::new("/w", set), "s1").path(), path);
+    }
+
+    #[rstest]
+    #[case("s1", true)]
+    #[case("0f-9_a.b", true)]
+    #[case("", false)]
+    #[case("../s1", false)]
+    #[case("a/b", false)]
+    #[case("*", false)]
+    fn a_session_is_a_name(#[case] session: &str, #[case] good: bool) {
+        assert_eq!(no_name(session).is_none(), good);
+    }
+}

@@ -1,0 +1,60 @@
+//! Mechanisms whose inner stage is an ordinary process beside this one, and what a run by them takes:
+//! [`Beside`]. All of it goes with the run.
+
+use super::{Running, landlock, seatbelt};
+use crate::error::Refusal;
+use crate::inner::Inner;
+use crate::plan::Plan;
+use crate::request::{Mechanism, Order};
+
+/// What one run takes.
+pub(crate) enum Beside {
+    /// Rules that the command puts itself under.
+    Landlock(landlock::Prepared),
+    /// A program in front of the command.
+    Seatbelt(seatbelt::Prepared),
+}
+
+impl Beside {
+    /// What `plan` takes by `mechanism`, if it is one of these.
+    pub(crate) fn prepare(
+        mechanism: Mechanism,
+        order: &Order,
+        plan: &Plan,
+    ) -> Result<Option<Self>, Refusal> {
+        match (mechanism, &plan.view) {
+            (Mechanism::Landlock, Some(view)) => {
+                landlock::prepare(view).map(Self::Landlock).map(Some)
+            }
+            (Mechanism::Seatbelt, Some(view)) => {
+                seatbelt::prepare(view, order, plan).map(Self::Seatbelt).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The plan with the temp folder that the command is to use.
+    pub(crate) fn plan(&self, plan: &Plan, order: &Order) -> Plan {
+        let temp = match self {
+            Self::Landlock(prepared) => prepared.temp(),
+            Self::Seatbelt(prepared) => prepared.temp(),
+        };
+        temp.map_or_else(|| plan.clone(), |temp| temp.plan(plan, &order.policy.env))
+    }
+
+    /// The words of the command, with what goes before them.
+    pub(crate) fn argv(&self, order: &Order, plan: &Plan) -> Result<Vec<String>, Refusal> {
+        match self {
+            Self::Landlock(_) => Ok(order.run.command.to_argv()),
+            Self::Seatbelt(prepared) => prepared.argv(order, plan),
+        }
+    }
+
+    /// Starts the inner stage.
+    pub(crate) fn start(&self, inner: Inner<'_>) -> Result<Running, Refusal> {
+        match self {
+            Self::Landlock(prepared) => prepared.start(inner),
+            Self::Seatbelt(prepared) => prepared.start(inner),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The plan as a profile of Seatbelt, which `sandbox-exec` of macOS enforces around the command. It
+//! is asked first to run a harmless program under that profile: one that macOS does not take is told
+//! from a command that fails. Unverified: nothing of this has run on macOS yet.
+
+mod file;
+mod folder;
+mod place;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+
+use boxproof_cases::protocol::{CompiledText, ErrorKind, TMP_PARAM};
+
+use super::temp::Temp;
+use super::{Running, ask, unconfined};
+use crate::error::Refusal;
+use crate::inner::Inner;
+use crate::plan::{Plan, View};
+use crate::request::Order;
+use crate::{compile, host, report, sys};
+
+use file::ProfileFile;
+
+/// Where macOS has its program. A search path could be led elsewhere.
+pub(crate) const PROGRAM: &str = "/usr/bin/sandbox-exec";
+/// What is run to see whether a profile is taken; macOS and Linux have it.
+const HARMLESS: &str = "/usr/bin/true";
+/// How long that may take, in milliseconds.
+const PATIENCE: u16 = 10_000;
+
+static STAND_IN: OnceLock<PathBuf> = OnceLock::new();
+
+/// Has `program` stand in for `sandbox-exec` in this process. For tests: nothing is confined by it.
+pub fn stand_in(program: PathBuf) {
+    // The first one counts.
+    let _first = STAND_IN.set(program);
+}
+
+/// What one run takes: the program, the profile's file, and a temp folder where the policy gives one.
+pub(crate) struct Prepared {
+    program: PathBuf,
+    profile: ProfileFile,
+    temp: Option<Temp>,
+}
+
+/// What `view` takes, before anything is started.
+pub(crate) fn prepare(view: &View, order: &Order, plan: &Plan) -> Result<Prepared, Refusal> {
+    let program = program()?;
+    let compiled = compile::seatbelt(view, &order.policy)?;
+    let CompiledText::Sbpl(text) = &compiled.text else {
+        return Err(Refusal::setup("the policy was compiled to no profile"));
+    };
+    let parted = compiled.params.iter().any(|name| name == TMP_PARAM);
+    let temp = parted.then(Temp::make).transpose();
+    let temp = temp.map_err(|error| Refusal::os("a temp folder for the command", error))?;
+    let (folder, name) = place::of(order.profile_file.as_ref(), view)?;
+    let profile = ProfileFile::write(folder, &name, text)
+        .map_err(|error| Refusal::os("the profile's file", error))?;
+    let prepared = Prepared { program, profile, temp };
+    prepared.is_taken(&plan.cwd)?;
+    Ok(prepared)
+}
+
+/// The program, where this system has one.
+fn program() -> Result<PathBuf, Refusal> {
+    let refuse = |message: String| Err(Refusal::new(ErrorKind::Unavailable, message));
+    let program = match STAND_IN.get() {
+        Some(program) => program.clone(),
+        None if cfg!(target_os = "macos") => PROGRAM.into(),
+        None => {
+            return refuse(format!(
+                "Seatbelt is part of macOS, and this is {}; use namespaces, bubblewrap or landlock",
+                std::env::consts::OS
+            ));
+        }
+    };
+    match super::is_program(&program) {
+        true => Ok(program),
+        false => refuse(format!(
+            "sandbox-exec is not available at {}: it is part of macOS, and no other is taken",
+            program.display()
+        )),
+    }
+}
+
+impl Prepared {
+    /// The words before the command.
+    fn words(&self) -> Vec<String> {
+        let file = self.profile.path();
+        let words = [self.program.as_path(), Path::new("-f"), &file];
+        let mut words: Vec<String> = words.map(|word| word.display().to_string()).into();
+        if let Some(temp) = &self.temp {
+            words.extend(["-D".to_owned(), format!("{TMP_PARAM}={}", temp.path().display())]);
+        }
+        words.push("--".to_owned());
+        words
+    }
+
+    /// The command's temp folder.
+    pub(super) fn temp(&self) -> Option<&Temp> {
+        self.temp.as_ref()
+    }
+
+    /// The command with the words before it. One that is not there is told here, as else a program
+    /// of others would say so in other words.
+    pub(super) fn argv(&self, order: &Order, plan: &Plan) -> Result<Vec<String>, Refusal> {
+        let command = order.run.command.to_argv();
+        match host::cannot_execute(&order.run, &plan.env) {
+            None => Ok(self.words().into_iter().chain(command).collect()),
+            Some(error) => {
+                let program = command.into_iter().next().unwrap_or_default();
+                Err(Refusal::new(ErrorKind::Spawn, report::unspawnable(&program, &error)))
+            }
+        }
+    }
+
+    /// Starts the inner stage beside this process; its command is the program.
+    pub(crate) fn start(&self, inner: Inner<'_>) -> Result<Running, Refusal> {
+        let lifeline = self.temp.as_ref().and_then(Temp::lifeline);
+        unconfined::start(&inner.keeping(lifeline))
+            .map_err(|error| Refusal::os("starting the command", error))
+    }
+
+    /// Whether macOS takes the profile.
+    fn is_taken(&self, cwd: &Path) -> Result<(), Refusal> {
+        let os = |error| Refusal::os("asking sandbox-exec", error);
+        let said = sys::memory_file(b"").map_err(os)?;
+        let words = self.words();
+        let mut command = Command::new(&self.program);
+        command.args(&words[1..]).arg(HARMLESS).current_dir(cwd).env_clear();
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(said.try_clone().map_err(os)?);
+        let ended = ask::ended(&mut command, PATIENCE).map_err(os)?;
+        self.judged(ended, said)
+    }
+
+    fn judged(&self, ended: Option<ExitStatus>, said: File) -> Result<(), Refusal> {
+        let program = self.program.display();
+        match ended {
+            Some(status) if status.success() => Ok(()),
+            None => Err(Refusal::new(
+                ErrorKind::Unavailable,
+                format!("{program} does not come to an end: given up"),
+            )),
+            Some(status) => {
+                let said = ask::text(said).map_err(|error| Refusal::os("sandbox-exec", error))?;
+                Err(Refusal::setup(format!(
+                    "{program} does not run {HARMLESS} under the profile ({status}): {}",
+                    said.trim().replace('\n', "; ")
+                )))
+            }
+        }
+    }
+}

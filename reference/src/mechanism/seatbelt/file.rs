@@ -1,0 +1,155 @@
+//! A profile's file ([`ProfileFile`]): there while its run lasts, for its owner alone.
+//!
+//! Who holds the lock on a file is alive: the kernel drops it with the last process of a run, however
+//! that ended. So who starts can tell what a crash left from what somebody uses.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::sys::stat::{Mode, fstatat};
+use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
+
+use super::folder::Folder;
+
+/// How a profile's name ends.
+const SUFFIX: &str = ".sb";
+/// Times a file is made at most, because another start took it for one left behind.
+const ATTEMPTS: usize = 100;
+
+/// What a file is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// As nothing else is.
+    Fresh,
+    /// So; a run that has it already keeps it.
+    Exactly(String),
+}
+
+impl Name {
+    /// Whether a file of ours would be called `found`.
+    fn is(&self, found: &str) -> bool {
+        match self {
+            Self::Fresh => {
+                found.strip_suffix(SUFFIX).is_some_and(|id| uuid::Uuid::try_parse(id).is_ok())
+            }
+            Self::Exactly(name) => found == name,
+        }
+    }
+}
+
+/// A profile's file, gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct ProfileFile {
+    folder: Folder,
+    name: String,
+    /// Open as long as the run lasts, for its lock.
+    file: File,
+}
+
+impl ProfileFile {
+    /// Clears what crashed runs left in `folder`, then writes `text` to a file there.
+    pub(crate) fn write(folder: Folder, name: &Name, text: &str) -> io::Result<Self> {
+        clear(&folder, name)?;
+        for _ in 0..ATTEMPTS {
+            let name = match name {
+                Name::Fresh => format!("{}{SUFFIX}", uuid::Uuid::new_v4().simple()),
+                Name::Exactly(name) => name.clone(),
+            };
+            if let Some(file) = create(&folder, &name)? {
+                let mut made = Self { folder, name, file };
+                made.file.write_all(text.as_bytes())?;
+                return Ok(made);
+            }
+        }
+        Err(io::Error::other("another start keeps taking it for a file left behind"))
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+}
+
+impl Drop for ProfileFile {
+    fn drop(&mut self) {
+        if let Err(error) = remove(&self.folder, &self.name, &self.file) {
+            eprintln!(
+                "refbox: the profile {} could not be removed: {error}",
+                self.path().display()
+            );
+        }
+    }
+}
+
+/// A new file, locked; none if another start held it for one left behind.
+fn create(folder: &Folder, name: &str) -> io::Result<Option<File>> {
+    let flags =
+        OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let file = match openat(folder.handle(), name, flags, Mode::S_IRUSR | Mode::S_IWUSR) {
+        Ok(file) => File::from(file),
+        Err(Errno::EEXIST) => {
+            let path = folder.path().join(name);
+            return Err(io::Error::other(format!(
+                "{} is there already, and not left behind: another run of this session has it",
+                path.display()
+            )));
+        }
+        Err(errno) => return Err(errno.into()),
+    };
+    // Only now can it be told that it is somebody's: until here another start could remove it.
+    Ok((lock(&file)? && file.metadata()?.nlink() == 1).then_some(file))
+}
+
+/// Removes the profiles in `folder` that nobody holds, of those called as `name` says.
+fn clear(folder: &Folder, name: &Name) -> io::Result<()> {
+    let flags = OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let mut listed = Dir::openat(folder.handle(), ".", flags, Mode::empty())?;
+    let names: Vec<String> = listed
+        .iter()
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str().ok()?.to_owned()))
+        .filter(|found| name.is(found))
+        .collect();
+    names.iter().try_for_each(|name| clear_one(folder, name))
+}
+
+fn clear_one(folder: &Folder, name: &str) -> io::Result<()> {
+    // Not what is no file: opening a pipe would wait.
+    let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let Ok(file) = openat(folder.handle(), name, flags, Mode::empty()) else { return Ok(()) };
+    let file = File::from(file);
+    let found = file.metadata()?;
+    if !found.is_file() || found.uid() != geteuid().as_raw() || !lock(&file)? {
+        return Ok(());
+    }
+    remove(folder, name, &file)
+}
+
+/// Takes the lock on `file`, if nobody has it.
+fn lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Removes `name`, if it still is `file`, whose lock is ours.
+fn remove(folder: &Folder, name: &str, file: &File) -> io::Result<()> {
+    let there = match fstatat(folder.handle(), name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+        Err(Errno::ENOENT) => return Ok(()),
+        there => there?,
+    };
+    let own = nix::sys::stat::fstat(file)?;
+    if (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino) {
+        unlinkat(folder.handle(), name, UnlinkatFlags::NoRemoveDir)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

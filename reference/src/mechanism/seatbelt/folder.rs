@@ -1,0 +1,172 @@
+//! A folder that is one user's alone: [`Folder`]. All in it is reached by its descriptor, so that
+//! nobody can put another folder in its place meanwhile.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::{Mode, mkdirat};
+use nix::unistd::geteuid;
+
+/// Modes that let anybody but the owner in.
+const OTHERS: u32 = 0o077;
+/// Modes that let anybody but the owner put something in.
+const OTHERS_WRITE: u32 = 0o022;
+/// Who may remove what is in a folder is who owns that.
+const STICKY: u32 = 0o1000;
+
+/// A private folder, open.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    handle: File,
+}
+
+impl Folder {
+    /// The folder `names` below `base`, one in the other, made where there is none. `base` is one that
+    /// only this user can write to, or a sticky one; what lies below is this user's alone.
+    pub(crate) fn below(base: &Path, names: &[&str]) -> io::Result<Self> {
+        // What the base is called may be a link, as `/tmp` is on macOS.
+        let path = base.canonicalize().map_err(|error| at(base, &error.to_string()))?;
+        let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let handle = File::options().read(true).custom_flags(flags.bits()).open(&path)?;
+        let found = handle.metadata()?;
+        let shared = found.mode() & OTHERS_WRITE != 0 || !trusted(found.uid());
+        if shared && found.mode() & STICKY == 0 {
+            return Err(at(
+                &path,
+                "others can replace what is in it; name another by XDG_RUNTIME_DIR",
+            ));
+        }
+        names.iter().try_fold(Self { path, handle }, |folder, name| folder.enter(name))
+    }
+
+    /// The private folder `name` in this one.
+    fn enter(&self, name: &str) -> io::Result<Self> {
+        let path = self.path.join(name);
+        match mkdirat(&self.handle, name, Mode::S_IRWXU) {
+            Ok(()) | Err(Errno::EEXIST) => {}
+            Err(errno) => return Err(at(&path, errno.desc())),
+        }
+        let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let handle = match openat(&self.handle, name, flags, Mode::empty()) {
+            Ok(handle) => File::from(handle),
+            Err(Errno::ELOOP | Errno::ENOTDIR) => {
+                return Err(at(&path, "it is no folder, or a link to one; remove it"));
+            }
+            Err(errno) => return Err(at(&path, errno.desc())),
+        };
+        let found = handle.metadata()?;
+        if found.uid() != geteuid().as_raw() {
+            return Err(at(&path, &format!("it belongs to uid {}; remove it", found.uid())));
+        }
+        if found.mode() & OTHERS != 0 {
+            let mode = found.mode() & 0o7777;
+            return Err(at(
+                &path,
+                &format!("its mode is {mode:04o}, which lets others in; run chmod 700"),
+            ));
+        }
+        Ok(Self { path, handle })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder itself.
+    pub(super) fn handle(&self) -> impl AsFd + '_ {
+        &self.handle
+    }
+}
+
+/// Whose folders nobody else can have prepared.
+fn trusted(uid: u32) -> bool {
+    uid == 0 || uid == geteuid().as_raw()
+}
+
+fn at(path: &Path, why: &str) -> io::Error {
+    io::Error::other(format!("{}: {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    fn base() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    fn refused(base: &Path) -> String {
+        Folder::below(base, &["refbox"]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn it_is_made_for_its_owner_alone_and_found_again() {
+        let base = base();
+        let path = Folder::below(base.path(), &["a", "b"]).unwrap().path().to_owned();
+        assert_eq!(path, base.path().canonicalize().unwrap().join("a/b"));
+        for made in [path.parent().unwrap(), &path] {
+            assert_eq!(fs::metadata(made).unwrap().mode() & 0o7777, 0o700);
+        }
+        Folder::below(base.path(), &["a", "b"]).unwrap();
+    }
+
+    #[test]
+    fn a_link_is_no_folder() {
+        let base = base();
+        let elsewhere = base.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::set_permissions(&elsewhere, Permissions::from_mode(0o700)).unwrap();
+        symlink(&elsewhere, base.path().join("refbox")).unwrap();
+        assert!(refused(base.path()).contains("a link to one"), "{}", refused(base.path()));
+        fs::remove_file(base.path().join("refbox")).unwrap();
+        fs::write(base.path().join("refbox"), "").unwrap();
+        assert!(refused(base.path()).contains("it is no folder"));
+    }
+
+    #[rstest]
+    #[case(0o750)]
+    #[case(0o701)]
+    #[case(0o777)]
+    fn a_folder_that_lets_others_in_is_refused(#[case] mode: u32) {
+        let base = base();
+        let inner = base.path().join("refbox");
+        fs::create_dir(&inner).unwrap();
+        fs::set_permissions(&inner, Permissions::from_mode(mode)).unwrap();
+        assert!(refused(base.path()).contains(&format!("its mode is {mode:04o}")));
+    }
+
+    #[test]
+    fn a_base_that_others_write_must_keep_what_is_in_it() {
+        let base = base();
+        fs::set_permissions(base.path(), Permissions::from_mode(0o777)).unwrap();
+        assert!(refused(base.path()).contains("others can replace"));
+        fs::set_permissions(base.path(), Permissions::from_mode(0o1777)).unwrap();
+        Folder::below(base.path(), &["refbox"]).unwrap();
+    }
+
+    /// Only root can give something away.
+    #[test]
+    fn a_folder_of_another_user_is_refused() {
+        let base = base();
+        let inner = base.path().join("refbox");
+        fs::create_dir(&inner).unwrap();
+        fs::set_permissions(&inner, Permissions::from_mode(0o700)).unwrap();
+        match geteuid().is_root() {
+            true => {
+                chown(&inner, Some(1), None).unwrap();
+                assert!(refused(base.path()).contains("it belongs to uid 1;"));
+            }
+            false => assert!(Folder::below(Path::new("/"), &["root"]).is_err()),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! A workspace under a profile, for who cannot decide about names that come to be: [`narrowed`].
+//! What the profile grants of them is left out wherever it does not grant all of a folder. Pure.
+
+use std::path::{Path, PathBuf};
+
+use crate::host::{Kind, Node, Tree};
+
+/// `tree` with names coming to be only in folders that are granted whole, and the folders in which
+/// fewer can be made than the profile grants.
+pub(crate) fn narrowed(tree: &Tree) -> (Tree, Vec<PathBuf>) {
+    let mut closed = Vec::new();
+    let root = node(&tree.root, tree, &mut closed);
+    (Tree { root, settled: true, ..tree.clone() }, closed)
+}
+
+fn node(given: &Node, tree: &Tree, closed: &mut Vec<PathBuf>) -> Node {
+    let mut node = given.clone();
+    if let Kind::Folder { open, children } = &mut node.kind {
+        let below = node.path.strip_prefix(&tree.root.path).unwrap_or(Path::new(""));
+        let granted = node.modify || *open;
+        if granted && !(node.modify && tree.law.is_uniform(below)) {
+            if node.read {
+                closed.push(node.path.clone());
+            }
+            (node.modify, *open) = (false, false);
+        }
+        *children = children.iter().map(|child| self::node(child, tree, closed)).collect();
+    }
+    node
+}
