@@ -31,7 +31,7 @@ fn a_reset_reaches_the_client(#[case] tunnel: bool) {
         let mut stream = listener.accept().unwrap().0;
         stream.read_exact(&mut [0]).unwrap();
         // Closing it resets the connection.
-        let linger = nix::libc::linger { l_onoff: 1, l_linger: 0 };
+        let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         setsockopt(&stream, sockopt::Linger, &linger).unwrap();
     });
     let (inside, network) = match tunnel {
