@@ -31,7 +31,10 @@ where
                 }
             }
         }
-        _ = &mut down => drop(up.await),
+        // A server that broke off takes nothing any more, and its client is to know.
+        answered = &mut down => if answered.is_ok() {
+            drop(up.await);
+        },
     }
 }
 

@@ -12,6 +12,7 @@ mod around;
 #[path = "../run/bed.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod bed;
+mod broken;
 mod clients;
 mod killed;
 mod origin;
