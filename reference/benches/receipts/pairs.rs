@@ -33,7 +33,7 @@ const JOBS: [Job; 2] = [
         name: "verify / Ed25519 verify",
         whole: verify::file,
         bare: verify::bare,
-        limit: 2.0,
+        limit: 2.5,
         enough: f64::INFINITY,
     },
 ];

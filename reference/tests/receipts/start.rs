@@ -2,23 +2,28 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::process::Command;
 
 use nix::sys::signal::Signal;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::support::{ACTION, Scene, connect, each, send};
+use crate::support::{ACTION, Daemon, Scene, connect, each, send};
 
 fn refused(scene: &Scene) -> String {
     refused_at(scene, &scene.socket())
 }
 
 fn refused_at(scene: &Scene, socket: &Path) -> String {
-    let output = scene.command_at(socket, &[]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(output.stdout.is_empty());
+    let said = refuses(scene.command_at(socket, &[]));
     assert!(scene.bytes().is_empty(), "something was signed");
-    String::from_utf8(output.stderr).unwrap()
+    said
+}
+
+fn refuses(command: Command) -> String {
+    let (status, said) = Daemon::spawned(command).ended();
+    assert_eq!(status.code(), Some(1), "{said}");
+    said
 }
 
 #[test]
@@ -70,8 +75,7 @@ fn a_key_that_others_can_read() {
 fn a_second_daemon_and_a_dead_one() {
     let scene = Scene::new();
     let first = scene.start(&[]);
-    let output = scene.command(&[]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("another daemon writes to it"));
+    assert!(refuses(scene.command(&[])).contains("another daemon writes to it"));
     first.end(Signal::SIGKILL);
     // The socket of the dead one is stale.
     assert!(scene.socket().symlink_metadata().is_ok());
@@ -89,7 +93,5 @@ fn a_store_of_another_key() {
     std::fs::remove_file(scene.path("key")).unwrap();
     std::fs::remove_file(scene.path("key.pub")).unwrap();
     boxproof_reference::receipts::keys::make(&scene.path("key")).unwrap();
-    let output = scene.command(&[]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("not signed by --key"));
+    assert!(refuses(scene.command(&[])).contains("not signed by --key"));
 }

@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A published file of vectors.
 pub(crate) fn vectors(name: &str) -> Value {
@@ -200,15 +200,20 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    pub(crate) fn of(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        if line != "ready\n" {
-            let said = child.wait_with_output().unwrap();
-            panic!("not ready: {line:?}, {}", String::from_utf8_lossy(&said.stderr));
-        }
+    /// One that may not come so far.
+    pub(crate) fn spawned(mut command: Command) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         Self { child }
+    }
+
+    pub(crate) fn of(command: Command) -> Self {
+        let mut daemon = Self::spawned(command);
+        let mut line = String::new();
+        BufReader::new(daemon.child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        if line != "ready\n" {
+            panic!("not ready: {line:?}, {}", daemon.ended().1);
+        }
+        daemon
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -225,10 +230,10 @@ impl Daemon {
         self.ended()
     }
 
+    /// How it ended, when it has, and what it said.
     pub(crate) fn ended(mut self) -> (ExitStatus, String) {
-        let stderr = self.child.stderr.take().unwrap();
-        let said = std::io::read_to_string(stderr).unwrap();
-        (self.child.wait().unwrap(), said)
+        let status = await_that("the daemon to end", || self.child.try_wait().unwrap());
+        (status, std::io::read_to_string(self.child.stderr.take().unwrap()).unwrap())
     }
 }
 
@@ -257,7 +262,9 @@ pub(crate) fn framed(body: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn connect(scene: &Scene) -> UnixStream {
-    UnixStream::connect(scene.socket()).unwrap()
+    let stream = UnixStream::connect(scene.socket()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
 }
 
 pub(crate) fn send(stream: &mut UnixStream, with: Value) {

@@ -107,7 +107,7 @@ fn read(bytes: &[u8]) -> (Vec<Line>, Vec<Malformed>) {
             .map(|part| scope.spawn(move || part.iter().map(one).collect::<Vec<_>>()))
             .collect();
         // A worker that panics takes this thread along.
-        let joined = workers.into_iter().map(|worker| worker.join());
+        let joined = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
         joined
             .flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
