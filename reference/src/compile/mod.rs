@@ -107,7 +107,7 @@ fn compiled(target: CompileTarget, request: &CompileRequest) -> Result<Compiled,
             })?;
             if view.egress.is_some() {
                 return Err(Refusal::unsupported(
-                    "policy.network: a way out is served by a running sandbox, no text holds it; use none or host",
+                    "policy.network: a proxy port and domains are served by a running sandbox, no text holds them; use none or host",
                 ));
             }
             let mut compiled = of_view(target, &view, &order, &plan.cwd, &opens)?;

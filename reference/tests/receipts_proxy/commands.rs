@@ -200,7 +200,7 @@ fn a_stop_in_the_middle_is_told_as_interrupted() {
     until(&mut stream, "begun");
     assert!(channel.proxy.terminate().success());
     let frame = &channel.frames(1)[0];
-    assert!(frame["error"].as_str().unwrap().contains("interrupted"), "{frame}");
+    assert_eq!(frame["error"], "interrupted: the proxy was stopped");
     assert_eq!(frame.get("output"), None);
 }
 
@@ -241,6 +241,15 @@ fn what_nobody_knows_is_told_and_what_only_looks_is_not() {
     assert_eq!(frame["target_system"], "POST /v1/isolated/7");
     assert_eq!(frame["target_resource"], "/v1/isolated/7");
     assert_eq!(frame["binding"], json!({"sandbox_id": "s1"}));
+}
+
+#[test]
+fn an_unknown_route_is_told_however_long_it_is() {
+    let channel = Channel::start();
+    channel.send("POST", &format!("/{}", "x".repeat(5000)), "");
+    let frame = &channel.frames(1)[0];
+    assert_eq!(frame["target_system"].as_str().unwrap().len(), 256);
+    assert_eq!(frame["target_resource"], "a path too long to tell");
 }
 
 #[test]

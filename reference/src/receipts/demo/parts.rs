@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,6 +18,10 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Everything that runs, for whoever must end it in a hurry.
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A private folder that goes when this is dropped.
 pub(super) struct Folder(PathBuf);
@@ -58,12 +62,13 @@ pub(super) fn mop_up(folder: &Path) -> Result<(), String> {
             tokio::select! { _ = term.recv() => 15, _ = int.recv() => 2 }
         });
         ENDING.store(true, Ordering::SeqCst);
-        for id in RUNNING.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            send(*id, Signal::SIGKILL);
-        }
-        // Whatever cannot be removed is said by its path.
-        if let Err(error) = std::fs::remove_dir_all(&folder) {
-            eprintln!("refbox receipts demo: {}: {error}", folder.display());
+        // Held to the end, so that nothing more is started.
+        let running = running();
+        running.iter().for_each(|id| send(*id, Signal::SIGKILL));
+        // What is being written at this moment may need another look.
+        let removed = (0..100).map(|_| std::fs::remove_dir_all(&folder)).find(Result::is_ok);
+        if removed.is_none() {
+            eprintln!("refbox receipts demo: {}: could not be removed", folder.display());
         }
         std::process::exit(128 + number);
     });
@@ -98,6 +103,8 @@ pub(super) fn ask_any(words: &[&str], files: &[(&str, &Path)]) -> Result<Output,
     let mut command = program()?;
     command.args(words);
     add(&mut command, files);
+    // It is short, so whoever ends us waits for it.
+    let _held = running();
     command.stdin(Stdio::null()).output().map_err(|error| format!("{words:?}: {error}"))
 }
 
@@ -142,8 +149,10 @@ impl Part {
         command.arg(verb).args(words);
         add(&mut command, files);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(logged);
+        let mut held = running();
         let mut child = command.spawn().map_err(|error| format!("{verb}: {error}"))?;
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(child.id());
+        held.push(child.id());
+        drop(held);
         let stdout = child.stdout.take();
         let mut part = Self { verb, child, told: String::new(), log };
         if let Some(stdout) = stdout {
@@ -182,6 +191,6 @@ impl Drop for Part {
         let _killed = self.child.kill();
         let _waited = self.child.wait();
         let id = self.child.id();
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|running| *running != id);
+        running().retain(|running| *running != id);
     }
 }

@@ -15,7 +15,7 @@ use super::outcome::{Ended, Reader};
 use super::pty::Ptys;
 use super::routes::{Asks, Family, Route, Shows, route};
 use super::target::Target;
-use super::tell::{Teller, Told};
+use super::tell::{self, Teller, Told};
 use super::upload::{self, Kind, Upload};
 use super::upstream::{self, NoAnswer, Upstream};
 use super::watch::{Watch, Watched};
@@ -89,6 +89,8 @@ impl Seen {
     }
 
     fn unknown(line: String, path: &str) -> Self {
+        // The target must be told, so one that no frame holds is told as that.
+        let path = if path.len() > tell::RESOURCE { "a path too long to tell" } else { path };
         Self { action: "unknown", family: None, target: Some((line, path.to_owned())) }
     }
 

@@ -13,7 +13,7 @@ use crate::receipts::frame::{Binding, Decision, Frame, Tool};
 
 /// The longest `target_system` and `target_resource`.
 const SYSTEM: usize = 256;
-const RESOURCE: usize = 4096;
+pub(super) const RESOURCE: usize = 4096;
 
 /// One object of an action, as told.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -153,4 +153,21 @@ fn bounded((system, resource): (String, String)) -> Option<(String, String)> {
     let end = (0..=system.len().min(SYSTEM)).rev().find(|at| system.is_char_boundary(*at));
     let system = system[..end.unwrap_or(0)].to_owned();
     (resource.len() <= RESOURCE && !resource.is_empty()).then_some((system, resource))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_queue_is_a_drop() {
+        let (queue, mut frames) = tokio::sync::mpsc::channel(1);
+        let drops = Arc::new(Drops::default());
+        let teller = Teller::new("s1".to_owned(), false, queue, Arc::clone(&drops));
+        for _ in 0..3 {
+            teller.tell(Told::default());
+        }
+        assert_eq!(drops.count(), 2);
+        assert!(frames.try_recv().is_ok() && frames.try_recv().is_err());
+    }
 }

@@ -1,0 +1,125 @@
+//! The tables: latency of small requests, throughput of many and of a large one, memory.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::channel::Channel;
+use crate::client::Client;
+use crate::pairs::{self, Variant};
+
+/// The ratio to a plain proxy that must not be exceeded.
+const LIMIT: f64 = 1.15;
+/// Requests a round, one after another, and their size.
+const REQUESTS: usize = 200;
+const SMALL: u64 = 1 << 10;
+/// Agents at the same time, and what each asks for.
+const AGENTS: usize = 8;
+const MIDDLE: u64 = 64 << 10;
+/// A large file, and the largest.
+const LARGE: u64 = 256 << 20;
+const LARGEST: u64 = 1 << 30;
+/// What a proxy may hold more after that one than before.
+const SLACK: u64 = 16 << 20;
+
+fn rounds(otherwise: usize) -> usize {
+    let asked = std::env::var("BOXPROOF_ROUNDS").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+fn verdict(figure: f64, limit: f64) -> &'static str {
+    if figure <= limit { "holds" } else { "BROKEN" }
+}
+
+/// Prints all tables.
+pub(crate) fn main() {
+    let channel = Channel::start();
+    let mut criterion = pairs::criterion();
+    latency(&mut criterion, &channel);
+    many(&mut criterion, &channel);
+    large(&mut criterion, &channel);
+    memory(&channel);
+    criterion.final_summary();
+}
+
+fn latency(criterion: &mut criterion::Criterion, channel: &Channel) {
+    let [plain, proxy] = [RefCell::default(), RefCell::default()];
+    let variant = |name: &'static str, at: SocketAddr, all: &'static RefCell<Vec<Duration>>| {
+        let mut client = Client::connect(at);
+        Variant::measured(name, move || {
+            let took: Vec<Duration> = (0..REQUESTS).map(|_| client.get(SMALL)).collect();
+            all.borrow_mut().extend(&took);
+            took.iter().sum()
+        })
+    };
+    let [plain, proxy] = [plain, proxy].map(|all| &*Box::leak(Box::new(all)));
+    let variants = vec![
+        variant("plain proxy", channel.plain.address, plain),
+        variant("receipts proxy", channel.proxy.address, proxy),
+    ];
+    let ratios = pairs::compare(criterion, "200 requests of 1 KiB, in turn", rounds(40), variants);
+    for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
+        let [plain, proxy] = [plain, proxy].map(|all| quantile(&all.borrow(), part));
+        let ratio = proxy.as_secs_f64() / plain.as_secs_f64();
+        let held = verdict(ratio, LIMIT);
+        println!("  {name} {plain:.1?} plain, {proxy:.1?} with receipts: {ratio:.2}x ({held})");
+    }
+    println!("  at most {LIMIT:.2}x: {}", verdict(ratios[1], LIMIT));
+    println!("  frames told so far: {}", channel.told.load(Ordering::SeqCst));
+}
+
+fn quantile(samples: &[Duration], part: f64) -> Duration {
+    let mut samples = samples.to_vec();
+    samples.sort();
+    samples[((samples.len() - 1) as f64 * part) as usize]
+}
+
+fn many(criterion: &mut criterion::Criterion, channel: &Channel) {
+    let variant = |name: &str, at: SocketAddr| {
+        Variant::measured(name, move || {
+            let begun = Instant::now();
+            std::thread::scope(|scope| {
+                for _ in 0..AGENTS {
+                    scope.spawn(|| {
+                        let mut client = Client::connect(at);
+                        for _ in 0..50 {
+                            client.get(MIDDLE);
+                        }
+                    });
+                }
+            });
+            begun.elapsed()
+        })
+    };
+    let variants = vec![
+        variant("plain proxy", channel.plain.address),
+        variant("receipts proxy", channel.proxy.address),
+    ];
+    let ratios =
+        pairs::compare(criterion, "8 agents, 50 files of 64 KiB each", rounds(40), variants);
+    println!("  at most {LIMIT:.2}x: {}", verdict(ratios[1], LIMIT));
+}
+
+fn large(criterion: &mut criterion::Criterion, channel: &Channel) {
+    let variant = |name: &str, at: SocketAddr| {
+        let mut client = Client::connect(at);
+        Variant::measured(name, move || client.get(LARGE))
+    };
+    let variants = vec![
+        variant("plain proxy", channel.plain.address),
+        variant("receipts proxy", channel.proxy.address),
+    ];
+    let ratios = pairs::compare(criterion, "one file of 256 MiB", rounds(15), variants);
+    println!("  at most {LIMIT:.2}x: {}", verdict(ratios[1], LIMIT));
+}
+
+fn memory(channel: &Channel) {
+    let before = channel.proxy.peak();
+    Client::connect(channel.proxy.address).get(LARGEST);
+    let after = channel.proxy.peak();
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let grown = after - before;
+    println!("memory over a file of 1 GiB: peak {:.1} MiB, {:.1} before", mib(after), mib(before));
+    println!("  at most {:.0} MiB more: {}", mib(SLACK), verdict(grown as f64, SLACK as f64));
+}
