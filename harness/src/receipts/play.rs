@@ -378,7 +378,7 @@ impl Player {
     /// Who runs when everything is over.
     pub(super) fn look(&mut self, keyless: bool) {
         let Ground::Channel(stack) = &mut self.ground else { return };
-        self.seen.relay = stack.relay.as_ref().map(super::stack::Running::pid);
+        self.seen.relay = stack.relay.as_ref().map(super::running::Running::pid);
         self.seen.harness = std::process::id();
         let mode = std::fs::metadata(stack.host.join("socket"));
         self.seen.socket_mode = mode.ok().map(|mode| {

@@ -81,26 +81,131 @@ type Spoil = fn(&mut Seen, &mut Seen);
 fn each_spoilt_channel_gets_its_verdict() {
     let rows: Vec<(&str, Spoil, Verdict, Option<Reason>)> = vec![
         ("good", |_, _| {}, Verdict::Pass, None),
-        ("leak", |seen, _| seen.leaks.push("process 7".into()), Verdict::Leak, Some(Reason::LeftBehind)),
-        ("disclosed", |seen, _| seen.disclosed.push("x".into()), Verdict::UnderBlock, Some(Reason::Disclosed)),
-        ("unmet", |seen, _| seen.unmet.push("the relay ended".into()), Verdict::Contract, Some(Reason::Unmet)),
-        ("fault", |seen, _| seen.fault = Some("not ready".into()), Verdict::Inconclusive, Some(Reason::Marker)),
-        ("no_marker", |seen, _| seen.markers[0].arrived = false, Verdict::Inconclusive, Some(Reason::Marker)),
-        ("no_marker_and_no_receipt", |seen, _| { seen.lines.clear(); seen.markers[0].arrived = false }, Verdict::Inconclusive, Some(Reason::Marker)),
-        ("nothing_exported", |seen, _| { seen.lines.clear(); seen.markers.clear() }, Verdict::Inconclusive, Some(Reason::Marker)),
-        ("silent", |seen, _| { seen.lines = lines(vec![Edit::Drop(1)]); seen.markers[0].hash = hash_of("a") }, Verdict::UnderBlock, Some(Reason::Receipts)),
-        ("one_too_many", |seen, _| seen.markers[0].hash = hash_of("other"), Verdict::Contract, Some(Reason::Receipts)),
-        ("other_input", |seen, _| seen.lines = lines(vec![make(0, "/credentialSubject/action/parameters_hash", hash_of("b"))]), Verdict::Contract, Some(Reason::Receipt)),
-        ("other_type", |seen, _| seen.lines = lines(vec![make(0, "/credentialSubject/action/type", "filesystem.file.delete")]), Verdict::Contract, Some(Reason::Receipt)),
-        ("forged", |seen, _| seen.lines = lines(vec![Edit::Forge(0)]), Verdict::Contract, Some(Reason::Chain)),
+        (
+            "leak",
+            |seen, _| seen.leaks.push("process 7".into()),
+            Verdict::Leak,
+            Some(Reason::LeftBehind),
+        ),
+        (
+            "disclosed",
+            |seen, _| seen.disclosed.push("x".into()),
+            Verdict::UnderBlock,
+            Some(Reason::Disclosed),
+        ),
+        (
+            "unmet",
+            |seen, _| seen.unmet.push("the relay ended".into()),
+            Verdict::Contract,
+            Some(Reason::Unmet),
+        ),
+        (
+            "fault",
+            |seen, _| seen.fault = Some("not ready".into()),
+            Verdict::Inconclusive,
+            Some(Reason::Marker),
+        ),
+        (
+            "no_marker",
+            |seen, _| seen.markers[0].arrived = false,
+            Verdict::Inconclusive,
+            Some(Reason::Marker),
+        ),
+        (
+            "no_marker_and_no_receipt",
+            |seen, _| {
+                seen.lines.clear();
+                seen.markers[0].arrived = false
+            },
+            Verdict::Inconclusive,
+            Some(Reason::Marker),
+        ),
+        (
+            "nothing_exported",
+            |seen, _| {
+                seen.lines.clear();
+                seen.markers.clear()
+            },
+            Verdict::Inconclusive,
+            Some(Reason::Marker),
+        ),
+        (
+            "silent",
+            |seen, _| {
+                seen.lines = lines(vec![Edit::Drop(1)]);
+                seen.markers[0].hash = hash_of("a")
+            },
+            Verdict::UnderBlock,
+            Some(Reason::Receipts),
+        ),
+        (
+            "one_too_many",
+            |seen, _| seen.markers[0].hash = hash_of("other"),
+            Verdict::Contract,
+            Some(Reason::Receipts),
+        ),
+        (
+            "other_input",
+            |seen, _| {
+                seen.lines =
+                    lines(vec![make(0, "/credentialSubject/action/parameters_hash", hash_of("b"))])
+            },
+            Verdict::Contract,
+            Some(Reason::Receipt),
+        ),
+        (
+            "other_type",
+            |seen, _| {
+                seen.lines =
+                    lines(vec![make(0, "/credentialSubject/action/type", "filesystem.file.delete")])
+            },
+            Verdict::Contract,
+            Some(Reason::Receipt),
+        ),
+        (
+            "forged",
+            |seen, _| seen.lines = lines(vec![Edit::Forge(0)]),
+            Verdict::Contract,
+            Some(Reason::Chain),
+        ),
         ("swapped", |seen, _| seen.lines.swap(0, 1), Verdict::Contract, Some(Reason::Chain)),
-        ("refused", |seen, _| seen.answers.get_mut(&1).unwrap()[0].status = Some(502), Verdict::OverBlock, Some(Reason::Answer)),
-        ("not_answered", |seen, _| seen.answers.get_mut(&1).unwrap()[0].status = None, Verdict::OverBlock, Some(Reason::Answer)),
-        ("altered", |seen, _| seen.answers.get_mut(&1).unwrap()[0].sha256 = "b".into(), Verdict::OverBlock, Some(Reason::Altered)),
-        ("other_header", |seen, _| seen.answers.get_mut(&1).unwrap()[0].headers.push(("x".into(), "y".into())), Verdict::OverBlock, Some(Reason::Altered)),
+        (
+            "refused",
+            |seen, _| seen.answers.get_mut(&1).unwrap()[0].status = Some(502),
+            Verdict::OverBlock,
+            Some(Reason::Answer),
+        ),
+        (
+            "not_answered",
+            |seen, _| seen.answers.get_mut(&1).unwrap()[0].status = None,
+            Verdict::OverBlock,
+            Some(Reason::Answer),
+        ),
+        (
+            "altered",
+            |seen, _| seen.answers.get_mut(&1).unwrap()[0].sha256 = "b".into(),
+            Verdict::OverBlock,
+            Some(Reason::Altered),
+        ),
+        (
+            "other_header",
+            |seen, _| seen.answers.get_mut(&1).unwrap()[0].headers.push(("x".into(), "y".into())),
+            Verdict::OverBlock,
+            Some(Reason::Altered),
+        ),
         ("no_key", |seen, _| seen.key.clear(), Verdict::Error, Some(Reason::Harness)),
-        ("control_unmet", |_, control| control.unmet.push("x".into()), Verdict::Inconclusive, Some(Reason::ControlFailed)),
-        ("control_fault", |_, control| control.fault = Some("x".into()), Verdict::Inconclusive, Some(Reason::ControlFailed)),
+        (
+            "control_unmet",
+            |_, control| control.unmet.push("x".into()),
+            Verdict::Inconclusive,
+            Some(Reason::ControlFailed),
+        ),
+        (
+            "control_fault",
+            |_, control| control.fault = Some("x".into()),
+            Verdict::Inconclusive,
+            Some(Reason::ControlFailed),
+        ),
     ];
     for (name, spoil, verdict, reason) in rows {
         let judgement = judged(CASE, spoil);
@@ -122,9 +227,21 @@ expect: {receipts: {receipts: []}}
 #[test]
 fn an_absence_counts_only_beside_the_marker() {
     let rows: Vec<(Spoil, Verdict)> = vec![
-        (|seen, _| { seen.lines = lines(vec![Edit::Drop(1)]); seen.markers[0].hash = hash_of("a") }, Verdict::Pass),
+        (
+            |seen, _| {
+                seen.lines = lines(vec![Edit::Drop(1)]);
+                seen.markers[0].hash = hash_of("a")
+            },
+            Verdict::Pass,
+        ),
         (|_, _| {}, Verdict::UnderBlock),
-        (|seen, _| { seen.lines.clear(); seen.markers[0].arrived = false }, Verdict::Inconclusive),
+        (
+            |seen, _| {
+                seen.lines.clear();
+                seen.markers[0].arrived = false
+            },
+            Verdict::Inconclusive,
+        ),
     ];
     for (spoil, verdict) in rows {
         let judgement = judged(NEVER, spoil);
