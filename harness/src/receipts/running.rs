@@ -43,7 +43,7 @@ impl Running {
     }
 
     /// The last line of stderr.
-    fn wrote(&self) -> String {
+    pub(super) fn wrote(&self) -> String {
         let text = std::fs::read(&self.err).unwrap_or_default();
         let text = String::from_utf8_lossy(&text).trim().to_owned();
         text.lines().last().unwrap_or_default().to_owned()

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         check(shown.0 == 0, &shown.1)
     });
     let each = MUTANTS.iter().map(|(mutation, ids, due)| {
-        Trial::test(format!("{mutation}_dies"), || {
+        Trial::test(format!("{mutation}_dies"), move || {
             let (code, shown) = run(mutation, ids)?;
             let found = shown.lines().any(|line| line == *due);
             check(code != 0 && found, &format!("{due} is not among the verdicts: {shown}"))
