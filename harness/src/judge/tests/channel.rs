@@ -77,9 +77,11 @@ fn judged(text: &str, spoil: fn(&mut Seen, &mut Seen)) -> Judgement {
 
 type Spoil = fn(&mut Seen, &mut Seen);
 
-#[test]
-fn each_spoilt_channel_gets_its_verdict() {
-    let rows: Vec<(&str, Spoil, Verdict, Option<Reason>)> = vec![
+/// What is spoilt, how, and what is concluded.
+type Row = (&'static str, Spoil, Verdict, Option<Reason>);
+
+fn gone_wrong() -> Vec<Row> {
+    vec![
         ("good", |_, _| {}, Verdict::Pass, None),
         (
             "leak",
@@ -105,6 +107,11 @@ fn each_spoilt_channel_gets_its_verdict() {
             Verdict::Inconclusive,
             Some(Reason::Marker),
         ),
+    ]
+}
+
+fn absent() -> Vec<Row> {
+    vec![
         (
             "no_marker",
             |seen, _| seen.markers[0].arrived = false,
@@ -138,6 +145,11 @@ fn each_spoilt_channel_gets_its_verdict() {
             Verdict::UnderBlock,
             Some(Reason::Receipts),
         ),
+    ]
+}
+
+fn wrong_receipts() -> Vec<Row> {
+    vec![
         (
             "one_too_many",
             |seen, _| seen.markers[0].hash = hash_of("other"),
@@ -169,6 +181,11 @@ fn each_spoilt_channel_gets_its_verdict() {
             Some(Reason::Chain),
         ),
         ("swapped", |seen, _| seen.lines.swap(0, 1), Verdict::Contract, Some(Reason::Chain)),
+    ]
+}
+
+fn wrong_answers() -> Vec<Row> {
+    vec![
         (
             "refused",
             |seen, _| seen.answers.get_mut(&1).unwrap()[0].status = Some(502),
@@ -206,8 +223,13 @@ fn each_spoilt_channel_gets_its_verdict() {
             Verdict::Inconclusive,
             Some(Reason::ControlFailed),
         ),
-    ];
-    for (name, spoil, verdict, reason) in rows {
+    ]
+}
+
+#[test]
+fn each_spoilt_channel_gets_its_verdict() {
+    let rows = [gone_wrong(), absent(), wrong_receipts(), wrong_answers()];
+    for (name, spoil, verdict, reason) in rows.into_iter().flatten() {
         let judgement = judged(CASE, spoil);
         let word = reason.map_or("", Reason::word);
         let found = (judgement.verdict, judgement.reason.as_str());
