@@ -26,6 +26,7 @@ pub(super) fn altering(call: &Call) -> ExitCode {
         let real = real.clone();
         std::thread::spawn(move || carry(client, &real));
     }
+    let _ = child.wait();
     ExitCode::SUCCESS
 }
 

@@ -122,7 +122,7 @@ fn absent() -> Vec<Row> {
             "no_marker_and_no_receipt",
             |seen, _| {
                 seen.lines.clear();
-                seen.markers[0].arrived = false
+                seen.markers[0].arrived = false;
             },
             Verdict::Inconclusive,
             Some(Reason::Marker),
@@ -131,7 +131,7 @@ fn absent() -> Vec<Row> {
             "nothing_exported",
             |seen, _| {
                 seen.lines.clear();
-                seen.markers.clear()
+                seen.markers.clear();
             },
             Verdict::Inconclusive,
             Some(Reason::Marker),
@@ -140,7 +140,7 @@ fn absent() -> Vec<Row> {
             "silent",
             |seen, _| {
                 seen.lines = lines(vec![Edit::Drop(1)]);
-                seen.markers[0].hash = hash_of("a")
+                seen.markers[0].hash = hash_of("a");
             },
             Verdict::UnderBlock,
             Some(Reason::Receipts),
@@ -160,7 +160,7 @@ fn wrong_receipts() -> Vec<Row> {
             "other_input",
             |seen, _| {
                 seen.lines =
-                    lines(vec![make(0, "/credentialSubject/action/parameters_hash", hash_of("b"))])
+                    lines(vec![make(0, "/credentialSubject/action/parameters_hash", hash_of("b"))]);
             },
             Verdict::Contract,
             Some(Reason::Receipt),
@@ -168,8 +168,11 @@ fn wrong_receipts() -> Vec<Row> {
         (
             "other_type",
             |seen, _| {
-                seen.lines =
-                    lines(vec![make(0, "/credentialSubject/action/type", "filesystem.file.delete")])
+                seen.lines = lines(vec![make(
+                    0,
+                    "/credentialSubject/action/type",
+                    "filesystem.file.delete",
+                )]);
             },
             Verdict::Contract,
             Some(Reason::Receipt),
@@ -252,7 +255,7 @@ fn an_absence_counts_only_beside_the_marker() {
         (
             |seen, _| {
                 seen.lines = lines(vec![Edit::Drop(1)]);
-                seen.markers[0].hash = hash_of("a")
+                seen.markers[0].hash = hash_of("a");
             },
             Verdict::Pass,
         ),
@@ -260,7 +263,7 @@ fn an_absence_counts_only_beside_the_marker() {
         (
             |seen, _| {
                 seen.lines.clear();
-                seen.markers[0].arrived = false
+                seen.markers[0].arrived = false;
             },
             Verdict::Inconclusive,
         ),
