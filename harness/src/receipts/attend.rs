@@ -170,13 +170,14 @@ impl Act<'_> {
     async fn wait(&self, player: &mut Player, sent: Vec<(String, String)>) -> Result<(), String> {
         let since = Instant::now();
         let mut last = Vec::new();
+        let deadline = |all: bool| if all { LATE } else { LIMIT };
         loop {
             let lines = player.stack()?.export().await?;
             let arrived = |hash: &str| lines.iter().any(|line| line.contains(hash));
             let all = sent.iter().all(|(hash, _)| arrived(hash));
             let still = lines == last;
             let enough = super::actions(&lines).len() >= self.least(sent.len());
-            let late = since.elapsed() > if all { LATE } else { LIMIT };
+            let late = since.elapsed() > deadline(all);
             if (all && still && enough) || late || player.stack()?.daemon.is_none() && still {
                 let mark = |(hash, by): &(String, String)| Marker {
                     hash: hash.clone(),

@@ -6,8 +6,8 @@
 //! | [`canonical`], [`verify`], [`sign`] | RFC 8785 text, hashes, the harness's own verifier, chains to verify | no |
 //! | [`seen`], [`extreme`] | what was seen; two channels that are always wrong | no |
 //! | [`execd`] | the made-up execd behind the proxy | sockets |
-//! | [`keys`], [`certs`] | the daemon's key, everybody's certificates | files |
-//! | [`stack`], [`wire`], [`look`] | the parts as processes, what lies between them, what they hold | yes |
+//! | [`keys`], [`certs`] | the daemon's key, everybody's certificates | `keys` writes files |
+//! | [`stack`], [`running`], [`wire`], [`look`] | the parts as processes, what lies between them, what they hold | yes |
 //! | [`http`], [`frames`], [`terminal`], [`play`] | the steps of a case | sockets |
 
 mod attend;
@@ -20,6 +20,7 @@ pub mod http;
 pub mod keys;
 pub mod look;
 mod play;
+pub mod running;
 pub mod seen;
 pub mod sign;
 pub mod stack;

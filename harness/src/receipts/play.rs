@@ -10,7 +10,6 @@ use boxproof_cases::case::{
 };
 use minijinja::context;
 use tokio::net::{TcpStream, UnixStream};
-use tokio::task::JoinSet;
 
 use super::certs::Authority;
 use super::http::{self, Exchange, Written};
@@ -146,17 +145,20 @@ impl Player {
             }
             return Ok(());
         }
-        let mut asking = JoinSet::new();
+        let mut asking = Vec::new();
         for count in 1..=step.times {
             let request = written(step, count)?;
-            asking.spawn(async move {
+            asking.push(tokio::spawn(async move {
                 match Exchange::begin(address, &request).await {
                     Ok(exchange) => exchange.finish(LIMIT).await,
                     Err(error) => Answer { error: Some(error), ..Answer::default() },
                 }
-            });
+            }));
         }
-        let answers = asking.join_all().await;
+        let mut answers = Vec::new();
+        for asked in asking {
+            answers.push(asked.await.map_err(|error| error.to_string())?);
+        }
         self.answered(number, answers);
         if !past
             && !self.hands_over(&step.sandbox)
@@ -378,7 +380,7 @@ impl Player {
     /// Who runs when everything is over.
     pub(super) fn look(&mut self, keyless: bool) {
         let Ground::Channel(stack) = &mut self.ground else { return };
-        self.seen.relay = stack.relay.as_ref().map(super::stack::Running::pid);
+        self.seen.relay = stack.relay.as_ref().map(super::running::Running::pid);
         self.seen.harness = std::process::id();
         let mode = std::fs::metadata(stack.host.join("socket"));
         self.seen.socket_mode = mode.ok().map(|mode| {

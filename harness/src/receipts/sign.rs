@@ -146,7 +146,7 @@ fn set(receipts: &mut [Value], place: &Place) -> Result<(), String> {
     let null = place.null.then_some(Value::Null);
     match (parent, null.as_ref().or(place.value.as_ref())) {
         (Value::Object(members), Some(value)) => {
-            drop(members.insert(name.to_owned(), value.clone()))
+            drop(members.insert(name.to_owned(), value.clone()));
         }
         (Value::Object(members), None) => drop(members.remove(name).ok_or_else(missing)?),
         (Value::Array(items), Some(value)) => {

@@ -5,39 +5,21 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::net::SocketAddr;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::process::{Command, ExitStatus, Stdio};
 
 use boxproof_cases::case::{Certificate, Channel, Ending, Part};
 use ed25519_dalek::SigningKey;
 use minijinja::context;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use tokio::time::Instant;
+use nix::sys::signal::Signal;
 
 use super::certs::{Authority, Files};
 use super::execd::Execd;
 use super::keys;
+use super::running::Running;
 use super::wire::Wire;
 use crate::backend::Callable;
 use crate::{sweep, sys};
-
-/// How long a part may take to serve, and to end.
-const PATIENCE: Duration = Duration::from_secs(8);
-
-/// How often a process or file is looked at.
-const LOOK: Duration = Duration::from_millis(3);
-
-/// A process of the channel.
-#[derive(Debug)]
-pub struct Running {
-    name: String,
-    child: Child,
-    out: PathBuf,
-    err: PathBuf,
-}
 
 /// A sandbox: its execd, its proxy and what lies between that and the relay.
 #[derive(Debug)]
@@ -387,102 +369,6 @@ impl Stack {
 impl Drop for Stack {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-impl Running {
-    /// Its process.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    fn signal(&self, signal: Signal) {
-        let _ = kill(Pid::from_raw(self.child.id().cast_signed()), signal);
-    }
-
-    fn ended(&mut self) -> Option<String> {
-        self.child.try_wait().ok().flatten().map(|status| match status.signal() {
-            Some(number) => format!("signal {number}"),
-            None => format!("exit {}", status.code().unwrap_or(-1)),
-        })
-    }
-
-    /// The last line of stderr.
-    fn wrote(&self) -> String {
-        let text = std::fs::read(&self.err).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text).trim().to_owned();
-        text.lines().last().unwrap_or_default().to_owned()
-    }
-
-    /// Waits until it is gone; whoever does not go is killed.
-    async fn gone(&mut self) -> Result<ExitStatus, String> {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) if Instant::now() < end => tokio::time::sleep(LOOK).await,
-                Ok(None) => {
-                    self.signal(Signal::SIGKILL);
-                    let _ = self.child.wait();
-                    return Err(format!("the {} did not end within {PATIENCE:?}", self.name));
-                }
-                Err(error) => return Err(format!("{}: {error}", self.name)),
-            }
-        }
-    }
-
-    /// Waits for its one line on stdout, or its end.
-    async fn line(&mut self) -> Result<String, String> {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let said = std::fs::read_to_string(&self.out).unwrap_or_default();
-            if let Some((line, _)) = said.split_once('\n') {
-                return Ok(line.trim().to_owned());
-            }
-            if let Some(how) = self.ended() {
-                return Err(format!("the {} did not serve: {how}: {}", self.name, self.wrote()));
-            }
-            if Instant::now() >= end {
-                self.signal(Signal::SIGKILL);
-                return Err(format!("the {} was not ready within {PATIENCE:?}", self.name));
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-    }
-
-    async fn says(&mut self, word: &str) -> Result<(), String> {
-        let line = self.line().await?;
-        match line.split(' ').next() {
-            Some(first) if first == word => Ok(()),
-            _ => Err(format!("the {} says `{line}` instead of {word}", self.name)),
-        }
-    }
-
-    async fn listens(&mut self) -> Result<SocketAddr, String> {
-        let line = self.line().await?;
-        let address = line.strip_prefix("listening ").and_then(|rest| rest.trim().parse().ok());
-        address.ok_or_else(|| format!("the {} says `{line}` instead of its address", self.name))
-    }
-
-    /// Whether it refuses to serve: it ends with a code that is not 0. Whoever serves is killed.
-    ///
-    /// # Errors
-    /// Why it is no refusal.
-    pub async fn refuses(&mut self) -> Result<(), String> {
-        match self.line().await {
-            Ok(line) => {
-                self.signal(Signal::SIGKILL);
-                let _ = self.child.wait();
-                Err(format!("it serves: `{line}`"))
-            }
-            Err(why) => match self.child.try_wait() {
-                Ok(Some(status)) if status.code().is_some_and(|code| code > 0) => Ok(()),
-                _ => {
-                    let _ = self.child.wait();
-                    Err(why)
-                }
-            },
-        }
     }
 }
 

@@ -60,7 +60,7 @@ impl Wire {
     /// Waits until something has happened since `before`, and then nothing for a while; whether it
     /// did within `limit`.
     pub async fn settled(&self, before: u64, limit: Duration) -> bool {
-        let end = Instant::now() + limit;
+        let deadline = Instant::now() + limit;
         let (mut last, mut since) = (before, Instant::now());
         loop {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -71,7 +71,7 @@ impl Wire {
             if last != before && since.elapsed() >= QUIET {
                 return true;
             }
-            if Instant::now() >= end {
+            if Instant::now() >= deadline {
                 return last != before;
             }
         }
@@ -81,9 +81,9 @@ impl Wire {
 impl Wire {
     /// Waits until nothing has happened for a while.
     pub async fn quiet(&self, limit: Duration) {
-        let end = Instant::now() + limit;
+        let deadline = Instant::now() + limit;
         let (mut last, mut since) = (self.events(), Instant::now());
-        while since.elapsed() < QUIET && Instant::now() < end {
+        while since.elapsed() < QUIET && Instant::now() < deadline {
             tokio::time::sleep(Duration::from_millis(5)).await;
             if self.events() != last {
                 (last, since) = (self.events(), Instant::now());

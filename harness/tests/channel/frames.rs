@@ -60,8 +60,8 @@ pub(super) fn relay(mutation: &str, call: &Call) -> ExitCode {
     let daemon = call.file("--socket");
     let between = daemon.with_file_name(format!("between-{}", std::process::id()));
     let listener = UnixListener::bind(&between).unwrap();
-    let mut command = call.with("--socket", &between.display().to_string()).command();
-    super::proxy::dies_along(&mut command);
+    let between = between.display().to_string();
+    let mut command = super::proxy::dying_along(&call.with("--socket", &between));
     let _relay = Ended(command.spawn().unwrap());
     for client in listener.incoming().flatten() {
         let daemon = daemon.clone();

@@ -2,6 +2,8 @@
 //! is the reference channel with one part in between that changes what passes: this very program,
 //! called with `mutant`.
 
+#![expect(clippy::unwrap_used, reason = "a fixture that is not there fails the test")]
+
 mod export;
 mod frames;
 mod proxy;
@@ -66,7 +68,7 @@ fn run(mutation: &str, ids: &[&str]) -> Result<(i32, String), Failed> {
     std::fs::write(&manifest, text(mutation)?)?;
     let record = folder.path().join("record.ndjson");
     let mut command = Command::new(env!("CARGO_BIN_EXE_boxproof"));
-    command.arg("run").args(ids).arg("--backend").arg(&manifest).arg("--record").arg(&record);
+    command.arg("run").args(ids).arg("--backend").arg(&manifest).arg("--report").arg(&record);
     let output = command.output()?;
     let rows = std::fs::read_to_string(&record).unwrap_or_default();
     let rows = rows.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());

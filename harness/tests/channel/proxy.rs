@@ -6,22 +6,16 @@ use std::process::{Command, ExitCode, Stdio};
 
 use super::Call;
 
-/// Has `command` die with this process, however that ends.
-pub(super) fn dies_along(command: &mut Command) {
-    use std::os::unix::process::CommandExt as _;
-    #[cfg(target_os = "linux")]
-    // SAFETY: the closure makes one system call and nothing else.
-    unsafe {
-        command.pre_exec(|| {
-            nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).map_err(Into::into)
-        });
-    }
+/// The same call, which dies with this process, however that ends.
+pub(super) fn dying_along(call: &Call) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).args(&call.argv);
+    command
 }
 
 pub(super) fn altering(call: &Call) -> ExitCode {
-    let mut command = call.command();
+    let mut command = dying_along(call);
     command.stdout(Stdio::piped());
-    dies_along(&mut command);
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -32,6 +26,7 @@ pub(super) fn altering(call: &Call) -> ExitCode {
         let real = real.clone();
         std::thread::spawn(move || carry(client, &real));
     }
+    let _ = child.wait();
     ExitCode::SUCCESS
 }
 

@@ -77,9 +77,11 @@ fn judged(text: &str, spoil: fn(&mut Seen, &mut Seen)) -> Judgement {
 
 type Spoil = fn(&mut Seen, &mut Seen);
 
-#[test]
-fn each_spoilt_channel_gets_its_verdict() {
-    let rows: Vec<(&str, Spoil, Verdict, Option<Reason>)> = vec![
+/// What is spoilt, how, and what is concluded.
+type Row = (&'static str, Spoil, Verdict, Option<Reason>);
+
+fn gone_wrong() -> Vec<Row> {
+    vec![
         ("good", |_, _| {}, Verdict::Pass, None),
         (
             "leak",
@@ -105,6 +107,11 @@ fn each_spoilt_channel_gets_its_verdict() {
             Verdict::Inconclusive,
             Some(Reason::Marker),
         ),
+    ]
+}
+
+fn absent() -> Vec<Row> {
+    vec![
         (
             "no_marker",
             |seen, _| seen.markers[0].arrived = false,
@@ -115,7 +122,7 @@ fn each_spoilt_channel_gets_its_verdict() {
             "no_marker_and_no_receipt",
             |seen, _| {
                 seen.lines.clear();
-                seen.markers[0].arrived = false
+                seen.markers[0].arrived = false;
             },
             Verdict::Inconclusive,
             Some(Reason::Marker),
@@ -124,7 +131,7 @@ fn each_spoilt_channel_gets_its_verdict() {
             "nothing_exported",
             |seen, _| {
                 seen.lines.clear();
-                seen.markers.clear()
+                seen.markers.clear();
             },
             Verdict::Inconclusive,
             Some(Reason::Marker),
@@ -133,11 +140,16 @@ fn each_spoilt_channel_gets_its_verdict() {
             "silent",
             |seen, _| {
                 seen.lines = lines(vec![Edit::Drop(1)]);
-                seen.markers[0].hash = hash_of("a")
+                seen.markers[0].hash = hash_of("a");
             },
             Verdict::UnderBlock,
             Some(Reason::Receipts),
         ),
+    ]
+}
+
+fn wrong_receipts() -> Vec<Row> {
+    vec![
         (
             "one_too_many",
             |seen, _| seen.markers[0].hash = hash_of("other"),
@@ -148,7 +160,7 @@ fn each_spoilt_channel_gets_its_verdict() {
             "other_input",
             |seen, _| {
                 seen.lines =
-                    lines(vec![make(0, "/credentialSubject/action/parameters_hash", hash_of("b"))])
+                    lines(vec![make(0, "/credentialSubject/action/parameters_hash", hash_of("b"))]);
             },
             Verdict::Contract,
             Some(Reason::Receipt),
@@ -156,8 +168,11 @@ fn each_spoilt_channel_gets_its_verdict() {
         (
             "other_type",
             |seen, _| {
-                seen.lines =
-                    lines(vec![make(0, "/credentialSubject/action/type", "filesystem.file.delete")])
+                seen.lines = lines(vec![make(
+                    0,
+                    "/credentialSubject/action/type",
+                    "filesystem.file.delete",
+                )]);
             },
             Verdict::Contract,
             Some(Reason::Receipt),
@@ -169,6 +184,11 @@ fn each_spoilt_channel_gets_its_verdict() {
             Some(Reason::Chain),
         ),
         ("swapped", |seen, _| seen.lines.swap(0, 1), Verdict::Contract, Some(Reason::Chain)),
+    ]
+}
+
+fn wrong_answers() -> Vec<Row> {
+    vec![
         (
             "refused",
             |seen, _| seen.answers.get_mut(&1).unwrap()[0].status = Some(502),
@@ -206,8 +226,13 @@ fn each_spoilt_channel_gets_its_verdict() {
             Verdict::Inconclusive,
             Some(Reason::ControlFailed),
         ),
-    ];
-    for (name, spoil, verdict, reason) in rows {
+    ]
+}
+
+#[test]
+fn each_spoilt_channel_gets_its_verdict() {
+    let rows = [gone_wrong(), absent(), wrong_receipts(), wrong_answers()];
+    for (name, spoil, verdict, reason) in rows.into_iter().flatten() {
         let judgement = judged(CASE, spoil);
         let word = reason.map_or("", Reason::word);
         let found = (judgement.verdict, judgement.reason.as_str());
@@ -230,7 +255,7 @@ fn an_absence_counts_only_beside_the_marker() {
         (
             |seen, _| {
                 seen.lines = lines(vec![Edit::Drop(1)]);
-                seen.markers[0].hash = hash_of("a")
+                seen.markers[0].hash = hash_of("a");
             },
             Verdict::Pass,
         ),
@@ -238,7 +263,7 @@ fn an_absence_counts_only_beside_the_marker() {
         (
             |seen, _| {
                 seen.lines.clear();
-                seen.markers[0].arrived = false
+                seen.markers[0].arrived = false;
             },
             Verdict::Inconclusive,
         ),

@@ -100,7 +100,7 @@ fn anchor(receipts: &[Receipt], root: &str, receipt: &Receipt) -> Option<Flaw> {
     }
     let earlier =
         receipts.iter().filter(|other| other.line < receipt.line && other.chain() == chain);
-    let tip = earlier.last();
+    let tip = earlier.max_by_key(|other| other.line);
     match tip {
         None => return flaw("its parent is empty"),
         Some(tip) if tip.text("/id") != parent => return flaw("it is not the last receipt"),
