@@ -1,7 +1,7 @@
 //! What a client calls a host, in any spelling: one name, or one address.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Bytes in a name, and in one of its labels (RFC 1035).
 const NAME: usize = 253;
@@ -46,7 +46,7 @@ impl Target {
         }
         match url::Host::parse(text) {
             Err(_) => Err(no("it is neither a name nor an address")),
-            Ok(url::Host::Ipv4(address)) => Ok(Self::Address(address.into())),
+            Ok(url::Host::Ipv4(address)) => Ok(Self::Address(unwrapped(address.into()))),
             Ok(url::Host::Ipv6(address)) => Ok(Self::Address(unwrapped(address.into()))),
             Ok(url::Host::Domain(name)) => {
                 named(&name).ok_or_else(|| no("a label is empty or too long"))
@@ -71,12 +71,18 @@ fn named(name: &str) -> Option<Target> {
     (fits && name.len() <= NAME).then(|| Target::Name(name.to_owned()))
 }
 
-/// The IPv4 address that an IPv6 address stands for, if it is IPv4-mapped or IPv4-compatible.
+/// The address that `address` leads to: the IPv4 address that an IPv6 address stands for, if it is
+/// IPv4-mapped or IPv4-compatible; loopback for the address of nobody, as the kernel has it.
 pub(super) fn unwrapped(address: IpAddr) -> IpAddr {
-    let IpAddr::V6(v6) = address else { return address };
-    // `::` and `::1` are addresses of their own.
-    match v6.to_ipv4() {
-        Some(v4) if u128::from(v6) > 1 => v4.into(),
-        _ => address,
+    let v4 = match address {
+        IpAddr::V4(v4) => Some(v4),
+        // `::` and `::1` are addresses of their own.
+        IpAddr::V6(v6) => v6.to_ipv4().filter(|_| u128::from(v6) > 1),
+    };
+    match (v4, address) {
+        (Some(Ipv4Addr::UNSPECIFIED), _) => Ipv4Addr::LOCALHOST.into(),
+        (Some(v4), _) => v4.into(),
+        (None, IpAddr::V6(Ipv6Addr::UNSPECIFIED)) => Ipv6Addr::LOCALHOST.into(),
+        (None, address) => address,
     }
 }

@@ -71,7 +71,10 @@ async fn bytes<const N: usize>(client: &mut TcpStream) -> io::Result<[u8; N]> {
 /// Whom the client wants; none if nobody can know.
 async fn target(client: &mut TcpStream, kind: u8) -> io::Result<Option<Target>> {
     Ok(match kind {
-        BY_IPV4 => Some(Target::Address(Ipv4Addr::from(bytes::<4>(client).await?).into())),
+        BY_IPV4 => {
+            let address = Ipv4Addr::from(bytes::<4>(client).await?);
+            Some(Target::Address(unwrapped(address.into())))
+        }
         BY_IPV6 => {
             let address = Ipv6Addr::from(bytes::<16>(client).await?);
             Some(Target::Address(unwrapped(address.into())))

@@ -90,7 +90,10 @@ const TABLE: &[Line] = &[
     ("127.0.0.1", "", "127.0.0.2", 80, No),
     ("127.0.0.1", "", "256.0.0.1", 80, Odd),
     ("127.0.0.1", "", "1.2.3.4.5", 80, Odd),
-    ("127.0.0.1", "", "0", 80, No),
+    ("127.0.0.1", "", "0", 80, Yes),
+    ("0.0.0.0", "127.0.0.1", "0.0.0.0", 80, No),
+    ("::", "::1", "[::]", 80, No),
+    ("127.0.0.1", "", "[::ffff:0.0.0.0]", 80, Yes),
     ("0177.1", "", "127.0.0.1", 80, Yes),
     ("ok.test", "", "2130706433", 80, No),
     ("ok.test", "", "169.254.169.254", 80, No),
@@ -285,7 +288,7 @@ proptest! {
 
     /// However an address is spelled, it is that address.
     #[test]
-    fn spellings_of_one_address_are_one_target(bits in any::<u32>()) {
+    fn spellings_of_one_address_are_one_target(bits in 1..=u32::MAX) {
         let address = Ipv4Addr::from(bits);
         let [a, b, c, d] = address.octets();
         let spellings = [
