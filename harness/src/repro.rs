@@ -7,7 +7,9 @@ mod question;
 mod shell;
 mod started;
 
-use boxproof_cases::case::{Decision, During, Moment, Oracle, RunSpec, Stimulus, Target};
+use boxproof_cases::case::{
+    Decision, During, Moment, NetworkSpec, Oracle, PortSpec, RunSpec, Step, Stimulus, Target,
+};
 use boxproof_cases::{Case, Suite};
 
 use crate::asked;
@@ -43,6 +45,10 @@ pub struct Subject<'a> {
     pub uid: u32,
 }
 
+fn has_late_port(step: &Step) -> bool {
+    matches!(step.policy.network, Some(NetworkSpec::Proxy { port: PortSpec::Text(_) }))
+}
+
 /// Why this case has no script, if it has none.
 pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
     let launcher = &case.launcher;
@@ -60,6 +66,7 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             case.channel().is_some(),
             "it is about several processes and what passes between them, which `run` alone plays",
         ),
+        (case.steps.iter().any(has_late_port), "its policy has a port that only a run knows"),
         (
             launcher.tty.is_some() || case.expect.oracle.iter().any(about_terminal),
             "it needs a terminal of its own, which a plain script cannot make",

@@ -14,8 +14,10 @@ use hyper::body::Incoming;
 use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::{Authority, Scheme};
 use hyper::service::service_fn;
+use hyper::upgrade::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri, client, server};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use super::gate::{Closed, Gate};
@@ -122,7 +124,14 @@ fn port(authority: &Authority) -> Result<Option<u16>, String> {
 fn tunnel(request: Request<Incoming>, server: TcpStream, life: Life) -> Response<Body> {
     tokio::spawn(async move {
         let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
-        pipe(TokioIo::new(upgraded), server, life).await;
+        let Ok(Parts { io, read_buf, .. }) = upgraded.downcast::<TokioIo<TcpStream>>() else {
+            return;
+        };
+        let mut server = server;
+        // What came behind the head was read with it.
+        if server.write_all(&read_buf).await.is_ok() {
+            pipe(io.into_inner(), server, life).await;
+        }
     });
     Response::new(full(""))
 }

@@ -6,16 +6,23 @@
 mod decide;
 #[cfg(target_os = "linux")]
 mod door;
+#[cfg(target_os = "linux")]
 mod gate;
 mod host;
+#[cfg(target_os = "linux")]
 mod hosts;
+#[cfg(target_os = "linux")]
 mod http;
+#[cfg(target_os = "linux")]
 mod life;
+#[cfg(target_os = "linux")]
 mod log;
 #[cfg(target_os = "linux")]
 mod outlet;
+#[cfg(target_os = "linux")]
 mod pipe;
 mod rule;
+#[cfg(target_os = "linux")]
 mod socks;
 mod special;
 mod variables;
@@ -24,6 +31,7 @@ pub use decide::{Rules, Why};
 #[cfg(target_os = "linux")]
 pub(crate) use door::Door;
 pub use host::{NoHost, Target};
+#[cfg(target_os = "linux")]
 pub use log::Denied;
 #[cfg(target_os = "linux")]
 pub(crate) use outlet::{Outlet, Shut, Way, prepare};

@@ -18,6 +18,7 @@ use super::pipe::pipe;
 use super::{http, socks};
 use crate::error::Refusal;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
 /// Where the proxy is found inside.
 const PROXY_PORT: u16 = 3128;
@@ -134,7 +135,8 @@ async fn accept(door: TcpListener, service: Service, mut life: Life) {
             biased;
             client = door.accept() => match client {
                 Ok((client, _)) => drop(tokio::spawn(attend(client, service.clone(), attended))),
-                Err(_) => tokio::time::sleep(PAUSE).await,
+                // The end comes first, and is seen again where there is one.
+                Err(_) => _ = timeout(PAUSE, life.over()).await,
             },
             () = life.over() => return,
         }
