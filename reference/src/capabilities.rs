@@ -286,8 +286,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "fs.read_allowlist" | "fs.root_listed" => policy.readable != Readable::All,
         // Answered, not enforced.
         "host.refuses" | "host.fallback" => false,
-        "policy.check" | "policy.effective" | "policy.validate" | "policy.status"
-        | "policy.executor" => false,
+        name if name.starts_with("policy.") || name.starts_with("receipts.") => false,
         // An order does not tell what its rules were written in.
         "dialect.caliban" | "dialect.inferoa" => false,
         "compile.bubblewrap" | "compile.seatbelt" => false,

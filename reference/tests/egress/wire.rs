@@ -53,7 +53,7 @@ const HOST: &str = "Host: x\\r\\n\\r\\n";
 #[case::zone("CONNECT [fe80::1%25lo]:PORT", "400")]
 #[case::metadata("CONNECT 169.254.169.254:80", "403")]
 #[case::mapped_metadata("CONNECT [::ffff:169.254.169.254]:80", "403")]
-#[case::unspecified("CONNECT 0.0.0.0:PORT", "403")]
+#[case::unspecified("CONNECT 0.0.0.0:PORT", "200")]
 #[case::url("CONNECT http://ALLOWED:PORT/", "400")]
 #[case::get("GET http://ALLOWED:PORT/x", "200")]
 #[case::get_denied("GET http://DENIED:PORT/x", "403")]

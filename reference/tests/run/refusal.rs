@@ -24,8 +24,6 @@ fn expect_refused(bed: &Bed, done: &Done, kind: &str, message: &str) {
 }
 
 #[rstest]
-#[case::proxy(json!({"network": {"proxy": {"port": 80}}}), "policy.network: proxy")]
-#[case::domains(json!({"network": {"domains": {"allow": ["x"]}}}), "policy.network: domains")]
 #[case::readable(json!({"readable": ["/usr/none"]}), "policy.readable")]
 #[case::grant(json!({"grants": ["all"]}), "policy.grants: \"all\"")]
 fn what_cannot_be_enforced_is_refused(
