@@ -1,7 +1,6 @@
 //! The fixture: [`Bench`], a workspace, a runtime folder and what the script saw.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -38,8 +37,11 @@ pub(crate) fn script() -> &'static Path {
     let (_, path) = MADE.get_or_init(|| {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("sandbox-exec");
-        fs::write(&path, TEXT).unwrap();
-        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        // By another process: one that some test forks meanwhile would hold it open for writing.
+        let make = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
+        let mut writer = Command::new("sh");
+        let made = writer.args(["-c", make, "sh", TEXT]).arg(&path).status().unwrap();
+        assert!(made.success());
         (folder, path)
     });
     path

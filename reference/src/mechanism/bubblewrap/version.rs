@@ -79,11 +79,14 @@ mod tests {
     #[case::hangs("while :; do :; done", Some("given up"))]
     #[case::new("echo bubblewrap 0.5.0", None)]
     fn who_is_no_usable_bubblewrap_is_named(#[case] line: &str, #[case] words: Option<&str>) {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("bwrap");
-        std::fs::write(&program, format!("#!/bin/sh\n{line}\n")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // Another process writes it: one that some test forks meanwhile would hold it open for
+        // writing, and it could not be executed.
+        let make = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\"";
+        let mut writer = Command::new("sh");
+        writer.args(["-c", make, "sh", line]).arg(&program);
+        assert!(writer.status().unwrap().success());
         let said = check(&program).err().map(|refusal| refusal.message);
         assert_eq!(said.is_some(), words.is_some(), "{said:?}");
         assert!(said.unwrap_or_default().contains(words.unwrap_or_default()));
