@@ -1,6 +1,6 @@
 //! Terminals over WebSocket, as another library speaks it.
 
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
@@ -119,11 +119,15 @@ fn a_connection_that_comes_back_counts_bytes_once() {
 
 /// Attaches as soon as execd has noticed that the one before is gone.
 fn reattach(channel: &Channel, id: &str, query: &str) -> Socket {
+    reattach_at(channel.proxy.address, id, query)
+}
+
+fn reattach_at(address: SocketAddr, id: &str, query: &str) -> Socket {
     let mut found = None;
     eventually("attached again", || {
-        let stream = TcpStream::connect(channel.proxy.address).unwrap();
+        let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let url = format!("ws://{}/pty/{id}/ws{query}", channel.proxy.address);
+        let url = format!("ws://{address}/pty/{id}/ws{query}");
         found = tungstenite::client(url, stream).ok().map(|(socket, _)| socket);
         found.is_some()
     });
@@ -249,10 +253,11 @@ fn an_end_that_nobody_saw_is_told_at_the_next_connection() {
     let mut socket = attach(&channel, &id, "");
     prints(&mut socket, "up\n");
     drop(socket);
+    // One client at a time: whoever is let in knows that the proxy's connection is over.
+    let mut unseen = reattach_at(channel.execd.as_ref().unwrap().address(), &id, "");
     std::fs::write(&fifo, "go\n").unwrap();
-    eventually("the shell has ended", || {
-        channel.send("GET", &format!("/pty/{id}"), "").text().contains("\"running\":false")
-    });
+    until(&mut unseen, is_exit);
+    drop(unseen);
     let _again = reattach(&channel, &id, "");
     let frames = channel.frames(3);
     assert_eq!(kinds(&frames), [OPEN, CLOSE, OPEN]);
