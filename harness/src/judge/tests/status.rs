@@ -72,6 +72,7 @@ const ALL: &str = "{runs: confined, mode: workspace_write, configured_backend: a
 #[case::open_instead_of_confined("{runs: confined}", open(), "under-block decision")]
 #[case::refused_instead_of_confined("{runs: confined}", refused(), "over-block decision")]
 #[case::refused_instead_of_open("{runs: unconfined}", refused(), "over-block decision")]
+#[case::confined_instead_of_open("{runs: unconfined}", told(|_| {}), "contract rule")]
 #[case::other_reason("{runs: refused, reason: [bwrap]}", refused(), "contract rule")]
 #[case::no_backend("{effective_none: false}", open(), "contract rule")]
 #[case::a_backend("{effective_none: true}", told(|_| {}), "contract rule")]
@@ -96,13 +97,26 @@ fn a_block_comes_to_what_it_should(
     #[case] told: Told,
     #[case] verdict: &str,
 ) {
+    assert_eq!(concluded(&format!("{{status: {wanted}}}"), told), verdict);
+}
+
+/// A block that has to be refused and is not has opened whatever runs under it.
+#[rstest]
+#[case::runs(told(|_| {}), "under-block decision")]
+#[case::runs_open(open(), "under-block decision")]
+#[case::keeps_it_from_running(refused(), "contract decision")]
+fn a_status_is_no_error(#[case] told: Told, #[case] verdict: &str) {
+    assert_eq!(concluded("{invalid: {contains: [unknown]}}", told), verdict);
+}
+
+fn concluded(answer: &str, told: Told) -> String {
     let case = case(&format!(
         "needs: [policy.status]\npolicy: {{inferoa: {{config: ''}}}}\nact: {{decide: status}}\n\
-         expect: {{answer: {{status: {wanted}}}}}\n"
+         expect: {{answer: {answer}}}\n"
     ));
     let (stderr, duration_ms) = (String::new(), 1.0);
     let answered = Answered { told, tried: None, exit: Some(1), due: 1, stderr, duration_ms };
     let reply = Some(Reply::Answered(Box::new(answered)));
     let judgement = judge(&case, &Execution { reply, ..Execution::default() });
-    assert_eq!(format!("{} {}", judgement.verdict.word(), judgement.reason).trim(), verdict);
+    format!("{} {}", judgement.verdict.word(), judgement.reason).trim().to_owned()
 }
