@@ -138,7 +138,20 @@ async fn accept(door: TcpListener, service: Service, mut life: Life) {
                 // The end comes first, and is seen again where there is one.
                 Err(_) => _ = timeout(PAUSE, life.over()).await,
             },
-            () = life.over() => return,
+            () = life.over() => break,
+        }
+    }
+    attend_the_rest(door, &service, &life);
+}
+
+/// Whoever came before the end waits here, also where nobody was told of it in time.
+fn attend_the_rest(door: TcpListener, service: &Service, life: &Life) {
+    let Ok(door) = door.into_std() else { return };
+    while let Ok((client, _)) = door.accept() {
+        if client.set_nonblocking(true).is_ok()
+            && let Ok(client) = TcpStream::from_std(client)
+        {
+            tokio::spawn(attend(client, service.clone(), life.clone()));
         }
     }
 }
@@ -164,5 +177,32 @@ async fn attend(client: TcpStream, service: Service, life: Life) {
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream as Stream;
+
+    use super::*;
+
+    /// A busy host may begin to serve a run that has ended.
+    #[test]
+    fn what_was_sent_before_a_late_start_is_delivered() {
+        let [door, server] = [(); 2].map(|()| Listener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+        Stream::connect(door.local_addr().unwrap()).unwrap().write_all(b"sent").unwrap();
+        let service = Service::Port(server.local_addr().unwrap().port());
+        let (life, end, stop) = life();
+        stop.stop();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            tokio::spawn(accept(listener(door).unwrap(), service, life));
+            end.delivered().await;
+        });
+        server.set_nonblocking(true).unwrap();
+        let (mut arrived, mut sent) = (server.accept().unwrap().0, String::new());
+        arrived.read_to_string(&mut sent).unwrap();
+        assert_eq!(sent, "sent");
     }
 }
