@@ -166,8 +166,9 @@ fn locked_folders_do_not_keep_the_scratch_folder_alive(#[case] ordinary: bool) {
         let folder = corpus.folder.path();
         nix::unistd::chown(folder, Some(1500.into()), Some(1500.into())).unwrap();
         let program = corpus.path("boxproof");
-        // The build folder may be closed to others.
-        fs::copy(PROGRAM, &program).unwrap();
+        // The build folder may be closed to others. Another process copies: one that some test forks
+        // meanwhile would hold the copy open for writing, and it could not be executed.
+        assert!(Command::new("cp").arg(PROGRAM).arg(&program).status().unwrap().success());
         command = corpus.command_of(&program);
         command.gid(1500).uid(1500);
     }

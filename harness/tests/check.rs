@@ -6,8 +6,6 @@
 
 mod support;
 
-use std::os::unix::fs::PermissionsExt;
-
 use rstest::rstest;
 use support::{Place, Ran, as_we_are, has};
 
@@ -92,12 +90,11 @@ fn the_guides_example_runs_as_it_stands() {
     assert!(example.lines().count() < 15, "{example}");
     let place = Place::new();
     place.write("jail.yaml", example);
-    let jail = place.write(
+    place.program(
         "bin/jail",
         "#!/bin/sh\n[ \"$1\" = --version ] && exec echo jail 1.0\n\
          while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n",
     );
-    std::fs::set_permissions(jail, PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", place.arg("bin"), std::env::var("PATH").unwrap());
     let (spec, scratch) = (place.arg("jail.yaml"), place.arg("scratch"));
     let args = ["run", "exec/exit-codes/seven", "fs/write-outside/write", "--backend", &spec];

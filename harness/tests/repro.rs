@@ -4,7 +4,6 @@
 
 mod support;
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -101,9 +100,9 @@ twin: {{none: every policy ends it}}
 }
 
 #[rstest]
-#[case::as_without("exec \"$@\"", 2, 0, "FAILS   no survivors: still runs")]
-#[case::with_a_code_of_its_own(ENDS_WITH_ONE, 2, 1, "everything is as it must be")]
-#[case::as_a_success(ENDS_WELL, 2, 0, "FAILS   the act exits with 0")]
+#[case::as_without("exec \"$@\"", 20, 0, "FAILS   no survivors: still runs")]
+#[case::with_a_code_of_its_own(ENDS_WITH_ONE, 20, 1, "everything is as it must be")]
+#[case::as_a_success(ENDS_WELL, 20, 0, "FAILS   the act exits with 0")]
 #[case::never(DEAF, 11, 0, "FAILS   it lived on for 11 s after TERM")]
 #[case::not_soon(DEAF, 2, 2, "it lived on for 2 s after TERM")]
 fn a_script_tells_how_a_signal_ended_it(
@@ -135,8 +134,7 @@ fn a_script_shows_what_bubblewrap_fails() {
     has(&ran.exits(0).stdout, "FAILS   it ended with 1 instead of 127: bwrap: execvp");
     has(&ran.stdout, "the failure shows");
     // Whoever mends that fails no more.
-    let mended = place.write("bin/mended", MENDED);
-    std::fs::set_permissions(&mended, PermissionsExt::from_mode(0o755)).unwrap();
+    let mended = place.program("bin/mended", MENDED);
     let ran = sh(&script, &[("BACKEND", mended.to_str().unwrap())]);
     has(&ran.exits(1).stdout, "the failure does not show");
 }

@@ -102,14 +102,14 @@ fn a_step_that_hangs_is_ended_with_its_group(#[case] name: &str, #[case] message
 fn a_preparation_that_hangs_is_ended_with_its_group() {
     let place = Place::new();
     std::fs::create_dir(place.path("state")).unwrap();
-    let case = "purpose: A command says hello.\nrequirement: R-test\ntimeout_ms: 700\n\
+    let case = "purpose: A command says hello.\nrequirement: R-test\ntimeout_ms: 1500\n\
                 prepare: 'echo $$ > PIDS; sleep 1000 & echo $! >> PIDS; wait'\n\
                 act: {sh: echo hello}\nexpect: {allowed: {}, exit: 0}\n";
     place.write("corpus/exec/brief.yaml", &case.replace("PIDS", &place.arg("state/pids")));
     let (_, rows) = place.rows(&["--backend", "none"]);
     assert_eq!(verdict(&rows[0]), "error harness", "{:#}", rows[0]);
     let message = rows[0]["message"].as_str().unwrap();
-    assert!(message.contains("prepare: not done within 700 ms"), "{message}");
+    assert!(message.contains("prepare: not done within 1500 ms"), "{message}");
     nobody_of(&place);
 }
 

@@ -8,7 +8,7 @@ mod support;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use nix::unistd::{Uid, User, geteuid};
-use support::{BOXPROOF, Place, Ran, WORKS, has};
+use support::{Place, Ran, WORKS, has};
 
 /// A backend for ordinary users, like every one that says nothing else.
 const TOOL: &str = "{name: tool, summary: T., program: env, argv: '{{ command }}', claims: all}\n";
@@ -101,8 +101,7 @@ fn a_program_out_of_the_users_reach_is_still_the_reference() {
     let place = open_place();
     std::fs::create_dir(place.path("closed")).unwrap();
     std::fs::set_permissions(place.path("closed"), PermissionsExt::from_mode(0o700)).unwrap();
-    let program = place.path("closed/boxproof");
-    std::fs::copy(BOXPROOF, &program).unwrap();
+    let program = place.copy("closed/boxproof");
     let (cases, report) = (place.arg("corpus"), place.arg("record.ndjson"));
     let mut command = assert_cmd::Command::new(program);
     command.args(["run", "--cases", &cases, "--report", &report, "--user", &user.name]);

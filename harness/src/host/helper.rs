@@ -112,7 +112,12 @@ mod tests {
     fn fake(line: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("bwrap");
-        std::fs::write(&program, format!("#!/bin/sh\n{line}\n")).unwrap();
+        // Another process writes it: one that some test forks meanwhile would hold it open for
+        // writing, and it could not be executed.
+        let make = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$2\"";
+        let mut writer = std::process::Command::new("sh");
+        writer.args(["-c", make, "sh", line]).arg(&program);
+        assert!(writer.status().unwrap().success());
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
         (folder, program)
     }

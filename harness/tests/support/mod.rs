@@ -140,6 +140,26 @@ impl Place {
         path
     }
 
+    /// Writes a program, folders included, and returns its path. A process of its own writes it: while
+    /// this one had it open, a test beside could fork, and executing it would fail with ETXTBSY.
+    pub(crate) fn program(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let make = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
+        let mut writer = std::process::Command::new("sh");
+        let made = writer.args(["-c", make, "sh", text]).arg(&path).status().unwrap();
+        assert!(made.success());
+        path
+    }
+
+    /// A copy of the program under test, which a process of its own writes, too.
+    pub(crate) fn copy(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        let copied = std::process::Command::new("cp").arg(BOXPROOF).arg(&path).status().unwrap();
+        assert!(copied.success());
+        path
+    }
+
     /// The program with `args`, and with an environment that no terminal or user has touched.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(BOXPROOF);

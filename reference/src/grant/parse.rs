@@ -91,7 +91,7 @@ fn command(lexer: &mut Lexer<'_>, piped: bool) -> Result<(), Unsure> {
         }
         lexer.nested()?;
     }
-    let mut parts = 0;
+    let (mut parts, mut negatable) = (0, !piped);
     loop {
         lexer.skip_between();
         match lexer.peek() {
@@ -102,7 +102,9 @@ fn command(lexer: &mut Lexer<'_>, piped: bool) -> Result<(), Unsure> {
             None | Some('\n' | ';' | '&' | '|' | ')') => break,
             Some('(') => return Err("it defines a function"),
             Some(_) if subshell => return Err("something follows a subshell"),
-            Some(_) => parts += usize::from(word(lexer, &mut simple, piped)?),
+            Some(_) if word(lexer, &mut simple, negatable)? => parts += 1,
+            // dash takes no second one.
+            Some(_) => negatable = false,
         }
     }
     if parts == 0 && !subshell {
@@ -112,14 +114,14 @@ fn command(lexer: &mut Lexer<'_>, piped: bool) -> Result<(), Unsure> {
     Ok(())
 }
 
-/// Takes one word; whether it is part of the command, and not its negation.
-fn word(lexer: &mut Lexer<'_>, simple: &mut Simple, piped: bool) -> Result<bool, Unsure> {
+/// Takes one word; whether it is part of the command, and not its negation, if it is `negatable`.
+fn word(lexer: &mut Lexer<'_>, simple: &mut Simple, negatable: bool) -> Result<bool, Unsure> {
     let before = lexer.chars.clone();
     let word = lexer.word()?;
     let negation = simple.words.is_empty() && !word.quoted && word.known() == Some("!");
     if negation {
-        let bare = simple.assigned.is_empty() && simple.written.is_empty() && !piped;
-        return if bare { Ok(false) } else { Err("a command is negated within") };
+        let bare = simple.assigned.is_empty() && simple.written.is_empty() && negatable;
+        return if bare { Ok(false) } else { Err("a command is negated within, or twice") };
     }
     let known = word.known().filter(|_| !word.quoted).unwrap_or_default();
     let digits = !known.is_empty() && known.bytes().all(|byte| byte.is_ascii_digit());

@@ -160,6 +160,7 @@ fn a_line_grants_itself_what_it_needs(#[case] line: &str, #[case] subcommand: &s
 #[case("bash -c \"$x\" && git add .", "what bash runs")]
 #[case("git add . && `x`", "backquote")]
 #[case("git add $((1))", "calculates")]
+#[case("! ! git add .", "negated within, or twice")]
 #[case("if true; then git add .; fi", "compound")]
 #[case("git() { x; }; git add .", "defines a function")]
 #[case("alias git=x; git add .", "what alias does")]

@@ -12,7 +12,7 @@ use crate::scene::Scene;
 
 /// Opens a tunnel if `$2` says so, sends, and waits for the end, for a bounded time.
 const WAIT: &str = "import socket, sys
-s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.settimeout(10)
+s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.settimeout(30)
 if len(sys.argv) > 2:
     s.sendall(sys.argv[2].encode() + b' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')
     assert b' 200 ' in s.recv(1000)

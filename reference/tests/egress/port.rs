@@ -1,11 +1,13 @@
 //! `network: {proxy: {port}}`: one port of the host's loopback address.
 
-use std::net::{TcpListener, UdpSocket};
+use std::net::UdpSocket;
+use std::os::fd::{AsRawFd, OwnedFd};
 
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, getsockname, socket};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY};
+use crate::bed::{BUBBLEWRAP, DEADLINE, NAMESPACES, ORDINARY};
 use crate::origin::{Origin, TEXT};
 use crate::scene::Scene;
 
@@ -34,12 +36,21 @@ fn one_port_is_reached_and_no_other(
     assert_eq!(other.connections(), 0);
 }
 
+/// A port of loopback that nobody serves; it is nobody else's for as long as the socket is there.
+fn unserved() -> (OwnedFd, u16) {
+    let (family, kind) = (AddressFamily::Inet, SockType::Stream);
+    let held = socket(family, kind, SockFlag::SOCK_CLOEXEC, None).unwrap();
+    bind(held.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0)).unwrap();
+    let name: SockaddrIn = getsockname(held.as_raw_fd()).unwrap();
+    (held, name.port())
+}
+
 #[rstest]
 fn a_port_that_nobody_serves_gives_nothing() {
     let scene = Scene::new(NAMESPACES);
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (_held, free) = unserved();
     let policy = json!({"network": {"proxy": {"port": free}}});
-    let line = format!("curl -sS --max-time 5 --noproxy '*' http://127.0.0.1:{free}/x");
+    let line = format!("curl -sS --max-time 30 --noproxy '*' http://127.0.0.1:{free}/x");
     let done = scene.bash_under(&policy, &line);
     // 52 and 56: accepted, and closed without a word.
     assert!(matches!(done.code, Some(52 | 56)), "{:?} {}", done.code, done.err);
@@ -47,15 +58,19 @@ fn a_port_that_nobody_serves_gives_nothing() {
 
 #[rstest]
 fn datagrams_to_that_port_stay_inside() {
-    let scene = Scene::new(NAMESPACES);
-    let Ok(socket) = UdpSocket::bind(("127.0.0.1", scene.origin.port)) else {
-        panic!("the port is taken for datagrams: run it again");
+    // A port that is free for datagrams as well.
+    let free = || {
+        let scene = Scene::new(NAMESPACES);
+        UdpSocket::bind(("127.0.0.1", scene.origin.port)).ok().map(|socket| (scene, socket))
     };
-    socket.set_nonblocking(true).unwrap();
+    let (scene, socket) = std::iter::repeat_with(free).take(20).flatten().next().unwrap();
     let policy = json!({"network": {"proxy": {"port": scene.origin.port}}});
     let _refused = scene.bash_under(&policy, "echo x > /dev/udp/127.0.0.1/PORT");
-    let kind = socket.recv(&mut [0; 4]).unwrap_err().kind();
-    assert_eq!(kind, std::io::ErrorKind::WouldBlock);
+    // What is sent from here comes after whatever came from there.
+    socket.send_to(b"end", socket.local_addr().unwrap()).unwrap();
+    socket.set_read_timeout(Some(DEADLINE)).unwrap();
+    let mut word = [0; 4];
+    assert_eq!((socket.recv(&mut word).unwrap(), &word[..3]), (3, &b"end"[..]));
 }
 
 #[rstest]

@@ -6,12 +6,20 @@ use serde_json::json;
 use crate::bed::{NAMESPACES, wait_until};
 use crate::scene::{ALLOWED, DENIED, Scene};
 
-/// Sends each argument (with Python's escapes) after an answer to the one before, prints answers.
-const TALK: &str = "import socket, sys
-s = socket.create_connection(('127.0.0.1', 3128)); s.settimeout(10)
+/// Sends each argument (with Python's escapes) after the whole answer to the one before, prints
+/// answers. The body of an answer of HTTP can come later than its head.
+const TALK: &str = "import re, socket, sys
+s = socket.create_connection(('127.0.0.1', 3128)); s.settimeout(60)
+def lacks(answer):
+    head, end, body = answer.partition(b'\\r\\n\\r\\n')
+    length = re.search(rb'\\ncontent-length: *([0-9]+)', head.lower())
+    return not end or length and len(body) < int(length[1])
 for text in sys.argv[1:]:
     s.sendall(text.encode().decode('unicode_escape').encode('latin1'))
-    answer = s.recv(65536)
+    answer = more = s.recv(65536)
+    while answer.startswith(b'HTTP/') and more and lacks(answer):
+        more = s.recv(65536)
+        answer += more
     print(repr(answer)[2:-1], flush=True)";
 
 fn talk(scene: &Scene, words: &[&str]) -> Vec<String> {

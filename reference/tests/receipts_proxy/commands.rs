@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::{Channel, ask, begin, hang_up, hash, sha, until};
+use crate::support::{Channel, ask, begin, hang_up, hash, sha, unserved, until};
 
 fn command(channel: &Channel, body: &Value) {
     assert_eq!(channel.send("POST", "/command", body.to_string()).status, 200);
@@ -288,7 +288,7 @@ fn a_token_that_only_the_proxy_knows() {
 
 #[test]
 fn no_execd_is_a_bad_gateway_and_told() {
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (_held, gone) = unserved();
     let channel = Channel::before(gone, &[]);
     assert_eq!(channel.send("POST", "/command", r#"{"command":"true"}"#).status, 502);
     assert_eq!(channel.frames(1)[0]["error"], "execd could not be reached");

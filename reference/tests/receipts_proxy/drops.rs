@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Channel, eventually};
+use crate::support::{Channel, eventually, unserved};
 
 fn command(channel: &Channel, line: &str) {
     let body = json!({"command": line}).to_string();
@@ -71,7 +71,7 @@ fn a_relay_that_says_nothing_delays_nobody() {
 
 #[test]
 fn a_relay_that_is_gone_is_a_loss() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (_held, gone) = unserved();
     let channel = Channel::with(&["--relay", &format!("https://{gone}")]);
     command(&channel, "true");
     eventually("lost", || lost(&channel) == Some(1));

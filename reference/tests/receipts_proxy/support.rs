@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use boxproof_reference::receipts::authority::Authority;
 use boxproof_reference::receipts::execd::Execd;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, getsockname, socket};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -57,11 +59,8 @@ impl Sink {
 
 impl Drop for Sink {
     fn drop(&mut self) {
-        nix::sys::socket::shutdown(
-            std::os::fd::AsRawFd::as_raw_fd(&self.listener),
-            nix::sys::socket::Shutdown::Both,
-        )
-        .unwrap();
+        nix::sys::socket::shutdown(self.listener.as_raw_fd(), nix::sys::socket::Shutdown::Both)
+            .unwrap();
         for stream in &*self.streams.lock().unwrap() {
             // The relay may have closed it before.
             let _closed = stream.shutdown(Shutdown::Both);
@@ -155,7 +154,7 @@ impl Channel {
     pub(crate) fn before(execd: SocketAddr, more: &[&str]) -> Self {
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let authority = Authority::new(folder.path()).unwrap();
-        let sink = Sink::bind(&socket(folder.path()));
+        let sink = Sink::bind(&socket_path(folder.path()));
         let relay = Self::relay(&authority, folder.path());
         let (cert, key) = authority.proxy("s1", &["urn:opensandbox:s1"]).unwrap();
         let args = proxy_args(execd, relay.address, &authority.certificate(), &cert, &key, more);
@@ -166,7 +165,7 @@ impl Channel {
 
     fn relay(authority: &Authority, folder: &Path) -> Verb {
         let (cert, key) = authority.relay().unwrap();
-        let socket = socket(folder);
+        let socket = socket_path(folder);
         let args = [
             "relay",
             "--listen",
@@ -195,7 +194,7 @@ impl Channel {
 
     /// The daemon comes back.
     pub(crate) fn start_sink(&mut self) {
-        self.sink = Some(Sink::bind(&socket(self.folder.path())));
+        self.sink = Some(Sink::bind(&socket_path(self.folder.path())));
     }
 
     pub(crate) fn frames(&self, count: usize) -> Vec<Value> {
@@ -213,7 +212,7 @@ impl Channel {
     }
 }
 
-fn socket(folder: &Path) -> PathBuf {
+fn socket_path(folder: &Path) -> PathBuf {
     folder.join("d.sock")
 }
 
@@ -315,6 +314,15 @@ pub(crate) fn sha(bytes: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     let digest: Vec<String> = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
     format!("sha256:{}", digest.concat())
+}
+
+/// A port of loopback that nobody serves; it is nobody else's for as long as the socket is there.
+pub(crate) fn unserved() -> (OwnedFd, SocketAddr) {
+    let (family, kind) = (AddressFamily::Inet, SockType::Stream);
+    let held = socket(family, kind, SockFlag::SOCK_CLOEXEC, None).unwrap();
+    bind(held.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0)).unwrap();
+    let name: SockaddrIn = getsockname(held.as_raw_fd()).unwrap();
+    (held, SocketAddr::V4(name.into()))
 }
 
 /// Asks again and again until it is so.

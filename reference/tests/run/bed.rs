@@ -102,6 +102,15 @@ impl Bed {
         self.root().join("result.json")
     }
 
+    /// Writes a file that can be executed. A process of its own writes it: while this one had it
+    /// open, a test beside could fork, and executing it would fail with ETXTBSY.
+    pub(crate) fn program(&self, path: &Path, text: &str) {
+        let make = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
+        let mut writer = Command::new("sh");
+        let made = writer.args(["-c", make, "sh", text]).arg(path).status().unwrap();
+        assert!(made.success());
+    }
+
     /// The request of `command`; `policy` and `run` members win over the defaults.
     pub(crate) fn write_request(&self, policy: &Value, command: Value, run: &Value) {
         let mut request = json!({
@@ -262,8 +271,13 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
+/// Adds what is below `folder`, as far as it is still there: a run may go on meanwhile.
 fn list(folder: &Path, names: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+        entries => entries.unwrap(),
+    };
+    for entry in entries {
         let entry = entry.unwrap();
         names.push(entry.path());
         if entry.file_type().unwrap().is_dir() {

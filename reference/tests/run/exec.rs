@@ -72,10 +72,8 @@ fn what_cannot_be_executed_says_so(
 ) {
     let bed = Bed::new(mechanism);
     std::fs::write(bed.ws("plain"), "true\n").unwrap();
-    std::fs::write(bed.ws("bad"), "true\n").unwrap();
+    bed.program(&bed.ws("bad"), "true\n");
     std::fs::create_dir(bed.ws("sub")).unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(bed.ws("bad"), executable).unwrap();
     let done = bed.go(&json!({}), json!({"argv": [program]}), &json!({}));
     assert_eq!(done.code, Some(code));
     assert_eq!(done.err, format!("refbox: failed to spawn `{program}`: {why}\n"));

@@ -269,10 +269,7 @@ fn auto_falls_back_to_bubblewrap_and_no_further() {
 }
 
 fn fake_bwrap(bed: &Bed, script: &str) {
-    let fake = bed.out("bwrap");
-    fs::write(&fake, format!("#!/bin/sh\n{script}")).unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&fake, executable).unwrap();
+    bed.program(&bed.out("bwrap"), &format!("#!/bin/sh\n{script}"));
 }
 
 #[rstest]

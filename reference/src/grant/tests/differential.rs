@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -130,8 +129,11 @@ fn what_shells_start_was_found() {
         let at = bin.path().join(name);
         // One call writes all of it at once, whatever else runs meanwhile.
         let says = "printf '%s\\0' \"${0##*/}\" \"$@\" ';end;' >> \"$LOG\"; echo out";
-        fs::write(&at, format!("#!/usr/bin/dash\n{says}\n")).unwrap();
-        fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).unwrap();
+        // Another process writes it: one that some test forks meanwhile would hold it open for
+        // writing, and it could not be executed.
+        let make = "printf '#!/usr/bin/dash\\n%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\"";
+        let mut writer = Command::new("sh");
+        assert!(writer.args(["-c", make, "sh", says]).arg(&at).status().unwrap().success());
     }
     let seen = Cell::new(0);
     check(600, |line| {
