@@ -1,28 +1,21 @@
-//! Runs with the proxy and without, as interleaved pairs: a run that does not use it, and a download
-//! through it against one over the host's network.
+//! Runs with the proxy and without, as interleaved pairs: a run that does not use it, and downloads
+//! and small requests through it against the host's network.
 //!
-//! Prints medians of pairs (A B B A) with an A/A control.
-
-#![allow(clippy::unwrap_used, reason = "a bench fails by panicking")]
+//! Prints medians of pairs (A B B A) with an A/A control. A download is judged as users make one: by
+//! a client that stores it in the workspace. What is thrown away as it comes is printed beside it:
+//! that is no download, but what the proxy and the two cores have to themselves.
+//! `-- WORD` measures only rows with that word.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 
-/// Bytes of a download.
-const DOWNLOAD: usize = 100 * 1024 * 1024;
-/// Rounds of a comparison; `BOXPROOF_ROUNDS` overrides them.
-const RUNS: usize = 100;
-const DOWNLOADS: usize = 20;
-/// What the proxy may add to a run, and to a download (a ratio).
-const ADDED: Duration = Duration::from_micros(1500);
-const SLOWER: f64 = 1.1;
+use crate::origin;
+use crate::rows::{self, Limit, Ran, STORED};
 
 /// A request in a folder of its own.
 struct Scene {
@@ -30,7 +23,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(network: &Value, argv: &[&str]) -> Self {
+    fn of(Ran { network, argv }: &Ran) -> Self {
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let root = folder.path().canonicalize().unwrap();
         let request = json!({
@@ -48,7 +41,9 @@ impl Scene {
 
     /// Time from spawn to exit, or what the command itself says that it took.
     fn timed(&self) -> Duration {
-        let _not_there_yet = fs::remove_file(self.root().join("result.json"));
+        for name in ["result.json", STORED] {
+            let _not_there_yet = fs::remove_file(self.root().join(name));
+        }
         let mut refbox = Command::new(env!("CARGO_BIN_EXE_refbox"));
         refbox.arg("run").arg("--request").arg(self.root().join("request.json"));
         refbox.arg("--result").arg(self.root().join("result.json"));
@@ -61,30 +56,7 @@ impl Scene {
     }
 }
 
-/// Serves downloads to whoever asks.
-fn origin() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        let block = vec![7; 1024 * 1024];
-        for stream in listener.incoming().map_while(Result::ok) {
-            let _broken_off = serve(&stream, &block);
-        }
-    });
-    port
-}
-
-fn serve(mut stream: &TcpStream, block: &[u8]) -> std::io::Result<()> {
-    for line in BufReader::new(stream).lines() {
-        if line?.is_empty() {
-            break;
-        }
-    }
-    write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {DOWNLOAD}\r\nconnection: close\r\n\r\n")?;
-    (0..DOWNLOAD / block.len()).try_for_each(|_| stream.write_all(block))
-}
-
-/// Median times of both, interleaved A B B A.
+/// Median times of both, interleaved A B B A; `BOXPROOF_ROUNDS` overrides the rounds.
 fn pairs(a: &Scene, b: &Scene, rounds: usize) -> [Duration; 2] {
     let asked = std::env::var("BOXPROOF_ROUNDS").ok();
     let rounds = asked.and_then(|text| text.parse().ok()).unwrap_or(rounds);
@@ -107,39 +79,31 @@ fn compare(name: &str, with: &Scene, without: &Scene, rounds: usize) -> [Duratio
     let [first, second] = pairs(without, without, rounds);
     let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
     println!(
-        "{name:<36} {a:>10.2?} {b:>10.2?}  ratio {:.3}  A/A {:.3}",
+        "{name:<40} {a:>10.2?} {b:>10.2?}  ratio {:.3}  A/A {:.3}",
         ratio(a, b),
         ratio(first, second)
     );
     [a, b]
 }
 
+/// Whether a row is asked for.
+fn is_wanted(name: &str) -> bool {
+    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
+    words.peek().is_none() || words.any(|word| name.contains(&word))
+}
+
 /// Measures and prints; fails where a limit is exceeded.
 pub(crate) fn main() {
-    let port = origin();
-    let address = format!("127.0.0.1:{port}");
-    let named = json!({"domains": {"allow": [address]}});
-    let proxied = json!({"proxy": {"port": port}});
-    let (none, host) = (json!({"none": {}}), json!({"host": {}}));
     let mut over = Vec::new();
-    for (name, network) in [("run, domains/none", &named), ("run, proxy/none", &proxied)] {
-        let idle = |network| Scene::new(network, &["/bin/true"]);
-        let [with, without] = compare(name, &idle(network), &idle(&none), RUNS);
-        over.extend((with > without + ADDED).then_some(name));
-    }
-    let url = format!("http://{address}/");
-    let curl = |network, more: &[&str]| {
-        let fetch = ["curl", "-sSf", "-o", "/dev/null", "-w", "%{time_total}", &url];
-        Scene::new(network, &[&fetch, more].concat())
-    };
-    let straight = curl(&host, &[]);
-    for (name, scene) in [
-        ("100 MiB, HTTP through domains/host", curl(&named, &[])),
-        ("100 MiB, CONNECT through domains/host", curl(&named, &["--proxytunnel"])),
-        ("100 MiB, proxy/host", curl(&proxied, &["--noproxy", "*"])),
-    ] {
-        let [with, without] = compare(name, &scene, &straight, DOWNLOADS);
-        over.extend((with.as_secs_f64() > without.as_secs_f64() * SLOWER).then_some(name));
+    for row in rows::all(origin::start()).into_iter().filter(|row| is_wanted(&row.name)) {
+        let [with, without] =
+            compare(&row.name, &Scene::of(&row.with), &Scene::of(&row.without), row.rounds);
+        let most = match row.limit {
+            Limit::None => continue,
+            Limit::Plus(time) => without + time,
+            Limit::Times(ratio) => without.mul_f64(ratio),
+        };
+        over.extend((with > most).then_some(row.name));
     }
     assert!(over.is_empty(), "too slow: {over:?}");
 }

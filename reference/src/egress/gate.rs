@@ -10,6 +10,7 @@ use super::decide::{Rules, Why};
 use super::host::Target;
 use super::hosts::Hosts;
 use super::log::{Denied, Log};
+use super::socket;
 
 /// Time that one address has to answer.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -54,7 +55,10 @@ impl Gate {
             match self.rules.admit_address(address, port) {
                 Err(why) => closed = Closed::Denied(why),
                 Ok(()) => match timeout(ANSWER, TcpStream::connect((address, port))).await {
-                    Ok(Ok(stream)) => return Ok(stream),
+                    Ok(Ok(stream)) => {
+                        socket::set(&stream, address);
+                        return Ok(stream);
+                    }
                     Ok(Err(error)) => closed = Closed::Failed(error),
                     Err(_) => closed = Closed::Failed(io::ErrorKind::TimedOut.into()),
                 },

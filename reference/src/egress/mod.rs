@@ -23,6 +23,8 @@ mod outlet;
 mod pipe;
 mod rule;
 #[cfg(target_os = "linux")]
+mod socket;
+#[cfg(target_os = "linux")]
 mod socks;
 mod special;
 mod variables;

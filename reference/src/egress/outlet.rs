@@ -15,7 +15,7 @@ use super::hosts::Hosts;
 use super::life::{End, Life, Stop, life};
 use super::log::{Denied, Log};
 use super::pipe::pipe;
-use super::{http, socks};
+use super::{http, socket, socks};
 use crate::error::Refusal;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -134,7 +134,10 @@ async fn accept(door: TcpListener, service: Service, mut life: Life) {
             // Whoever came before the end is attended to.
             biased;
             client = door.accept() => match client {
-                Ok((client, _)) => drop(tokio::spawn(attend(client, service.clone(), attended))),
+                Ok((client, from)) => {
+                    socket::set(&client, from.ip());
+                    drop(tokio::spawn(attend(client, service.clone(), attended)));
+                }
                 // The end comes first, and is seen again where there is one.
                 Err(_) => _ = timeout(PAUSE, life.over()).await,
             },
@@ -157,12 +160,10 @@ fn attend_the_rest(door: TcpListener, service: &Service, life: &Life) {
 }
 
 async fn attend(client: TcpStream, service: Service, life: Life) {
-    // Small pieces go at once: these are conversations as often as downloads.
-    let _slower = client.set_nodelay(true);
     match service {
         Service::Port(port) => {
             if let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
-                let _slower = server.set_nodelay(true);
+                socket::set(&server, Ipv4Addr::LOCALHOST.into());
                 pipe(client, server, life).await;
             }
         }
