@@ -21,6 +21,7 @@ pub mod schedule;
 pub mod scratch;
 pub mod selection;
 pub mod session;
+pub mod sight;
 mod sweep;
 mod sys;
 #[cfg(test)]

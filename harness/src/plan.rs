@@ -35,7 +35,7 @@ pub enum Planned {
     Skip {
         /// The verdict that stands for it.
         verdict: Verdict,
-        /// What is lacking: a capability, a fact, `platform`, or `not installed`.
+        /// What is lacking: a capability, a fact, what is needed to see, `platform`, or `not installed`.
         reason: String,
     },
 }
@@ -79,6 +79,9 @@ fn decide(case: &Case, backend: &Backend, host: &Host, options: PlanOptions) -> 
     let skip = |verdict, reason: &str| Planned::Skip { verdict, reason: reason.to_owned() };
     if !case.platforms.contains(&Platform::HERE) {
         return skip(Verdict::NotApplicable, PLATFORM);
+    }
+    if let Some(lacking) = host.sight.lacks(case) {
+        return skip(Verdict::NotApplicable, lacking);
     }
     if let Some(fact) = case.host.iter().find(|fact| !host.facts.contains(fact)) {
         return skip(Verdict::NotApplicable, fact.word());

@@ -174,6 +174,9 @@ const NAMESPACED: [&str; 19] = [
     "proc.isolated",
 ];
 
+/// Whether this is a system on which no claim was ever verified.
+const ON_MACOS: bool = cfg!(target_os = "macos");
+
 /// Limits of every mechanism.
 const LIMITS: [&str; 9] = [
     "A hard link made before the run reaches the same file under its other name.",
@@ -210,6 +213,9 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
         ],
         Mechanism::Seatbelt => &[
             "Unverified: no run on macOS has been reported yet.",
+            "What a command leaves is found by its session, by who started it and by the variable REFBOX_RUN: a process that left the session, lost its parent and has none of it in an environment that macOS shows is not found.",
+            "A SIGKILL to the inner stage leaves running the command and what it started; a stop from the terminal reaches a command as SIGSTOP.",
+            "Host unix sockets are not listed, so that none is closed by name.",
             "The host's folders show where a policy gives fresh ones; what is closed is refused, not hidden.",
             "Who moves a folder to where a name in it would be a denied one closes what is in it; it is not undone.",
             "macOS takes the variables DYLD_* from every program that sandbox-exec starts.",
@@ -222,7 +228,7 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
 pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
     let all = mechanism != Mechanism::Unconfined;
     let kept = CLAIMS.iter().filter(move |(_, by, _)| all || *by == Any);
-    kept.map(move |(name, by, level)| match *name {
+    let all = kept.map(move |(name, by, level)| match *name {
         // Its devices are on writable mounts, and those of the host belong to uid 0.
         "fs.metadata" if mechanism == Mechanism::Bubblewrap && geteuid().is_root() => {
             (*name, Partial)
@@ -239,7 +245,8 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
             (name, ClaimLevel::None)
         }
         _ => (*name, *level),
-    })
+    });
+    all.map(|(name, level)| (name, if ON_MACOS && level == Enforced { Partial } else { level }))
 }
 
 /// What a run of `order` by `mechanism` enforced.
@@ -296,7 +303,8 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
 
 /// Whether anything confines on this host, found by running a command; if not, why not.
 pub(crate) fn confines(prefix: &[&str]) -> Result<(), String> {
-    let tried = Mechanism::AUTO.map(|mechanism| trial(prefix, mechanism, &[]));
+    let tried = Mechanism::AUTO.iter().map(|mechanism| trial(prefix, *mechanism, &[]));
+    let tried: Vec<_> = tried.collect();
     match tried.iter().any(Result::is_ok) {
         true => Ok(()),
         false => Err(tried.into_iter().filter_map(Result::err).collect::<Vec<_>>().join("; ")),
@@ -329,7 +337,7 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
     let tried = Mechanism::ALL.map(|mechanism| (mechanism, trial(prefix, mechanism, &[])));
     let mut limits: Vec<String> = LIMITS.map(str::to_owned).into();
     // What another system has is not missing here.
-    let ours = |mechanism: Mechanism| mechanism != Mechanism::Seatbelt;
+    let ours = |mechanism| (mechanism == Mechanism::Seatbelt) == ON_MACOS;
     let failed = tried.iter().filter(|(mechanism, trial)| trial.is_err() && ours(*mechanism));
     limits.extend(failed.map(|(mechanism, _)| why_not(*mechanism, &tried)));
     let works = |wanted: &Mechanism| tried.iter().any(|(m, trial)| m == wanted && trial.is_ok());
@@ -346,6 +354,14 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
         limits.extend(tried.as_ref().err().cloned());
         tried.is_ok()
     });
+    if ON_MACOS {
+        let all = chosen.into_iter().flat_map(claims).filter(|(_, level)| *level == Partial);
+        let all: Vec<_> = all.map(|(name, _)| name).collect();
+        limits.push(format!(
+            "Unverified, as no run on macOS has been reported yet: {}.",
+            all.join(", ")
+        ));
+    }
     let kept = |name: &str| mediates != Some(false) || !MEDIATED.contains(&name);
     let claimed = chosen.into_iter().flat_map(claims);
     let claimed = claimed.filter(|(name, level)| *level != ClaimLevel::None && kept(name));

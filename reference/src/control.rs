@@ -2,19 +2,14 @@
 //!
 //! One message is one packet of ten bytes: tag, detail, little-endian number and place.
 
-use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
-use nix::cmsg_space;
 use nix::errno::Errno;
-use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg, socketpair,
-};
-
 use rustix::io::Errno as Bare;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, recv};
 
-use crate::sys;
+use crate::sys::{self, Process};
 
 /// Bytes in one message.
 const PACKET: usize = 10;
@@ -137,14 +132,13 @@ impl Order {
 
 /// A connected pair: the supervisor's end and the inner stage's.
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    let family = nix::sys::socket::AddressFamily::Unix;
-    Ok(socketpair(family, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?)
+    sys::packet_pair()
 }
 
 /// Sends one message; a peer that is gone is the reader's business, not an error here.
 pub(crate) fn post(socket: impl AsFd, packet: [u8; PACKET]) -> io::Result<()> {
-    match send(socket, &packet, SendFlags::NOSIGNAL) {
-        Ok(_) | Err(Bare::PIPE | Bare::CONNRESET) => Ok(()),
+    match sys::send_packet(socket, &packet) {
+        Ok(()) | Err(Bare::PIPE | Bare::CONNRESET) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
@@ -165,21 +159,17 @@ pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
 
 /// Sends `report` with a descriptor that belongs to it: a process's one cannot come to mean another
 /// process, as its number can. A peer that is gone is the reader's business, as in [`post`].
-pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &OwnedFd) -> io::Result<()> {
-    let packet = report.encode();
-    let rights = [sent.as_raw_fd()];
-    let parts = [ControlMessage::ScmRights(&rights)];
-    let socket = socket.as_fd().as_raw_fd();
-    match sendmsg::<()>(socket, &[IoSlice::new(&packet)], &parts, MsgFlags::MSG_NOSIGNAL, None) {
-        Ok(_) | Err(Errno::EPIPE | Errno::ECONNRESET) => Ok(()),
+pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &Process) -> io::Result<()> {
+    match sys::send_process(socket, &report.encode(), sent) {
+        Ok(()) | Err(Errno::EPIPE | Errno::ECONNRESET) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
 
 /// What the supervisor's end of the socket gives.
 pub(crate) enum Heard {
-    /// A report, with the descriptor that came with it.
-    Report(Report, Option<OwnedFd>),
+    /// A report, with the process that came with it.
+    Report(Report, Option<Process>),
     /// Nothing for now.
     Nothing,
     /// Nothing any more: nobody can send.
@@ -189,21 +179,9 @@ pub(crate) enum Heard {
 /// The next report, without waiting for it.
 pub(crate) fn next_report(socket: impl AsFd) -> io::Result<Heard> {
     let mut packet = [0; PACKET];
-    let mut buffers = [IoSliceMut::new(&mut packet)];
-    let mut space = cmsg_space!(RawFd);
-    let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT;
-    let received = recvmsg::<()>(socket.as_fd().as_raw_fd(), &mut buffers, Some(&mut space), flags);
-    let message = match received {
-        // Reset: the peer ended with an order unread; what it sent before is still to be had.
-        Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNRESET) => return Ok(Heard::Nothing),
-        other => other?,
+    let Some((length, sent)) = sys::next_packet(socket, &mut packet)? else {
+        return Ok(Heard::Nothing);
     };
-    let length = message.bytes;
-    let sent = message.cmsgs()?.find_map(|part| match part {
-        ControlMessageOwned::ScmRights(fds) => fds.first().copied(),
-        _ => None,
-    });
-    let sent = sent.map(sys::adopt).transpose()?;
     if length == 0 {
         return Ok(Heard::End);
     }
@@ -244,7 +222,7 @@ mod tests {
     #[test]
     fn nobody_who_listens_is_no_error() {
         let (ours, theirs) = pair().unwrap();
-        let process = sys::pidfd_open(nix::unistd::Pid::this()).unwrap();
+        let process = sys::open_process(nix::unistd::Pid::this()).unwrap();
         drop(ours);
         hand_over(&theirs, Report::Started, &process).unwrap();
         post(&theirs, Report::Starting.encode()).unwrap();

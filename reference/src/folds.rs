@@ -5,14 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-#[cfg(target_os = "linux")]
 use crate::sys::ignores_case;
-
-/// Elsewhere only names tell.
-#[cfg(not(target_os = "linux"))]
-fn ignores_case(_folder: &Path) -> bool {
-    false
-}
 
 /// Whether `folder` ignores case: its own flag says so, or one of its names, or its own in the
 /// folder above, is found in other letters too.

@@ -69,7 +69,7 @@ impl Launch {
                 .iter()
                 .map(|arg| text("run.command", arg.as_ref()))
                 .collect::<Result<_, _>>()?,
-            env: pairs.collect::<Result<_, _>>()?,
+            env: pairs.chain(sys::mark().map(Ok)).collect::<Result<_, _>>()?,
         })
     }
 

@@ -3,62 +3,46 @@
 //! A request becomes a [`cases::protocol`](boxproof_cases::protocol) policy, the policy a pure
 //! plan, the plan is carried out by one mechanism, and a result says what was observed.
 
-#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "mechanisms are Linux's so far"))]
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "most mechanisms are Linux's")
+)]
 
 mod answer;
 mod ask;
 mod block;
+mod capabilities;
 mod cli;
+mod compile;
+mod control;
 pub mod dialect;
 pub mod egress;
 mod error;
 pub mod executor;
-mod profile;
-#[cfg(target_os = "linux")]
-pub mod receipts;
-pub mod redact;
-mod request;
-mod settings;
-
-#[cfg(any(test, not(target_os = "linux")))]
-mod elsewhere;
-#[cfg(not(target_os = "linux"))]
-use {elsewhere as capabilities, elsewhere as compile, elsewhere as run};
-
-#[cfg(target_os = "linux")]
-mod capabilities;
-#[cfg(target_os = "linux")]
-mod compile;
-#[cfg(target_os = "linux")]
-mod control;
 mod explain;
 mod fold;
 mod folds;
 mod glob;
 mod grant;
-#[cfg(target_os = "linux")]
 mod host;
-#[cfg(target_os = "linux")]
 mod inner;
-#[cfg(target_os = "linux")]
 mod launch;
 mod law;
-#[cfg(target_os = "linux")]
 mod mechanism;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/mediate.rs")]
 mod mediate;
-#[cfg(target_os = "linux")]
 mod plan;
+mod profile;
 #[cfg(target_os = "linux")]
+pub mod receipts;
+pub mod redact;
 mod report;
-#[cfg(target_os = "linux")]
+mod request;
 mod run;
-#[cfg(target_os = "linux")]
+mod settings;
 pub mod supervise;
-#[cfg(target_os = "linux")]
 mod sys;
 
-#[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub use mechanism::seatbelt::stand_in as stand_in_for_sandbox_exec;
 
@@ -70,7 +54,6 @@ use std::ffi::OsString;
 /// (`["reference"]` inside a multi-call program); `args` comes without the program's name.
 pub fn main(prefix: &[&str], args: impl Iterator<Item = OsString>) -> i32 {
     let args: Vec<OsString> = args.collect();
-    #[cfg(target_os = "linux")]
     if let Some((first, rest)) = args.split_first()
         && first == inner::VERB
     {

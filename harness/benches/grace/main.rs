@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 
 const GRACE: usize = 200;
 const SHORT: usize = 500;
@@ -78,7 +79,6 @@ fn run(corpus: &Path, scratch: &Path) -> (Duration, f64) {
 /// Of everything that was waited for so far.
 fn processor_time() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
-    let micros = |time: nix::sys::time::TimeVal| time.tv_sec() * 1_000_000 + time.tv_usec();
-    let total = micros(usage.user_time()) + micros(usage.system_time());
+    let total = (usage.user_time() + usage.system_time()).num_microseconds();
     Duration::from_micros(u64::try_from(total).unwrap())
 }

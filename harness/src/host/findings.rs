@@ -96,11 +96,11 @@ pub(super) fn refused_namespaces(host: &Host) -> (String, String) {
 mod tests {
     use super::*;
     use rstest::rstest;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     fn host(uid: u32, report: &[(&str, &str)]) -> Host {
         let report = report.iter().map(|(key, value)| ((*key).to_owned(), (*value).into()));
-        Host { uid, facts: BTreeSet::new(), report: report.collect::<BTreeMap<_, _>>() }
+        Host { uid, report: report.collect::<BTreeMap<_, _>>(), ..Host::default() }
     }
 
     #[rstest]

@@ -19,6 +19,7 @@ pub use ability::{Ability, abilities};
 pub use findings::{DoctorFinding, findings};
 pub use tools::Tools;
 
+use crate::sight::Sight;
 use crate::sys::host as sys;
 
 /// The host, as found once before the first case.
@@ -28,6 +29,8 @@ pub struct Host {
     pub uid: u32,
     /// What holds here.
     pub facts: BTreeSet<HostFact>,
+    /// What can be shown here.
+    pub sight: Sight,
     /// What was seen, for reports: `os`, `distro`, `kernel`, `arch`, kernel settings, and for each
     /// fact's word what showed that it holds or not.
     pub report: BTreeMap<String, Value>,
@@ -41,7 +44,8 @@ impl Host {
     /// those that were started hold or not; the others are not looked at.
     pub fn detect(scratch: &Path, tools: Tools) -> Self {
         let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
-        let mut host = Self { uid, facts: BTreeSet::new(), report: report::collect() };
+        let (facts, sight) = (BTreeSet::new(), Sight::here());
+        let mut host = Self { uid, facts, sight, report: report::collect() };
         host.report.insert("uid".to_owned(), uid.into());
         let id = format!("uid {uid}");
         let is_root =

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpid};
 
-use crate::sys;
+use crate::sys::{self, table};
 use crate::workspace::find;
 
 mod shared;
@@ -21,6 +20,9 @@ mod sockets;
 
 pub(crate) use shared::Shared;
 pub(crate) use sockets::named as sockets_named;
+pub(crate) use table::{check_sight, mounts};
+
+use table::is_dying;
 
 /// How long a process that is already dying may take, before it counts as a survivor.
 const DYING: Duration = Duration::from_millis(500);
@@ -31,32 +33,6 @@ const BURIAL: Duration = Duration::from_secs(10);
 
 /// How long a heartbeat is listened for, several of its beats.
 const BEAT: Duration = Duration::from_millis(400);
-
-/// Where the kernel tells of processes and mounts.
-const PROC: &str = "/proc";
-/// What the sweep reads of every process, here of this one.
-const OWN: [&str; 2] = ["self/mountinfo", "self/cmdline"];
-
-/// Whether the sweep sees anything here: finding nothing must mean that nothing is left.
-///
-/// # Errors
-/// What cannot be read.
-pub(crate) fn check_sight() -> io::Result<()> {
-    sees_in(PROC.as_ref())
-}
-
-fn sees_in(proc: &Path) -> io::Result<()> {
-    OWN.iter().map(|name| proc.join(name)).try_for_each(|file| match std::fs::read(&file) {
-        Ok(text) if text.is_empty() => Err(blind(&file, "it is empty")),
-        Ok(_) => Ok(()),
-        Err(error) => Err(blind(&file, error)),
-    })
-}
-
-fn blind(file: &Path, why: impl fmt::Display) -> io::Error {
-    let file = file.display();
-    io::Error::other(format!("cannot see what a run leaves: {file}: {why}; use Linux with /proc"))
-}
 
 /// The variable of every backend's environment that carries the word of its arm: a process that
 /// hides its command line shows by it.
@@ -84,8 +60,7 @@ pub(crate) struct Survivor {
 
 impl Survivor {
     fn look_at(pid: Pid) -> Self {
-        let name = || std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let command = command_line(pid).unwrap_or_else(|| format!("[{}]", name().trim()));
+        let command = command_line(pid).unwrap_or_else(|| format!("[{}]", table::name(pid).trim()));
         Self { pid, command, sockets: sockets::held_by(pid) }
     }
 }
@@ -174,17 +149,6 @@ fn reaped(pid: Pid) -> bool {
     !matches!(waitpid(pid, Some(WaitPidFlag::WNOHANG)), Ok(nix::sys::wait::WaitStatus::StillAlive))
 }
 
-/// Whether `pid` is past doing anything: it has no memory left, or a SIGKILL on its way.
-fn is_dying(pid: Pid) -> bool {
-    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return true };
-    let member = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-    let killed = |name: &str| {
-        let pending = member(name).and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
-        pending.is_some_and(|set| set & (1 << (Signal::SIGKILL as u64 - 1)) != 0)
-    };
-    member("VmSize:").is_none() || killed("SigPnd:") || killed("ShdPnd:")
-}
-
 /// Sleeps until one of `pids` ends, or until the deadline; where nothing can wake us, a moment.
 fn wait_for_one(pids: &[Pid], until: Instant) {
     let watches: Vec<_> = pids.iter().filter_map(|pid| sys::exit_watch(*pid)).collect();
@@ -197,23 +161,18 @@ fn wait_for_one(pids: &[Pid], until: Instant) {
 
 /// Processes that carry `word` in their command line or environment.
 pub(crate) fn carrying(word: &str) -> Vec<Pid> {
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.map(Pid::from_raw).filter(|pid| carries(*pid, word)).collect()
+    table::processes().into_iter().filter(|pid| carries(*pid, word)).collect()
 }
 
 /// Whether `pid` carries `word`, as far as it can be read.
 pub(crate) fn carries(pid: Pid, word: &str) -> bool {
-    let holds = |name: &str| {
-        let bytes = std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-        find(&bytes, word.as_bytes()).is_some()
-    };
-    holds("cmdline") || holds("environ")
+    let holds = |bytes: Vec<u8>| find(&bytes, word.as_bytes()).is_some();
+    holds(table::words(pid)) || holds(table::variables(pid))
 }
 
 /// The command line of a process that runs; a dead one that nobody has reaped has none.
 pub(crate) fn command_line(pid: Pid) -> Option<String> {
-    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let bytes = table::words(pid);
     let words: Vec<_> = bytes.split(|b| *b == 0).map(String::from_utf8_lossy).collect();
     let line = words.join(" ").trim().to_owned();
     (!line.is_empty()).then_some(line)
@@ -234,11 +193,6 @@ pub(crate) fn kill_children(ours: &[i32]) {
             let _ = waitpid(child, None);
         }
     }
-}
-
-/// The mounts this process sees.
-pub(crate) fn mounts() -> String {
-    std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
 }
 
 /// Detaches every mount below `folder`, the last made first, so that what is removed there is not
@@ -280,18 +234,6 @@ fn unescaped(point: &str) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn without_a_kernels_word_nothing_is_seen() {
-        let proc = tempfile::tempdir().unwrap();
-        let why = || sees_in(proc.path()).unwrap_err().to_string();
-        assert!(why().contains("mountinfo: No such file"), "{}", why());
-        std::fs::create_dir(proc.path().join("self")).unwrap();
-        std::fs::write(proc.path().join("self/mountinfo"), "").unwrap();
-        assert!(why().contains("mountinfo: it is empty"), "{}", why());
-        std::fs::write(proc.path().join("self/mountinfo"), "x").unwrap();
-        assert!(why().contains("cmdline: No such file"), "{}", why());
-    }
 
     /// Ended with the test.
     #[cfg(target_os = "linux")]
@@ -345,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn only_linux_lets_see() {
-        assert_eq!(check_sight().is_ok(), cfg!(target_os = "linux"));
+    fn a_run_can_be_looked_at_here() {
+        check_sight().unwrap();
     }
 }

@@ -79,7 +79,7 @@ fn inet(kind: &str, text: &str) -> Vec<Entry> {
     text.lines().skip(1).filter_map(entry).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use nix::unistd::getpid;
@@ -87,7 +87,6 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn whoever_holds_a_listening_socket_is_found_with_it() {
         use std::os::linux::net::SocketAddrExt;
         let folder = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@ use std::io;
 
 use nix::errno::Errno;
 
+#[cfg(target_os = "linux")]
 use super::host::in_child;
 
 /// Kinds of namespaces, by the kernel's word.

@@ -1,5 +1,7 @@
 //! Linux: pidfds, the subreaper, private mounts.
 
+pub(crate) mod table;
+
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};

@@ -1,4 +1,8 @@
 //! macOS: the few calls that differ. No subreaper and no mount namespaces exist there.
+//! Type-checked only: nothing of this has run on macOS yet.
+
+#[path = "macos_table.rs"]
+pub(crate) mod table;
 
 use std::io;
 use std::os::fd::OwnedFd;

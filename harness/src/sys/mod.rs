@@ -5,6 +5,8 @@ pub(crate) mod ability;
 pub(crate) mod host;
 #[cfg(target_os = "linux")]
 mod nested;
+#[cfg(any(test, target_os = "macos"))]
+mod procargs;
 mod process;
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
@@ -22,5 +24,5 @@ pub(crate) use system::die_with_parent;
 pub(crate) use system::nest;
 pub(crate) use system::{
     become_user, children_of, detach, end_with_parent, exit_watch, own_tmpfs, private_mounts,
-    subreaper,
+    subreaper, table,
 };

@@ -150,10 +150,11 @@ async fn accept(door: TcpListener, service: Service, mut life: Life) {
 /// Whoever came before the end waits here, also where nobody was told of it in time.
 fn attend_the_rest(door: TcpListener, service: &Service, life: &Life) {
     let Ok(door) = door.into_std() else { return };
-    while let Ok((client, _)) = door.accept() {
+    while let Ok((client, from)) = door.accept() {
         if client.set_nonblocking(true).is_ok()
             && let Ok(client) = TcpStream::from_std(client)
         {
+            socket::set(&client, from.ip());
             tokio::spawn(attend(client, service.clone(), life.clone()));
         }
     }

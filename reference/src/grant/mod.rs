@@ -23,9 +23,7 @@ use boxproof_cases::protocol::{Command, InferredGrants, Mode, Policy, Protect, R
 
 use crate::request::GIT_GRANT;
 use judge::{Part, Scene};
-#[cfg(target_os = "linux")]
-pub(crate) use steers::STEERS;
-pub(crate) use steers::steers;
+pub(crate) use steers::{STEERS, steers};
 
 /// What the command of `run` is granted besides what `policy` grants; none where nothing would come
 /// of it. Only a line for a shell says what somebody means: a rewritten one by its original form.

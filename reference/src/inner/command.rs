@@ -60,7 +60,7 @@ fn take_over(streams: &Streams) -> nix::Result<()> {
 }
 
 fn confine(lockdown: &Lockdown) -> nix::Result<()> {
-    nix::sys::prctl::set_no_new_privs()?;
+    sys::gain_nothing()?;
     sys::drop_capabilities().map_err(|error| errno_of(&error))?;
     if let Some(scope) = &lockdown.scope {
         sys::restrict_self(scope).map_err(|error| errno_of(&error))?;

@@ -2,23 +2,16 @@
 //!
 //! Nothing here allocates: see [`sys::start_beside`].
 
-use std::ffi::CStr;
-use std::io::{self, Write};
-use std::os::fd::BorrowedFd;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{self, Signal};
 
 use crate::control::{self, Order, Report};
-use crate::sys::{self, Child};
-
-/// Bytes of a process's status that are read; it has about 1,500.
-const STATUS: usize = 1 << 13;
-/// Bytes that the announcements of ended children may fill at once: one, they are merged.
-const ANNOUNCED: usize = 128;
+use crate::sys::{self, Child, Children};
 
 /// Whether the command's end left anybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,22 +41,22 @@ impl Group {
     /// Follows orders and reports the command's end; returns when everything is to be killed.
     pub(super) fn follow(
         mut self,
-        children: BorrowedFd<'_>,
+        children: &Children,
         control: BorrowedFd<'_>,
     ) -> io::Result<Left> {
         loop {
-            let [ended, ordered] = wait(children, control)?;
+            let [ended, ordered] = wait(children.as_fd(), control)?;
             // Also before an order, which must not be called passed on if it came too late.
             self.take_note(control)?;
             if ordered && !self.obey(control::next_order(control)?, control)? {
                 return Ok(self.left);
             }
-            if ended && !self.is_over()? {
-                let _merged = rustix::io::read(children, &mut [0; ANNOUNCED]);
+            if ended && !self.is_over(children)? {
+                children.hush();
                 // What ended before that is announced no more.
                 self.take_note(control)?;
             }
-            if self.is_over()? {
+            if self.is_over(children)? {
                 return Ok(self.left);
             }
         }
@@ -83,11 +76,11 @@ impl Group {
 
     /// Whether nobody is left who has a grace. Members that nobody reaps do not count: dead ones
     /// whose parent is gone were reaped by us, and others are no children of ours.
-    fn is_over(&self) -> io::Result<bool> {
+    fn is_over(&self, children: &Children) -> io::Result<bool> {
         if !self.has_ended || !self.is_ending {
             return Ok(self.has_ended);
         }
-        Ok(!sys::has_child(Some(self.leader))?)
+        Ok(!children.has_member(self.leader)?)
     }
 
     /// Whether to go on after `order`; `None`: the supervisor is gone.
@@ -122,12 +115,7 @@ impl Group {
     /// In a session without a terminal the kernel ignores SIGTSTP for who does not handle it, so
     /// only a command that handles or ignores it gets that one.
     fn stop_signal(&self) -> Signal {
-        let mut status = [0; STATUS];
-        let status = read_status(self.leader, &mut status).unwrap_or_default();
-        match has_stop(status, b"SigCgt:") || has_stop(status, b"SigIgn:") {
-            true => Signal::TSTP,
-            false => Signal::STOP,
-        }
+        if sys::heeds_stop(self.leader) { Signal::TSTP } else { Signal::STOP }
     }
 
     fn reap(&mut self) -> io::Result<()> {
@@ -136,7 +124,9 @@ impl Group {
                 Child::Ended => {}
                 Child::Running => return Ok(()),
                 Child::None => {
-                    self.left = Left::Nothing;
+                    if sys::ADOPTS_ORPHANS {
+                        self.left = Left::Nothing;
+                    }
                     return Ok(());
                 }
             }
@@ -150,41 +140,5 @@ fn wait(children: BorrowedFd<'_>, control: BorrowedFd<'_>) -> io::Result<[bool; 
     match poll(&mut polled, None) {
         Err(Errno::INTR) => Ok([false; 2]),
         other => Ok(other.map(|_| polled.map(|fd| !fd.revents().is_empty()))?),
-    }
-}
-
-/// What `/proc` says of a process, as far as there is room.
-fn read_status(process: Pid, text: &mut [u8]) -> io::Result<&[u8]> {
-    let mut path = [0; 32];
-    // The last byte stays: it ends the path.
-    write!(&mut path[..31], "/proc/{process}/status")?;
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let path = CStr::from_bytes_until_nul(&path).map_err(|_| Errno::NAMETOOLONG)?;
-    let file = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
-    let length = rustix::io::read(&file, &mut *text);
-    sys::close_bare(file);
-    Ok(&text[..length?])
-}
-
-/// Whether SIGTSTP is in the set of signals that stands behind `name`.
-fn has_stop(status: &[u8], name: &[u8]) -> bool {
-    let set = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name));
-    let set = set.and_then(|set| str::from_utf8(set).ok());
-    let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
-    set.is_some_and(|set| set & (1 << (Signal::TSTP.as_raw() - 1)) != 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_that_ignores_the_stop_is_told_from_others() {
-        let status = b"Name:\t\xff\nSigIgn:\t0000000000080000\nSigCgt:\t0000000000000004\n";
-        assert!(has_stop(status, b"SigIgn:"));
-        assert!(!has_stop(status, b"SigCgt:") && !has_stop(status, b"SigBlk:"));
-        let mut text = [0; STATUS];
-        let own = read_status(Pid::this(), &mut text).unwrap();
-        assert!(own.windows(8).any(|part| part == b"SigCgt:\t"), "{own:?}");
     }
 }

@@ -4,8 +4,12 @@
 //! not dumpable, so that the command finds nothing of the launcher under `/proc/1`.
 
 mod command;
+#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/filter.rs")]
 mod filter;
 mod group;
+#[cfg(any(test, not(target_os = "linux")))]
+mod rounds;
+#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/survivors.rs")]
 mod survivors;
 
 use std::ffi::OsString;
@@ -14,18 +18,18 @@ use std::io::{self, Read};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 
 use group::{Group, Left};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use rounds::{Entry, Identity, Table};
 
 use crate::control::{self, Report};
 use crate::egress::Door;
 use crate::launch::{Hold, Launch};
 use crate::mediate::Mediation;
 use crate::plan::Held;
-use crate::sys::{self, Leash};
+use crate::sys::{self, Children, Leash, Process};
 
 /// The hidden verb that starts the inner stage; five descriptor numbers follow it, and where there is
 /// a door, its number and port.
@@ -174,7 +178,7 @@ fn stage(args: &[OsString]) -> io::Result<()> {
             "this is no sandbox: the inner stage is not its first process",
         ));
     }
-    control::hand_over(&control, Report::Hello, &sys::pidfd_open(Pid::this())?)?;
+    control::hand_over(&control, Report::Hello, &sys::open_process(Pid::this())?)?;
     let inner = Inner::new(&launch, control, streams)?.with_door(door);
     inner.open_door()?;
     serve(inner)
@@ -183,8 +187,8 @@ fn stage(args: &[OsString]) -> io::Result<()> {
 /// As pid 1 of a namespace: starts the command, reports its start and its end. Our own end is that
 /// of all the rest.
 pub(crate) fn serve(mut inner: Inner<'_>) -> io::Result<()> {
-    nix::sys::prctl::set_dumpable(false)?;
-    let children = listen()?;
+    sys::hide_memory()?;
+    let children = Children::listen()?;
     let ledger = inner.ledger.take();
     let mediation = inner.held.map(|held| Mediation::prepare(held, ledger)).transpose()?;
     let starting = Starting::begin(&inner, mediation.as_ref())?;
@@ -192,7 +196,7 @@ pub(crate) fn serve(mut inner: Inner<'_>) -> io::Result<()> {
     let Inner { control, streams, .. } = inner;
     drop(streams);
     let Some(command) = starting.conclude(&control, mediation)? else { return Ok(()) };
-    Group::led_by(command).follow(children.as_fd(), control.as_fd()).map(drop)
+    Group::led_by(command).follow(&children, control.as_fd()).map(drop)
 }
 
 /// As an ordinary process beside the one that supervises, whose streams and socket stay its own:
@@ -202,22 +206,23 @@ pub(crate) fn serve_beside(inner: &Inner<'_>, leash: Leash) -> io::Result<()> {
     kept.push(leash.descriptor());
     sys::close_all_but(&mut kept)?;
     nix::unistd::setsid()?;
-    nix::sys::prctl::set_child_subreaper(true)?;
-    let children = ManuallyDrop::new(listen()?);
+    sys::adopt_orphans()?;
+    let children = ManuallyDrop::new(Children::listen()?);
     let starting = Starting::begin(inner, None)?;
     inner.streams.all().iter().for_each(|stream| leash.close_copy(stream));
     // Whatever goes wrong from here on: nothing of the command may stay.
+    let hunt = survivors::Hunt::of(starting.command, inner.launch);
     match follow_beside(starting, inner, &children, leash) {
         Ok(Left::Nothing) => Ok(()),
-        Ok(Left::Unknown) => survivors::end(),
-        Err(error) => survivors::end().and(Err(error)),
+        Ok(Left::Unknown) => hunt.end(),
+        Err(error) => hunt.end().and(Err(error)),
     }
 }
 
 fn follow_beside(
     starting: Starting,
     inner: &Inner<'_>,
-    children: &SignalFd,
+    children: &Children,
     leash: Leash,
 ) -> io::Result<Left> {
     let command = starting.conclude(&inner.control, None)?;
@@ -225,7 +230,7 @@ fn follow_beside(
     // From here on nothing may be allocated, and nothing of the caller's is there.
     leash.let_go();
     match command {
-        Some(command) => Group::led_by(command).follow(children.as_fd(), control.as_fd()),
+        Some(command) => Group::led_by(command).follow(children, control.as_fd()),
         None => Ok(Left::Unknown),
     }
 }
@@ -241,25 +246,18 @@ fn handles(args: &[OsString]) -> io::Result<([RawFd; 5], Option<[RawFd; 2]>)> {
     }
 }
 
-/// Where ended children are announced.
-fn listen() -> io::Result<SignalFd> {
-    sys::default_action(Signal::SIGCHLD)?;
-    let mask = SigSet::from(Signal::SIGCHLD);
-    mask.thread_block()?;
-    Ok(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
-}
-
 /// A command that was started, and about to be executed.
 struct Starting {
     command: Pid,
-    process: OwnedFd,
+    process: Process,
     /// Ends without a word once it was.
     status: File,
 }
 
 impl Starting {
     fn begin(inner: &Inner<'_>, mediation: Option<&Mediation>) -> io::Result<Self> {
-        let (status, failure) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+        let (status, failure) = io::pipe()?;
+        let (status, failure) = (OwnedFd::from(status), OwnedFd::from(failure));
         control::post(&inner.control, Report::Starting.encode())?;
         let (command, process) = sys::spawn_child(|| command::run(inner, mediation, &failure))?;
         Ok(Self { command, process, status: status.into() })

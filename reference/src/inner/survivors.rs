@@ -7,22 +7,32 @@ use std::io;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::launch::Launch;
 use crate::sys::{self, Child};
 
 /// Bytes of the list of children that are read at once; the rest is on a later list.
 const LIST: usize = 1 << 14;
 
-/// Kills and reaps children until none is left. Orphans of what is killed become our children.
-pub(super) fn end() -> io::Result<()> {
-    loop {
-        // Most commands leave none, and this is quicker than the list.
-        if !sys::has_child(None)? {
-            return Ok(());
-        }
-        kill_children()?;
-        // One that the list lacks is on the next: it only lacks some while others end.
-        if sys::reap(true)? == Child::Ended {
-            while sys::reap(false)? == Child::Ended {}
+/// What the command left: nothing has to be known of it.
+pub(super) struct Hunt;
+
+impl Hunt {
+    pub(super) fn of(_command: nix::unistd::Pid, _launch: &Launch) -> Self {
+        Self
+    }
+
+    /// Kills and reaps children until none is left. Orphans of what is killed become our children.
+    pub(super) fn end(self) -> io::Result<()> {
+        loop {
+            // Most commands leave none, and this is quicker than the list.
+            if !sys::has_child(None)? {
+                return Ok(());
+            }
+            kill_children()?;
+            // One that the list lacks is on the next: it only lacks some while others end.
+            if sys::reap(true)? == Child::Ended {
+                while sys::reap(false)? == Child::Ended {}
+            }
         }
     }
 }

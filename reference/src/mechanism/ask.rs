@@ -16,7 +16,7 @@ const ENOUGH: u64 = 1024;
 /// How `command` ended within `patience` milliseconds; `None` if it did not, and was killed.
 pub(super) fn ended(command: &mut Command, patience: u16) -> io::Result<Option<ExitStatus>> {
     let mut child = command.spawn()?;
-    let process = sys::pidfd_open(Pid::from_raw(child.id() as i32))?;
+    let process = sys::open_process(Pid::from_raw(child.id() as i32))?;
     let mut polled = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
     let ended = poll(&mut polled, PollTimeout::from(patience))? > 0;
     if !ended {

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -56,7 +55,7 @@ pub(crate) fn helper(
     }
     let list: OwnedFd =
         sys::memory_file(&joined(&list)).map_err(|e| Refusal::os("bwrap arguments", e))?.into();
-    let own = own_executable().map_err(|error| Refusal::os("/proc/self/exe", error))?;
+    let own = sys::own_executable().map_err(|error| Refusal::os("/proc/self/exe", error))?;
     let mut command = Command::new(program);
     command.arg("--args").arg(list.as_raw_fd().to_string()).arg("--");
     command.arg(format!("/proc/self/fd/{}", own.as_raw_fd()));
@@ -187,12 +186,6 @@ fn empty() -> Result<OwnedFd, Refusal> {
     File::open("/dev/null").map(OwnedFd::from).map_err(|error| {
         Refusal::os("a mask for each denied file (raise `ulimit -n`, or deny folders)", error)
     })
-}
-
-/// This executable by descriptor: inside the box its path may be hidden.
-fn own_executable() -> std::io::Result<OwnedFd> {
-    let flags = libc::O_PATH | libc::O_CLOEXEC;
-    Ok(File::options().read(true).custom_flags(flags).open("/proc/self/exe")?.into())
 }
 
 /// Why the program could not be started.

@@ -3,7 +3,9 @@
 mod ask;
 mod beside;
 pub(crate) mod bubblewrap;
+#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/landlock.rs")]
 pub(crate) mod landlock;
+#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/namespaces.rs")]
 pub(crate) mod namespaces;
 pub(crate) mod seatbelt;
 mod temp;
@@ -22,7 +24,7 @@ use nix::unistd::{AccessFlags, Pid, access};
 
 use crate::egress::Door;
 use crate::inner;
-use crate::sys::{self, Stack};
+use crate::sys::{self, Process, Stack};
 
 /// What every helper program is given: the launch, the control socket and the command's streams.
 pub(crate) struct Handles {
@@ -87,7 +89,7 @@ pub(crate) struct Program {
 /// A process that holds a command, or is about to.
 pub(crate) struct Running {
     /// The process, a child of ours.
-    pub(crate) process: OwnedFd,
+    pub(crate) process: Process,
     /// Where it writes what it has to say itself.
     pub(crate) said: Option<File>,
     /// Whether the death of its inner stage ends everything.
@@ -107,6 +109,6 @@ impl Program {
         sys::spawn_sealed(&mut command, kept);
         let pid = Pid::from_raw(command.spawn()?.id() as i32);
         drop(owners);
-        Ok(Running { process: sys::pidfd_open(pid)?, said: Some(said), namespaced, stack: None })
+        Ok(Running { process: sys::open_process(pid)?, said: Some(said), namespaced, stack: None })
     }
 }

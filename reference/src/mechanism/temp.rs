@@ -12,10 +12,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
-use nix::sched::CloneFlags;
 use nix::sys::wait::waitpid;
-use nix::unistd::{Pid, pipe2, setsid};
+use nix::unistd::{Pid, setsid};
 
 use boxproof_cases::protocol::{EnvBase, EnvPolicy};
 
@@ -36,10 +34,11 @@ impl Temp {
         let base = fs::canonicalize(std::env::temp_dir())?;
         let template = base.join("refbox-XXXXXX");
         let path = nix::unistd::mkdtemp(OsStr::from_bytes(template.as_os_str().as_bytes()))?;
-        let (waits, lifeline) = pipe2(OFlag::O_CLOEXEC)?;
+        let (waits, lifeline) = io::pipe()?;
+        let (waits, lifeline) = (OwnedFd::from(waits), OwnedFd::from(lifeline));
         let folder = path.clone();
-        match sys::fork_into(CloneFlags::empty(), || remover(&folder, waits)) {
-            Ok((remover, _)) => Ok(Self { path, lifeline: Some(lifeline), remover }),
+        match sys::fork(|| remover(&folder, waits)) {
+            Ok(remover) => Ok(Self { path, lifeline: Some(lifeline), remover }),
             Err(errno) => {
                 remove(&path)?;
                 Err(errno.into())

@@ -20,7 +20,10 @@ impl Mechanism {
     pub(crate) const ALL: [Self; 5] =
         [Self::Namespaces, Self::Bubblewrap, Self::Landlock, Self::Seatbelt, Self::Unconfined];
     /// Those that `auto` tries, the preferred first: what holds less has to be asked for by name.
-    pub(crate) const AUTO: [Self; 2] = [Self::Namespaces, Self::Bubblewrap];
+    pub(crate) const AUTO: &[Self] = match cfg!(target_os = "macos") {
+        true => &[Self::Seatbelt],
+        false => &[Self::Namespaces, Self::Bubblewrap],
+    };
 
     /// The name in requests and results.
     pub(crate) fn name(self) -> &'static str {

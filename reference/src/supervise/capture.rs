@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, SpliceFFlags, fcntl, splice};
+
+use crate::sys;
 
 /// Bytes kept of each captured stream.
 pub const CAPTURE_CAP: usize = 1 << 20;
@@ -73,14 +74,12 @@ impl Capture {
             self.abyss = File::options().write(true).open("/dev/null").ok();
         }
         let abyss = self.abyss.as_ref()?;
-        let flags = SpliceFFlags::SPLICE_F_NONBLOCK | SpliceFFlags::SPLICE_F_MOVE;
-        match splice(&self.pipe, None, abyss, None, BULK, flags) {
-            Ok(0) => Some(Ok(Pulled::End)),
-            Ok(length) => Some(Ok(Pulled::Bytes(length, 0))),
-            Err(Errno::EAGAIN | Errno::EINTR) => Some(Ok(Pulled::Nothing)),
-            Err(Errno::EINVAL | Errno::ENOSYS) => None,
-            Err(errno) => Some(Err(errno.into())),
-        }
+        Some(match sys::discard(&self.pipe, abyss, BULK)? {
+            Ok(0) => Ok(Pulled::End),
+            Ok(length) => Ok(Pulled::Bytes(length, 0)),
+            Err(Errno::EAGAIN | Errno::EINTR) => Ok(Pulled::Nothing),
+            Err(errno) => Err(errno.into()),
+        })
     }
 
     fn keep(&mut self, bytes: &[u8]) {
@@ -94,8 +93,7 @@ impl Capture {
     fn grow(&mut self, pulled: usize) {
         if pulled >= CHUNK && !self.is_bulky {
             self.is_bulky = true;
-            // Refused past the user's share of pages; then it is merely slower.
-            let _smaller = fcntl(&self.pipe, FcntlArg::F_SETPIPE_SZ(BULK as i32));
+            sys::enlarge(&self.pipe, BULK as i32);
         }
     }
 

@@ -3,8 +3,6 @@
 use std::io;
 
 use nix::sys::signal::Signal;
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::time::{Duration, Instant};
 
 use super::signals::Signals;
@@ -13,29 +11,24 @@ use super::streams::Ours;
 use super::tree::Tree;
 use super::{BEGINNING, GRACE, Seen};
 use crate::control::{Failed, Order, Report};
+use crate::sys::Clock;
 use crate::sys::signals as noted;
 
 /// What a run is followed with; all of it is there before anything is started.
 pub(super) struct Instruments {
     watch: Watch,
-    clock: TimerFd,
+    clock: Clock,
     signals: Signals,
 }
 
 impl Instruments {
     /// For a run that hears orders through `control`.
     pub(super) fn new(signals: Signals) -> io::Result<Self> {
-        let clock = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
+        let clock = Clock::new()?;
         let watch = Watch::new()?;
         watch.readable(&signals, Sources::SIGNALS)?;
         watch.readable(&clock, Sources::CLOCK)?;
         Ok(Self { watch, clock, signals })
-    }
-
-    fn arm(&self, after: Duration) -> io::Result<()> {
-        // Zero would disarm the timer.
-        let after = TimeSpec::from_duration(after.max(Duration::from_nanos(1)));
-        Ok(self.clock.set(Expiration::OneShot(after), TimerSetTimeFlags::empty())?)
     }
 }
 
@@ -65,8 +58,8 @@ impl Supervisor<'_> {
         let beginning = (!self.seen.begun).then_some(BEGINNING);
         let first = self.timeout.into_iter().chain(beginning).min();
         match first {
-            Some(first) => self.instruments.arm(first),
-            None => Ok(self.instruments.clock.unset()?),
+            Some(first) => self.instruments.clock.arm(first),
+            None => self.instruments.clock.disarm(),
         }
     }
 
@@ -159,7 +152,7 @@ impl Supervisor<'_> {
         let again = self.is_ending() || times > 1;
         if !self.is_ending() {
             self.seen.interrupted_by = Some(signal);
-            self.instruments.arm(GRACE)?;
+            self.instruments.clock.arm(GRACE)?;
         }
         self.pass_on(signal)?;
         match again && signal != Signal::SIGHUP {
@@ -169,7 +162,7 @@ impl Supervisor<'_> {
     }
 
     fn time_is_up(&mut self) -> io::Result<()> {
-        self.instruments.clock.wait()?;
+        self.instruments.clock.heed()?;
         if self.is_over() {
             return Ok(());
         }
@@ -182,7 +175,7 @@ impl Supervisor<'_> {
         }
         self.seen.timed_out = true;
         self.pass_on(Signal::SIGTERM)?;
-        self.instruments.arm(GRACE)
+        self.instruments.clock.arm(GRACE)
     }
 
     fn pass_on(&self, signal: Signal) -> io::Result<()> {

@@ -2,13 +2,13 @@
 //! come out with the last, and each signal reaches all calls.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigAction, SigHandler, Signal};
 
 use crate::control::{self, Order};
+use crate::sys::Bell;
 use crate::sys::signals::{self as noted, NOTED};
 
 /// What is shared by the calls of this process.
@@ -32,7 +32,7 @@ fn calls() -> MutexGuard<'static, Calls> {
 /// One call's share: what came for it while it runs.
 pub(super) struct Signals {
     slot: usize,
-    bell: EventFd,
+    bell: Bell,
 }
 
 /// Keeps the handlers in for as long as this process lives, so that a signal which comes between a
@@ -48,12 +48,11 @@ impl Signals {
     /// Listens from now on; `control` is where orders to the command go.
     pub(super) fn listen(control: &OwnedFd) -> Result<Self, String> {
         let no_pipe = |error: io::Error| format!("failed to create signal pipe: {error}");
-        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
-        let bell = EventFd::from_flags(flags).map_err(|errno| no_pipe(errno.into()))?;
+        let bell = Bell::new().map_err(no_pipe)?;
         let control = control.try_clone().map_err(no_pipe)?;
         let mut calls = calls();
         calls.catch()?;
-        let Some(slot) = noted::claim_slot(bell.as_fd().as_raw_fd()) else {
+        let Some(slot) = noted::claim_slot(bell.rope()) else {
             calls.release();
             let most = noted::MOST_CALLS;
             return Err(no_pipe(io::Error::other(format!("{most} calls run already"))));
@@ -65,8 +64,7 @@ impl Signals {
 
     /// What came since this was last asked, and how often.
     pub(super) fn take(&self) -> Vec<(Signal, u32)> {
-        // Nothing to be read is no failure: the counts tell.
-        let _empty = self.bell.read();
+        self.bell.hush();
         noted::take_counts(self.slot).into_iter().filter(|(_, times)| *times > 0).collect()
     }
 

@@ -1,10 +1,9 @@
-//! What the loop waits for: descriptors in one epoll instance, each with a bit of its own.
+//! What the loop waits for: descriptors in one place, each with a bit of its own.
 
 use std::io;
 use std::os::fd::AsFd;
 
-use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use crate::sys;
 
 /// A set of sources, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,39 +27,31 @@ impl Sources {
     }
 }
 
-/// The epoll instance.
-pub(super) struct Watch(Epoll);
-
-/// Events taken in at once; there are no more sources.
-const AT_ONCE: usize = 10;
+/// Where all of them are waited for.
+pub(super) struct Watch(sys::Watch);
 
 impl Watch {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self(Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?))
+        sys::Watch::new().map(Self)
     }
 
     /// Waits for `fd` to be readable, or closed at its other end.
     pub(super) fn readable(&self, fd: impl AsFd, source: Sources) -> io::Result<()> {
-        Ok(self.0.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, source.0))?)
+        self.0.readable(fd, source.0)
     }
 
     /// Waits for `fd` to be writable, or closed at its other end.
     pub(super) fn writable(&self, fd: impl AsFd, source: Sources) -> io::Result<()> {
-        Ok(self.0.add(fd, EpollEvent::new(EpollFlags::EPOLLOUT, source.0))?)
+        self.0.writable(fd, source.0)
     }
 
     /// Waits for `fd` no more. Closing it is not enough: another process may have a copy.
     pub(super) fn forget(&self, fd: impl AsFd) -> io::Result<()> {
-        Ok(self.0.delete(fd)?)
+        self.0.forget(fd)
     }
 
     /// Waits, without limit, until something happens; none if a handler ran meanwhile.
     pub(super) fn wait(&self) -> io::Result<Sources> {
-        let mut events = [EpollEvent::empty(); AT_ONCE];
-        match self.0.wait(&mut events, EpollTimeout::NONE) {
-            Err(Errno::EINTR) => Ok(Sources(0)),
-            Err(errno) => Err(errno.into()),
-            Ok(count) => Ok(Sources(events[..count].iter().fold(0, |all, one| all | one.data()))),
-        }
+        self.0.wait().map(Sources)
     }
 }

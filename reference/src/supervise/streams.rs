@@ -87,7 +87,8 @@ pub(crate) fn plumb(input: Input, output: Output) -> io::Result<([OwnedFd; 3], O
 }
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(nix::unistd::pipe2(OFlag::O_CLOEXEC)?)
+    let (read, write) = io::pipe()?;
+    Ok((read.into(), write.into()))
 }
 
 /// Never below 3, so that the number can be handed through a helper that has streams of its own.

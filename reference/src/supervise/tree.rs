@@ -9,21 +9,21 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::sources::{Sources, Watch};
 use crate::control::{self, Heard, Order, Report};
-use crate::sys::{self, Stack};
+use crate::sys::{self, Process, Stack};
 
 /// One running tree. Dropped before its end is known it is killed, so that no panic leaves it.
 pub(super) struct Tree {
     /// Whether the inner stage's death ends everything.
     namespaced: bool,
     /// Our child, until it is reaped.
-    helper: Option<OwnedFd>,
+    helper: Option<Process>,
     /// The helper's stack, if it lies in our memory.
     stack: Option<Stack>,
     is_helper_dead: bool,
     /// The inner stage, from its hello to its death.
-    inner: Option<OwnedFd>,
+    inner: Option<Process>,
     /// The command, from its start to its death.
-    command: Option<OwnedFd>,
+    command: Option<Process>,
     /// Open as long as the inner stage, or what leads to it, lives.
     control: Option<OwnedFd>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Tree {
 impl Tree {
     /// The tree below `helper`, which was just started.
     pub(super) fn new(
-        helper: OwnedFd,
+        helper: Process,
         stack: Option<Stack>,
         namespaced: bool,
         control: OwnedFd,
@@ -68,12 +68,12 @@ impl Tree {
     /// Kills all of it.
     pub(super) fn kill(&self) -> io::Result<()> {
         match (&self.inner, &self.helper, self.namespaced) {
-            (Some(init), _, true) => sys::pidfd_signal(init, libc::SIGKILL),
-            (None, Some(helper), true) => sys::pidfd_signal(helper, libc::SIGKILL),
+            (Some(init), _, true) => sys::signal_process(init, libc::SIGKILL),
+            (None, Some(helper), true) => sys::signal_process(helper, libc::SIGKILL),
             // It must live to find and kill what the command left; a stop would hold it up.
             (_, Some(helper), false) => {
                 self.order(Order::Kill)?;
-                sys::pidfd_signal(helper, libc::SIGCONT)
+                sys::signal_process(helper, libc::SIGCONT)
             }
             (_, None, _) => Ok(()),
         }
@@ -116,7 +116,7 @@ impl Tree {
     }
 
     /// Watches the process that came with a report.
-    fn meet(&mut self, report: Report, process: Option<OwnedFd>, watch: &Watch) -> io::Result<()> {
+    fn meet(&mut self, report: Report, process: Option<Process>, watch: &Watch) -> io::Result<()> {
         let (place, source) = match report {
             Report::Started => (&mut self.command, Sources::COMMAND),
             _ => (&mut self.inner, Sources::INNER),
@@ -156,14 +156,14 @@ impl Drop for Tree {
 
 /// Waits for the death of our child. Where this process has its children reaped elsewhere, the
 /// death is all that can be had.
-fn reap(helper: &OwnedFd) -> io::Result<Option<ExitStatus>> {
+fn reap(helper: &Process) -> io::Result<Option<ExitStatus>> {
     match sys::reap_process(helper)? {
         None => await_death(helper).map(|()| None),
         status => Ok(status),
     }
 }
 
-fn await_death(process: &OwnedFd) -> io::Result<()> {
+fn await_death(process: &Process) -> io::Result<()> {
     loop {
         match poll(&mut [PollFd::new(process.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE) {
             Err(Errno::EINTR) => {}

@@ -7,9 +7,8 @@
 
 use std::ffi::{c_int, c_void};
 use std::io;
-use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -18,6 +17,8 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
 use rustix::io::retry_on_intr;
+
+use super::{Leash, Process};
 
 /// Bytes of stack for such a process.
 const STACK: NonZeroUsize = NonZeroUsize::new(1 << 18).unwrap();
@@ -74,47 +75,12 @@ impl Stack {
     }
 }
 
-/// What a process beside us holds until it lets the thread go that waits in [`start_beside`]. Its
-/// table of descriptors is a copy: what it closes stays open for that thread.
-pub(crate) struct Leash(RawFd);
-
-impl Leash {
-    /// The descriptor that must stay open until then.
-    pub(crate) fn descriptor(&self) -> RawFd {
-        self.0
-    }
-
-    /// Closes this process's copy of `fd`.
-    pub(crate) fn close_copy(&self, fd: &OwnedFd) {
-        // SAFETY: the owner's descriptor is in another table, and nobody here uses this one.
-        unsafe { rustix::io::close(fd.as_raw_fd()) };
-    }
-
-    /// This process's copy of `fd`, to be used when `fd` itself may be gone.
-    pub(crate) fn copy(&self, fd: &OwnedFd) -> ManuallyDrop<OwnedFd> {
-        // SAFETY: the number is open in this process's table, and no other owner uses it here.
-        ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(fd.as_raw_fd()) })
-    }
-
-    /// What was borrowed from the waiting thread must not be used after this.
-    pub(crate) fn let_go(self) {
-        // SAFETY: the number is this process's own copy, and nobody uses it after us.
-        unsafe { rustix::io::close(self.0) };
-    }
-}
-
-/// Closes `fd` by a bare system call.
-pub(crate) fn close_bare(fd: OwnedFd) {
-    // SAFETY: the descriptor was owned, and its owner is gone.
-    unsafe { rustix::io::close(fd.into_raw_fd()) };
-}
-
 /// Starts `body` beside us with every signal blocked, and waits until it lets go or ends. It exits
 /// with what `body` returns. Gives a descriptor of it, a child of ours.
-pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(OwnedFd, Stack)> {
-    let (held, leash) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(Process, Stack)> {
+    let (held, leash) = io::pipe()?;
     let stack = Stack::take()?;
-    let ours = Leash(leash.as_raw_fd());
+    let ours = Leash::at(leash.as_raw_fd());
     let mut body = Some(|| {
         super::signals::forget_calls();
         body(ours)
@@ -143,7 +109,7 @@ pub(super) fn clone_on<F: FnOnce() -> i32>(
     stack: &Stack,
     flags: c_int,
     body: &mut Option<F>,
-) -> nix::Result<(Pid, OwnedFd)> {
+) -> nix::Result<(Pid, Process)> {
     extern "C" fn enter<F: FnOnce() -> i32>(body: *mut c_void) -> c_int {
         // SAFETY: `clone_on` passes its own body, and its callers stand still while it is taken.
         let body = unsafe { &mut *body.cast::<Option<F>>() };

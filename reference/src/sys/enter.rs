@@ -29,6 +29,11 @@ pub(crate) fn fork_into(
     Ok((pid, unsafe { OwnedFd::from_raw_fd(process) }))
 }
 
+/// Forks; the child runs `body` and never returns. The caller must have one thread only.
+pub(crate) fn fork(body: impl FnOnce() -> i32) -> nix::Result<Pid> {
+    fork_into(CloneFlags::empty(), body).map(|(child, _)| child)
+}
+
 /// No handler of ours may run in a child before it has given them up.
 fn block_signals() -> nix::Result<SigSet> {
     SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)

@@ -1,15 +1,21 @@
 //! Linux system calls that no safe wrapper offers.
 
-use std::ffi::c_long;
+use std::ffi::{CString, c_long};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::ExitStatus;
 
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, SpliceFFlags, fcntl, splice};
 use nix::unistd::Pid;
+use rustix::process::WaitId;
 
 use super::Stack;
+
+/// A process that cannot come to mean another one: its pidfd.
+pub(crate) type Process = OwnedFd;
 
 /// First descriptor that is not a standard stream.
 const FIRST_EXTRA: RawFd = 3;
@@ -40,42 +46,17 @@ pub(crate) fn seal_descriptors() -> io::Result<()> {
     checked(result).map(drop)
 }
 
-/// Makes the child of `command` a session leader that inherits 0, 1, 2 and `kept`, nothing else.
-pub(crate) fn spawn_sealed(command: &mut Command, kept: Vec<RawFd>) {
-    let prepare = move || {
-        nix::unistd::setsid()?;
-        seal_descriptors()?;
-        kept.iter().try_for_each(|fd| keep_over_exec(*fd))
-    };
-    // SAFETY: the closure makes only async-signal-safe system calls and allocates nothing.
-    unsafe { command.pre_exec(prepare) };
-}
-
-fn keep_over_exec(fd: RawFd) -> io::Result<()> {
-    // SAFETY: F_SETFD changes a flag of a descriptor number; a bad number gives EBADF.
-    let result = unsafe { libc::fcntl(fd, libc::F_SETFD, 0) };
-    checked(c_long::from(result)).map(drop)
-}
-
 /// Starts a child that runs `body` in our memory, on a stack of its own, and waits until it has
 /// executed a program or exited: no page table is copied. The caller must have one thread only.
-pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> nix::Result<(Pid, OwnedFd)> {
+pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> nix::Result<(Pid, Process)> {
     let stack = Stack::new()?;
     let child = super::clone_on(&stack, libc::CLONE_VFORK, &mut Some(body));
     stack.release();
     child
 }
 
-/// Takes over a descriptor that the launcher left open for us; an error if it is not open.
-pub(crate) fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: F_GETFD only asks; a number that is not open gives EBADF.
-    checked(c_long::from(unsafe { libc::fcntl(fd, libc::F_GETFD) }))?;
-    // SAFETY: the descriptor is open, was made for us alone, and nothing else here owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
 /// A descriptor for the process `pid`: ourselves, or a child that is not reaped.
-pub(crate) fn pidfd_open(pid: Pid) -> io::Result<OwnedFd> {
+pub(crate) fn open_process(pid: Pid) -> io::Result<Process> {
     // SAFETY: pidfd_open takes two integers and returns a new descriptor.
     let fd = checked(unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) })?;
     // SAFETY: the kernel just made this descriptor for us.
@@ -83,7 +64,7 @@ pub(crate) fn pidfd_open(pid: Pid) -> io::Result<OwnedFd> {
 }
 
 /// Sends `signal` to the process behind `pidfd`; one that is gone already is no error.
-pub(crate) fn pidfd_signal(pidfd: &OwnedFd, signal: i32) -> io::Result<()> {
+pub(crate) fn signal_process(pidfd: &Process, signal: i32) -> io::Result<()> {
     let none = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: the descriptor is open; a null siginfo means a plain kill.
     let result = checked(unsafe {
@@ -95,6 +76,17 @@ pub(crate) fn pidfd_signal(pidfd: &OwnedFd, signal: i32) -> io::Result<()> {
     }
 }
 
+/// Waits for the end of one child; `None` if it is not ours to reap.
+pub(crate) fn reap_process(process: &Process) -> io::Result<Option<ExitStatus>> {
+    super::reaped(&WaitId::PidFd(process.as_fd()))
+}
+
+/// This executable by descriptor: inside a box its path may be hidden.
+pub(crate) fn own_executable() -> io::Result<OwnedFd> {
+    let flags = libc::O_PATH | libc::O_CLOEXEC;
+    Ok(File::options().read(true).custom_flags(flags).open("/proc/self/exe")?.into())
+}
+
 /// A memory file that holds `content`, positioned at its start.
 pub(crate) fn memory_file(content: &[u8]) -> io::Result<File> {
     use std::io::{Seek, Write};
@@ -103,6 +95,45 @@ pub(crate) fn memory_file(content: &[u8]) -> io::Result<File> {
     file.write_all(content)?;
     file.rewind()?;
     Ok(file)
+}
+
+/// Whether a process can have orphans below it for children, so that without a child nobody is left.
+pub(crate) const ADOPTS_ORPHANS: bool = true;
+
+/// Makes this process the parent of every orphan below it.
+pub(crate) fn adopt_orphans() -> nix::Result<()> {
+    nix::sys::prctl::set_child_subreaper(true)
+}
+
+/// Keeps this process's memory, and what `/proc` shows of it, from others.
+pub(crate) fn hide_memory() -> nix::Result<()> {
+    nix::sys::prctl::set_dumpable(false)
+}
+
+/// Has this process gain no right any more by executing a program.
+pub(crate) fn gain_nothing() -> nix::Result<()> {
+    nix::sys::prctl::set_no_new_privs()
+}
+
+/// No variable marks a command: its processes are found as children of the stage.
+pub(crate) fn mark() -> Option<CString> {
+    None
+}
+
+/// Has `pipe` hold `bytes`, as far as this user may.
+pub(crate) fn enlarge(pipe: &File, bytes: i32) {
+    // Refused past the user's share of pages; then it is merely slower.
+    let _smaller = fcntl(pipe, FcntlArg::F_SETPIPE_SZ(bytes));
+}
+
+/// Moves what is in `pipe`, at most so many bytes, to `abyss` without copying it; how many, or
+/// `None` where the kernel cannot.
+pub(crate) fn discard(pipe: &File, abyss: &File, most: usize) -> Option<nix::Result<usize>> {
+    let flags = SpliceFFlags::SPLICE_F_NONBLOCK | SpliceFFlags::SPLICE_F_MOVE;
+    match splice(pipe, None, abyss, None, most, flags) {
+        Err(Errno::EINVAL | Errno::ENOSYS) => None,
+        moved => Some(moved),
+    }
 }
 
 /// Landlock's ABI version; 0 where the kernel has none.

@@ -1,17 +1,20 @@
-//! The seam to the operating system: every unsafe call of this crate, behind safe functions.
+//! The seam to the operating system: every unsafe call of this crate, behind safe functions. What
+//! differs between systems is here, under the same names.
 
-mod beside;
-mod enter;
-mod linux;
-pub(crate) mod mounts;
-pub(crate) mod notify;
-#[cfg(test)]
-pub(crate) mod raw;
+#[cfg(target_os = "linux")]
+#[path = "on_linux.rs"]
+mod system;
+#[cfg(target_os = "macos")]
+#[path = "macos/mod.rs"]
+mod system;
+
+mod descriptors;
+mod leash;
 mod reap;
 pub(crate) mod signals;
 
-pub(crate) use beside::*;
-pub(crate) use enter::*;
-pub(crate) use linux::*;
+pub(crate) use descriptors::*;
+pub(crate) use leash::*;
 pub(crate) use reap::*;
 pub(crate) use signals::default_action;
+pub(crate) use system::*;

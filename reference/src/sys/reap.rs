@@ -1,9 +1,8 @@
 //! Waiting for children, whatever they died of: signals without a name have numbers too.
 //!
-//! Nothing here allocates or touches what belongs to a thread: see [`super::beside`].
+//! Nothing here allocates or touches what belongs to a thread: see [`super::start_beside`].
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -44,19 +43,6 @@ pub(crate) fn end_of(child: Pid) -> io::Result<Option<Report>> {
     }))
 }
 
-/// Waits for the end of one child; `None` if it is not ours to reap.
-pub(crate) fn reap_process(process: &OwnedFd) -> io::Result<Option<ExitStatus>> {
-    let wait = || process::waitid(WaitId::PidFd(process.as_fd()), WaitIdOptions::EXITED);
-    let ended = match rustix::io::retry_on_intr(wait) {
-        Err(Errno::CHILD) => return Ok(None),
-        other => other?,
-    };
-    Ok(ended.map(|ended| {
-        let signal = ended.terminating_signal();
-        ExitStatus::from_raw(signal.unwrap_or(ended.exit_status().unwrap_or_default() << 8))
-    }))
-}
-
 /// Whether there is a child, dead or alive, in `group` or at all.
 pub(crate) fn has_child(group: Option<Pid>) -> io::Result<bool> {
     let group = group.and_then(|group| process::Pid::from_raw(group.as_raw()));
@@ -66,4 +52,17 @@ pub(crate) fn has_child(group: Option<Pid>) -> io::Result<bool> {
         Err(Errno::CHILD) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }
+}
+
+/// Waits for the end of the child that `which` names; `None` if it is not ours to reap.
+pub(super) fn reaped(which: &WaitId<'_>) -> io::Result<Option<ExitStatus>> {
+    let wait = || process::waitid(which.clone(), WaitIdOptions::EXITED);
+    let ended = match rustix::io::retry_on_intr(wait) {
+        Err(Errno::CHILD) => return Ok(None),
+        other => other?,
+    };
+    Ok(ended.map(|ended| {
+        let signal = ended.terminating_signal();
+        ExitStatus::from_raw(signal.unwrap_or(ended.exit_status().unwrap_or_default() << 8))
+    }))
 }

@@ -1,6 +1,6 @@
 //! The handlers that note a signal for every supervised call of this process.
 //!
-//! A handler may only touch atomics and descriptors: each call owns a slot with a bell (an eventfd)
+//! A handler may only touch atomics and descriptors: each call owns a slot with a bell
 //! and a count for each signal. The handlers themselves are put in and taken out by their owner.
 
 use std::io;
@@ -70,7 +70,7 @@ impl Slot {
     }
 }
 
-/// Takes a free slot for `bell`, an eventfd that never blocks; `None` if all are taken.
+/// Takes a free slot for `bell`, which never blocks; `None` if all are taken.
 pub(crate) fn claim_slot(bell: RawFd) -> Option<usize> {
     let free = |slot: &Slot| slot.bell.compare_exchange(FREE, bell, SeqCst, SeqCst).is_ok();
     SLOTS.iter().position(free)

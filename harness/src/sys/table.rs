@@ -1,0 +1,89 @@
+//! Linux's table of processes and mounts, as `/proc` tells it.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+
+/// Where the kernel tells of processes and mounts.
+const PROC: &str = "/proc";
+/// What the sweep reads of every process, here of this one.
+const OWN: [&str; 2] = ["self/mountinfo", "self/cmdline"];
+
+/// Whether the table can be read: finding nothing must mean that nothing is left.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn check_sight() -> io::Result<()> {
+    sees_in(PROC.as_ref())
+}
+
+fn sees_in(proc: &Path) -> io::Result<()> {
+    OWN.iter().map(|name| proc.join(name)).try_for_each(|file| match std::fs::read(&file) {
+        Ok(text) if text.is_empty() => Err(blind(&file, "it is empty")),
+        Ok(_) => Ok(()),
+        Err(error) => Err(blind(&file, error)),
+    })
+}
+
+fn blind(file: &Path, why: impl fmt::Display) -> io::Error {
+    let file = file.display();
+    io::Error::other(format!("cannot see what a run leaves: {file}: {why}; use Linux with /proc"))
+}
+
+/// Every process.
+pub(crate) fn processes() -> Vec<Pid> {
+    let processes = std::fs::read_dir(PROC).into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.map(Pid::from_raw).collect()
+}
+
+/// The words that a process was started with, a NUL behind each; of a dead one there are none.
+pub(crate) fn words(pid: Pid) -> Vec<u8> {
+    std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
+}
+
+/// Its environment, a NUL behind each variable, as far as it can be read.
+pub(crate) fn variables(pid: Pid) -> Vec<u8> {
+    std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}
+
+/// What the kernel calls it.
+pub(crate) fn name(pid: Pid) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
+}
+
+/// Whether `pid` is past doing anything: it has no memory left, or a SIGKILL on its way.
+pub(crate) fn is_dying(pid: Pid) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return true };
+    let member = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let killed = |name: &str| {
+        let pending = member(name).and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        pending.is_some_and(|set| set & (1 << (Signal::SIGKILL as u64 - 1)) != 0)
+    };
+    member("VmSize:").is_none() || killed("SigPnd:") || killed("ShdPnd:")
+}
+
+/// The mounts this process sees, a line each, the point in the fifth column.
+pub(crate) fn mounts() -> String {
+    std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_kernels_word_nothing_is_seen() {
+        let proc = tempfile::tempdir().unwrap();
+        let why = || sees_in(proc.path()).unwrap_err().to_string();
+        assert!(why().contains("mountinfo: No such file"), "{}", why());
+        std::fs::create_dir(proc.path().join("self")).unwrap();
+        std::fs::write(proc.path().join("self/mountinfo"), "").unwrap();
+        assert!(why().contains("mountinfo: it is empty"), "{}", why());
+        std::fs::write(proc.path().join("self/mountinfo"), "x").unwrap();
+        assert!(why().contains("cmdline: No such file"), "{}", why());
+    }
+}

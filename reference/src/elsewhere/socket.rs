@@ -1,0 +1,10 @@
+//! In the place of Linux's settings of a socket: what every system has.
+
+use std::net::IpAddr;
+
+use tokio::net::TcpStream;
+
+/// Sets a connection.
+pub(super) fn set(stream: &TcpStream, _peer: IpAddr) {
+    let _slower = stream.set_nodelay(true);
+}

@@ -1,0 +1,31 @@
+//! Without a subreaper: ends what the command left by rounds over the table of processes.
+
+use std::io;
+
+use nix::unistd::Pid;
+
+use super::rounds::{Identity, Table, Tree};
+use crate::launch::Launch;
+use crate::sys::Processes;
+
+/// Who is to be ended.
+pub(super) struct Hunt {
+    tree: Tree,
+    table: Processes,
+}
+
+impl Hunt {
+    /// What `command` leaves, which was just started as `launch` says and is not reaped.
+    pub(super) fn of(command: Pid, launch: &Launch) -> Self {
+        let mut table = Processes::marked(&launch.env);
+        let number = command.as_raw();
+        // One that has ended already has no start that could be told, nor a number of others.
+        let start = table.start_of(number).unwrap_or_default();
+        Self { tree: Tree::of(Identity { number, start }), table }
+    }
+
+    /// Kills all of it until none is left.
+    pub(super) fn end(mut self) -> io::Result<()> {
+        self.tree.end(&mut self.table)
+    }
+}

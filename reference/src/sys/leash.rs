@@ -1,0 +1,44 @@
+//! What holds the thread that starts a process beside us: [`Leash`].
+
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+
+/// What a process beside us holds until it lets the thread go that waits in [`super::start_beside`]. Its
+/// table of descriptors is a copy: what it closes stays open for that thread.
+pub(crate) struct Leash(RawFd);
+
+impl Leash {
+    /// Held by the descriptor `held`, which is this process's own from its start.
+    pub(super) fn at(held: RawFd) -> Self {
+        Self(held)
+    }
+
+    /// The descriptor that must stay open until then.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.0
+    }
+
+    /// Closes this process's copy of `fd`.
+    pub(crate) fn close_copy(&self, fd: &OwnedFd) {
+        // SAFETY: the owner's descriptor is in another table, and nobody here uses this one.
+        unsafe { rustix::io::close(fd.as_raw_fd()) };
+    }
+
+    /// This process's copy of `fd`, to be used when `fd` itself may be gone.
+    pub(crate) fn copy(&self, fd: &OwnedFd) -> ManuallyDrop<OwnedFd> {
+        // SAFETY: the number is open in this process's table, and no other owner uses it here.
+        ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(fd.as_raw_fd()) })
+    }
+
+    /// What was borrowed from the waiting thread must not be used after this.
+    pub(crate) fn let_go(self) {
+        // SAFETY: the number is this process's own copy, and nobody uses it after us.
+        unsafe { rustix::io::close(self.0) };
+    }
+}
+
+/// Closes `fd` by a bare system call.
+pub(crate) fn close_bare(fd: OwnedFd) {
+    // SAFETY: the descriptor was owned, and its owner is gone.
+    unsafe { rustix::io::close(fd.into_raw_fd()) };
+}

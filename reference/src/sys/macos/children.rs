@@ -1,0 +1,52 @@
+//! News of children and of their group on macOS: [`Children`].
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::errno::Errno;
+use nix::sys::event::{EventFilter, FilterFlag, Kqueue};
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::Pid;
+
+use super::{default_action, queue, table};
+
+/// Readable once children of this process ended, or members of a group that was asked about.
+pub(crate) struct Children(Kqueue);
+
+impl Children {
+    /// Announces them from now on; this thread is signalled no more.
+    pub(crate) fn listen() -> io::Result<Self> {
+        default_action(Signal::SIGCHLD)?;
+        SigSet::from(Signal::SIGCHLD).thread_block()?;
+        let queue = Kqueue::new()?;
+        let number = Signal::SIGCHLD as usize;
+        queue::add(&queue, number, EventFilter::EVFILT_SIGNAL, FilterFlag::empty(), 0)?;
+        Ok(Self(queue))
+    }
+
+    /// Takes in what was announced.
+    pub(crate) fn hush(&self) {
+        let _announced = queue::taken(&self.0, false);
+    }
+
+    /// Whether anybody alive is in the group of `leader`. Orphans are nobody's children here, so that
+    /// the end of each is announced too.
+    pub(crate) fn has_member(&self, leader: Pid) -> io::Result<bool> {
+        let mut any = false;
+        for member in table::of_group(leader)? {
+            let exit = FilterFlag::NOTE_EXIT;
+            match queue::add(&self.0, member as usize, EventFilter::EVFILT_PROC, exit, 0) {
+                Ok(()) => any = true,
+                Err(Errno::ESRCH) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(any)
+    }
+}
+
+impl AsFd for Children {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

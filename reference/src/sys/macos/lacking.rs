@@ -1,0 +1,74 @@
+//! What macOS does not have. What a lock-down needs fails here; the rest is done in another way, and
+//! the limits of the mechanism say where in none.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use nix::unistd::Pid;
+
+fn unsupported<T>() -> io::Result<T> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Nothing ends a process with its parent: the stage ends the command when its supervisor is gone.
+pub(crate) fn die_with_parent() -> nix::Result<()> {
+    Ok(())
+}
+
+/// Somebody can be left where there is no child.
+pub(crate) const ADOPTS_ORPHANS: bool = false;
+
+/// Orphans go to launchd; looks at the table of processes find them.
+pub(crate) fn adopt_orphans() -> nix::Result<()> {
+    Ok(())
+}
+
+/// There is no `/proc` that would show it.
+pub(crate) fn hide_memory() -> nix::Result<()> {
+    Ok(())
+}
+
+/// What a process does with a stop cannot be asked, so that nobody is said to heed it.
+pub(crate) fn heeds_stop(_process: Pid) -> bool {
+    false
+}
+
+/// Pipes have their size.
+pub(crate) fn enlarge(_pipe: &File, _bytes: i32) {}
+
+/// The kernel moves nothing between descriptors.
+pub(crate) fn discard(_pipe: &File, _abyss: &File, _most: usize) -> Option<nix::Result<usize>> {
+    None
+}
+
+/// There are no capabilities.
+pub(crate) fn without_capabilities<T>(body: impl FnOnce() -> T) -> io::Result<T> {
+    Ok(body())
+}
+
+/// There is no Landlock.
+pub(crate) fn landlock_abi() -> i64 {
+    0
+}
+
+pub(crate) fn gain_nothing() -> nix::Result<()> {
+    Err(nix::errno::Errno::ENOTSUP)
+}
+
+pub(crate) fn drop_capabilities() -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn abstract_socket_scope() -> io::Result<OwnedFd> {
+    unsupported()
+}
+
+pub(crate) fn restrict_self(_ruleset: &OwnedFd) -> io::Result<()> {
+    unsupported()
+}
+
+/// Nobody starts it by descriptor here.
+pub(crate) fn own_executable() -> io::Result<OwnedFd> {
+    unsupported()
+}

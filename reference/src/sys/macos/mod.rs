@@ -1,0 +1,184 @@
+//! macOS: kqueue, fork, libproc. Type-checked only: nothing of this has run on macOS yet.
+
+mod children;
+mod lacking;
+mod packets;
+mod queue;
+mod table;
+
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitStatus;
+
+use nix::errno::Errno;
+use nix::sys::event::{EvFlags, EventFilter, FilterFlag, Kqueue};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
+use rustix::process::WaitId;
+
+use super::reap::reaped;
+use super::{Leash, close_by_number, default_action, seal_by_number, signals};
+
+pub(crate) use children::Children;
+pub(crate) use lacking::*;
+pub(crate) use packets::*;
+pub(crate) use queue::{Bell, Clock, Watch};
+pub(crate) use table::Processes;
+
+/// The variable that marks what belongs to one run.
+const MARK: &str = "REFBOX_RUN";
+
+/// A process, and a queue that is readable once it has ended.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pid: Pid,
+    ended: Kqueue,
+}
+
+#[cfg(test)]
+impl Process {
+    /// The same process, to be looked at apart.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        open_process(self.pid)
+    }
+}
+
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ended.as_fd()
+    }
+}
+
+/// The process `pid`: ourselves, or a child that is not reaped.
+pub(crate) fn open_process(pid: Pid) -> io::Result<Process> {
+    let ended = Kqueue::new()?;
+    let number = pid.as_raw() as usize;
+    match queue::add(&ended, number, EventFilter::EVFILT_PROC, FilterFlag::NOTE_EXIT, 0) {
+        // Nothing announces an end that was before: this event is there for good.
+        Err(Errno::ESRCH) => {
+            let flags = FilterFlag::NOTE_TRIGGER;
+            queue::add(&ended, number, EventFilter::EVFILT_USER, FilterFlag::empty(), 0)?;
+            queue::change(&ended, number, EventFilter::EVFILT_USER, EvFlags::empty(), flags, 0)?;
+        }
+        other => other?,
+    }
+    Ok(Process { pid, ended })
+}
+
+/// Sends `signal` to a child that is not reaped; one that is gone already is no error.
+pub(crate) fn signal_process(process: &Process, signal: i32) -> io::Result<()> {
+    match kill(process.pid, Signal::try_from(signal)?) {
+        Err(Errno::ESRCH) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Waits for the end of one child; `None` if it is not ours to reap.
+pub(crate) fn reap_process(process: &Process) -> io::Result<Option<ExitStatus>> {
+    let pid = rustix::process::Pid::from_raw(process.pid.as_raw());
+    pid.map_or(Ok(None), |pid| reaped(&WaitId::Pid(pid)))
+}
+
+/// The stack of a process beside us, which here has a memory of its own.
+pub(crate) struct Stack;
+
+impl Stack {
+    /// There is nothing to keep.
+    pub(crate) fn put_by(self) {}
+}
+
+/// Starts `body` in a child with every signal blocked, and waits until it lets go or ends.
+pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(Process, Stack)> {
+    let (mut held, leash) = io::pipe()?;
+    let ours = Leash::at(leash.as_raw_fd());
+    let child = fork(|| body(ours))?;
+    drop(leash);
+    // End of file: its copy was closed, by itself or by its end.
+    let _ended = held.read(&mut [0_u8]);
+    Ok((opened(child)?, Stack))
+}
+
+/// Starts a child that runs `body`.
+pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> io::Result<(Pid, Process)> {
+    let child = fork(body)?;
+    Ok((child, opened(child)?))
+}
+
+/// The child `pid`, which is ended where that cannot be had.
+fn opened(pid: Pid) -> io::Result<Process> {
+    open_process(pid).inspect_err(|_| {
+        let _killed = kill(pid, Signal::SIGKILL);
+        let _reaped = waitpid(pid, None);
+    })
+}
+
+/// Forks; the child runs `body` and never returns.
+pub(crate) fn fork(body: impl FnOnce() -> i32) -> nix::Result<Pid> {
+    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    // SAFETY: the child goes on with a copy of our memory; what it calls takes no lock but those of
+    // the allocator, which macOS makes usable in a forked child.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        signals::forget_calls();
+        // A panic must not unwind into what the parent goes on with.
+        let code = catch_unwind(AssertUnwindSafe(body)).unwrap_or(PANICKED);
+        // SAFETY: _exit ends this process at once; no destructor of the parent runs twice.
+        unsafe { libc::_exit(code) }
+    }
+    let pid = Errno::result(pid);
+    mask.thread_set_mask()?;
+    pid.map(Pid::from_raw)
+}
+
+/// Exit code of a forked child that panicked.
+const PANICKED: i32 = 101;
+
+/// Marks every descriptor but 0, 1 and 2 close-on-exec.
+pub(crate) fn seal_descriptors() -> io::Result<()> {
+    extra_descriptors()?.into_iter().for_each(seal_by_number);
+    Ok(())
+}
+
+/// Closes every descriptor but the standard streams and `kept`: for a forked child only.
+pub(crate) fn close_all_but(kept: &mut [RawFd]) -> nix::Result<()> {
+    let open = extra_descriptors()
+        .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)))?;
+    open.into_iter().filter(|fd| !kept.contains(fd)).for_each(close_by_number);
+    Ok(())
+}
+
+fn extra_descriptors() -> io::Result<Vec<RawFd>> {
+    let names = std::fs::read_dir("/dev/fd")?.flatten().map(|entry| entry.file_name());
+    let numbers = names.filter_map(|name| name.to_str()?.parse().ok());
+    Ok(numbers.filter(|number| *number > libc::STDERR_FILENO).collect())
+}
+
+/// A file without a name that holds `content`, positioned at its start.
+pub(crate) fn memory_file(content: &[u8]) -> io::Result<File> {
+    let template = std::env::temp_dir().join("refbox-XXXXXX");
+    let (file, path) = nix::unistd::mkstemp(&template)?;
+    std::fs::remove_file(&path)?;
+    seal_by_number(file.as_raw_fd());
+    let mut file = File::from(file);
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// What marks a new run's command and all that it starts, as `NAME=value`.
+pub(crate) fn mark() -> Option<CString> {
+    CString::new(format!("{MARK}={}", uuid::Uuid::new_v4().simple())).ok()
+}
+
+/// Whether the file system of `folder` takes names that differ in case for one.
+pub(crate) fn ignores_case(folder: &Path) -> bool {
+    let Ok(folder) = CString::new(OsStr::as_bytes(folder.as_os_str())) else { return false };
+    // SAFETY: the path is a C string that lives through the call.
+    unsafe { libc::pathconf(folder.as_ptr(), libc::_PC_CASE_SENSITIVE) == 0 }
+}
