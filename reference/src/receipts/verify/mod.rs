@@ -3,6 +3,7 @@
 mod anchors;
 mod chain;
 mod file;
+mod numbers;
 mod pty;
 mod rotation;
 mod schema;
