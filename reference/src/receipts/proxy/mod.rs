@@ -2,6 +2,7 @@
 
 mod account;
 mod asked;
+mod behind;
 mod drops;
 mod events;
 mod exchange;
