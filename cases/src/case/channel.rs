@@ -1,7 +1,7 @@
 //! Acts on a receipts channel: what is sent to its parts, and what happens to them meanwhile.
 
+use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,7 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 use minijinja::context;
 use nix::sys::signal::Signal;
 
-use super::certs::{Authority, Files};
+use super::certs::{Authority, Files, Pair};
 use super::execd::Execd;
 use super::keys;
 use super::running::Running;
@@ -61,6 +61,8 @@ pub struct Stack {
     /// Sandbox → its parts.
     pub sandboxes: BTreeMap<String, Sandbox>,
     started: u32,
+    /// Sandbox → the certificate that posts in its name show.
+    pub shown: BTreeMap<String, Pair>,
     /// Everything the parts wrote to stdout and stderr: the files.
     pub logs: Vec<PathBuf>,
 }
@@ -118,6 +120,7 @@ impl Stack {
             relay_address: None,
             sandboxes: BTreeMap::new(),
             started: 0,
+            shown: BTreeMap::new(),
             logs: Vec::new(),
         };
         if channel.stored() {
