@@ -313,3 +313,32 @@ fn the_guide_tells_every_field() {
         assert!(guide.contains(&format!("`{field}`")), "{field}");
     }
 }
+
+/// What is wrong with the shipped manifest of a channel after a change of its text.
+#[rstest]
+#[case::missing("  relay: |", "  relay_: |", "unknown field `relay_`")]
+#[case::none("receipts:\n", "unknown:\n", "unknown field `unknown`")]
+#[case::unknown_key("  public_key:", "  publickey:", "unknown field `publickey`")]
+#[case::unknown_variable("{{ cert_key }}", "{{ cert_keys }}", "cert_keys")]
+fn a_channel_that_is_not_whole_is_told(#[case] from: &str, #[case] to: &str, #[case] says: &str) {
+    let shipped = boxproof::backend::shipped_text("receipts-reference").unwrap();
+    let text = shipped.replacen(from, to, 1);
+    assert_ne!(text, shipped);
+    let error = Manifest::parse(Path::new("channel.yaml"), &text).unwrap_err().to_string();
+    assert!(error.contains("channel.yaml") && error.contains(says), "{error}");
+}
+
+#[rstest]
+#[case("daemon: d\n  relay: r\n  proxy: ' '\n  export: e", "", "receipts.proxy")]
+#[case("daemon: d\n  relay: r\n  export: e", "", "missing field `proxy`")]
+#[case(
+    "daemon: d\n  relay: r\n  proxy: p\n  export: e",
+    "claims: {receipts.verify: enforced}",
+    "do not claim it"
+)]
+fn every_part_of_a_channel_is_called(#[case] parts: &str, #[case] more: &str, #[case] says: &str) {
+    let text =
+        format!("name: c\nsummary: s\nkind: receipts\nprogram: p\nreceipts:\n  {parts}\n{more}\n");
+    let error = Manifest::parse(Path::new("channel.yaml"), &text).unwrap_err().to_string();
+    assert!(error.contains("channel.yaml") && error.contains(says), "{error}");
+}

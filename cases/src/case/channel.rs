@@ -1,5 +1,6 @@
 //! Acts on a receipts channel: what is sent to its parts, and what happens to them meanwhile.
 
+use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -106,6 +107,10 @@ pub enum ChannelStep {
     Stop(StopStep),
     /// A part is started again; it was ended before.
     Start(Part),
+    /// A part stands still: it is there, and does nothing.
+    Pause(Part),
+    /// A part that stands still goes on.
+    Resume(Part),
     /// The channel's verifier is asked about a chain.
     Verify(VerifyStep),
     /// A part is started on a place that is not fit for it, and must not come up.
@@ -180,6 +185,8 @@ pub enum Misplaced {
     NotASocket,
     /// Another daemon listens there.
     Taken,
+    /// The folder of its socket is open to everybody.
+    OpenFolder,
     /// Its key can be read by everybody.
     OpenKey,
     /// Its key is a symbolic link.
@@ -359,6 +366,9 @@ pub struct PostStep {
     /// Method and path, if not those of a frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// The address of the loopback interface that it comes from, if not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Ipv4Addr>,
 }
 
 /// A client certificate.
@@ -435,6 +445,8 @@ impl ChannelStep {
             Self::Wire(_) => "wire",
             Self::Stop(_) => "stop",
             Self::Start(_) => "start",
+            Self::Pause(_) => "pause",
+            Self::Resume(_) => "resume",
             Self::Verify(_) => "verify",
             Self::Refuse(_) => "refuse",
         }

@@ -23,6 +23,12 @@ pub struct VerifyStep {
     /// The hash of the last receipt it is told: the true one of the good chain, or another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_final_hash: Option<Told>,
+    /// The response that is supplied for each receipt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Value>,
+    /// Whether each receipt must say whose process the daemon saw.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provenance: bool,
     /// Whether the chain has to be ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_terminal: bool,

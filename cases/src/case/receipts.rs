@@ -35,6 +35,9 @@ pub struct ReceiptsExpect {
     /// Texts that reach execd.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reaches_execd: Vec<String>,
+    /// Texts that some part tells its operator, in upper or lower case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operator: Vec<String>,
     /// What the harness's own verifier finds, in strict mode; by default nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,

@@ -218,6 +218,11 @@ impl Manifest {
         if is_channel != self.receipts.is_some() {
             return fault("receipts", "kind receipts has its parts here, the others have none");
         }
+        if let Some(parts) = &self.receipts
+            && let Some((field, message)) = parts.fault(&self.claims.levels())
+        {
+            return fault(field, message);
+        }
         if !verbs && !is_channel && !self.prefix.is_empty() {
             return fault(
                 "prefix",

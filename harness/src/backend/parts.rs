@@ -1,8 +1,11 @@
 //! The parts of a receipts channel: a template of the arguments of each, one a line.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use boxproof_cases::Capability;
+use boxproof_cases::protocol::ClaimLevel;
 use minijinja::Value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +32,8 @@ pub(super) const VARIABLES: &[&str] = &[
     "expected_length",
     "expected_final_hash",
     "require_terminal",
+    "response_bodies",
+    "provenance",
 ];
 
 /// The parts of a receipts channel. Each is a template of the program's arguments, one a line.
@@ -45,6 +50,10 @@ pub struct Parts {
     pub proxy: String,
     /// Prints the receipts of `store`, one a line, in the order of storage.
     pub export: String,
+    /// The file of the public key that the receipts are signed for, once the daemon serves; without
+    /// it they must be signed by `key`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub public_key: String,
     /// Verifies the receipts in `file` with the public key `key`: 0 valid, 1 broken, 2 misuse.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub verify: String,
@@ -63,23 +72,50 @@ const VERBS: [&str; 5] = [
     "receipts\nverify\n--key\n{{ key }}\n{% if strict %}\n--strict\n{% endif %}\n\
      {% if expected_length %}\n--expected-length\n{{ expected_length }}\n{% endif %}\n\
      {% if expected_final_hash %}\n--expected-final-hash\n{{ expected_final_hash }}\n{% endif %}\n\
-     {% if require_terminal %}\n--require-terminal\n{% endif %}\n{{ file }}\n",
+     {% if require_terminal %}\n--require-terminal\n{% endif %}\n\
+     {% if response_bodies %}\n--response-bodies\n{{ response_bodies }}\n{% endif %}\n\
+     {% if provenance %}\n--provenance\n{% endif %}\n{{ file }}\n",
 ];
 
 impl Parts {
     /// The verbs of the protocol.
     pub(super) fn of_protocol() -> Self {
         let [daemon, relay, proxy, export, verify] = VERBS.map(str::to_owned);
-        Self { daemon, relay, proxy, export, verify }
+        Self { daemon, relay, proxy, export, public_key: String::new(), verify }
+    }
+
+    /// A part that is missing, and what to do.
+    pub(super) fn fault(
+        &self,
+        claims: &BTreeMap<Capability, ClaimLevel>,
+    ) -> Option<(&'static str, &'static str)> {
+        let empty = self.templates().into_iter().find(|(name, text)| {
+            text.trim().is_empty() && !["receipts.public_key", "receipts.verify"].contains(name)
+        });
+        let claimed = |(claim, level): (&Capability, &ClaimLevel)| {
+            claim.name() == "receipts.verify" && *level != ClaimLevel::None
+        };
+        let verifies = claims.iter().any(claimed);
+        match empty {
+            Some((name, _)) => {
+                Some((name, "is empty: daemon, relay, proxy and export are all needed"))
+            }
+            None if verifies && self.verify.is_empty() => Some((
+                "receipts.verify",
+                "is claimed: say how the verifier is called, or do not claim it",
+            )),
+            None => None,
+        }
     }
 
     /// Every template, with its name.
-    pub(super) fn templates(&self) -> [(&'static str, &str); 5] {
+    pub(super) fn templates(&self) -> [(&'static str, &str); 6] {
         [
             ("receipts.daemon", &self.daemon),
             ("receipts.relay", &self.relay),
             ("receipts.proxy", &self.proxy),
             ("receipts.export", &self.export),
+            ("receipts.public_key", &self.public_key),
             ("receipts.verify", &self.verify),
         ]
     }
@@ -104,6 +140,21 @@ impl Callable {
         argv.extend(self.prefix.iter().map(Into::into));
         argv.extend(template::argv(template, scene).map_err(|error| error.to_string())?);
         Ok(argv)
+    }
+
+    /// The file of the public key, where the manifest names one.
+    ///
+    /// # Errors
+    /// When the template does not render one path.
+    pub fn public_key(&self, scene: &Value) -> Result<Option<PathBuf>, String> {
+        if self.parts.public_key.is_empty() {
+            return Ok(None);
+        }
+        let words = template::argv(&self.parts.public_key, scene);
+        match &words.map_err(|error| error.to_string())?[..] {
+            [path] => Ok(Some(path.into())),
+            words => Err(format!("receipts.public_key: {} lines; one path is needed", words.len())),
+        }
     }
 
     /// The program.

@@ -31,6 +31,7 @@ pub(super) fn conclude(
         faulty(seen),
         answers(expect, seen),
         reached(expect, seen),
+        told(expect, seen),
         altered(expect, direct, seen),
         socket(expect, seen),
         stored(case, expect, seen),
@@ -168,6 +169,14 @@ fn reached(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     missing.map_or(Ok(()), |text| {
         let message = format!("`{text}` did not reach execd");
         Err(Finding::over_block(Reason::Altered, message))
+    })
+}
+
+fn told(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
+    let missing = expect.operator.iter().find(|text| !seen.operator.contains(text));
+    missing.map_or(Ok(()), |text| {
+        let message = format!("no part says `{text}` to its operator: `{}`", seen.logs.trim());
+        Err(Finding::contract(Reason::Unmet, message))
     })
 }
 

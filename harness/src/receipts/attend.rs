@@ -202,7 +202,7 @@ impl Act<'_> {
     fn close(&self, player: &mut Player) {
         let Ground::Channel(stack) = &mut player.ground else { return };
         player.seen.unmet.extend(stack.died());
-        let key = stack.key.verifying_key().to_bytes();
+        let key = stack.public.to_bytes();
         player.seen.key = key.iter().map(|byte| format!("{byte:02x}")).collect();
         stack.end();
         player.seen.disclosed = look::disclosed(&self.expect.absent, &stack.host, &stack.logs);
@@ -214,6 +214,10 @@ impl Act<'_> {
             String::from_utf8_lossy(&text).into_owned()
         });
         let logs: String = logs.collect();
+        let told = logs.to_lowercase();
+        let texts = self.expect.operator.iter();
+        player.seen.operator =
+            texts.filter(|text| told.contains(&text.to_lowercase())).cloned().collect();
         player.seen.logs = logs.chars().take(KEPT).collect();
     }
 }

@@ -1,7 +1,7 @@
 //! Frames: as a case changes them, on the daemon's socket, and to the relay over TLS.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpSocket, TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
 use super::certs::Pair;
@@ -122,6 +122,14 @@ pub async fn send(stream: &mut UnixStream, bytes: &[u8]) {
     let _ = stream.flush().await;
 }
 
+/// A connection to `to`, from an address of the loopback interface if that is said.
+async fn dial(from: Option<Ipv4Addr>, to: SocketAddr) -> std::io::Result<TcpStream> {
+    let Some(from) = from else { return TcpStream::connect(to).await };
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    socket.connect(to).await
+}
+
 /// Who a client trusts and what it shows.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -156,9 +164,14 @@ impl Client {
     }
 
     /// What `relay` answers to `request`; an answer without a status if TLS fails.
-    pub async fn ask(&self, relay: SocketAddr, request: &Written, limit: Duration) -> Answer {
+    pub async fn ask(
+        &self,
+        (from, relay): (Option<Ipv4Addr>, SocketAddr),
+        request: &Written,
+        limit: Duration,
+    ) -> Answer {
         let failed = |error: String| Answer { error: Some(error), ..Answer::default() };
-        let stream = match TcpStream::connect(relay).await {
+        let stream = match dial(from, relay).await {
             Ok(stream) => stream,
             Err(error) => return failed(format!("connect: {error}")),
         };

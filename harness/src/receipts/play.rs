@@ -1,6 +1,7 @@
 //! Playing a case: each step in its order, through the channel or straight to execd.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -81,6 +82,11 @@ impl Player {
                 self.stack()?.stop(stop.part, stop.by).await
             }
             ChannelStep::Start(part) => self.stack()?.start(*part).await,
+            ChannelStep::Pause(part) => {
+                self.calm().await;
+                self.stack()?.pause(*part).await
+            }
+            ChannelStep::Resume(part) => self.stack()?.resume(*part),
         }
     }
 
@@ -242,14 +248,21 @@ impl Player {
         let relay = stack.relay_address.ok_or("there is no relay")?;
         let foreign = Authority::new("another")?;
         let issuer = if step.certificate == Certificate::Foreign { &foreign } else { &stack.ca };
-        let pair = issuer.client(step.certificate, &step.sandbox)?;
+        let pair = match stack.shown.get(&step.sandbox) {
+            Some(pair) if step.certificate == Certificate::Good => Some(pair.clone()),
+            _ => issuer.client(step.certificate, &step.sandbox)?,
+        };
+        if let (Certificate::Good, Some(pair)) = (step.certificate, &pair) {
+            // One sandbox has one certificate, however often it is shown.
+            stack.shown.insert(step.sandbox.clone(), pair.clone());
+        }
         let client = frames::Client::new(&stack.ca.pem(), pair.as_ref())?;
         let body = frames::body(&step.with, step.text.as_deref(), step.size)?;
         let to = step.to.as_deref().unwrap_or("POST /ingest");
         let (method, path) = to.split_once(' ').ok_or("to: a method and a path")?;
         let kind = BTreeMap::from([("Content-Type".to_owned(), "application/json".to_owned())]);
         let request = http::written(method, path, &kind, Some(&body));
-        let answer = client.ask(relay, &request, LIMIT).await;
+        let answer = client.ask((step.from, relay), &request, LIMIT).await;
         self.answered(number, vec![answer]);
         Ok(())
     }
@@ -264,6 +277,12 @@ impl Player {
         let file = stack.host.join(format!("chain-{number}.jsonl"));
         let text: String = chain.lines.iter().map(|line| format!("{line}\n")).collect();
         keys::write(&file, &text, 0o644)?;
+        let bodies = step.response.as_ref().map(|body| {
+            let file = stack.host.join(format!("bodies-{number}.json"));
+            keys::write(&file, &sign::bodies(&chain, body)?, 0o644)?;
+            Faulty::Ok(file)
+        });
+        let bodies = bodies.transpose()?;
         let wrong = || format!("sha256:{}", "0".repeat(64));
         let hash = step.expected_final_hash.map(|told| match told {
             boxproof_cases::case::Told::Right => chain.final_hash.clone(),
@@ -273,7 +292,8 @@ impl Player {
             key => stack.at("key.pub"), file => file.display().to_string(), strict => step.strict,
             expected_length => step.expected_length.map(|n| n.to_string()).unwrap_or_default(),
             expected_final_hash => hash.unwrap_or_default(),
-            require_terminal => step.require_terminal,
+            require_terminal => step.require_terminal, provenance => step.provenance,
+            response_bodies => bodies.map(|file| file.display().to_string()).unwrap_or_default(),
         };
         let finished = stack.verify(&scene).await?;
         let body = format!("{}{}", finished.out, finished.err);
@@ -298,6 +318,14 @@ impl Player {
                 let result = self.refused(number, &socket_at, &key_at).await;
                 drop(listener);
                 return result;
+            }
+            Misplaced::OpenFolder => {
+                let folder = stack.host.join("open");
+                let made = std::fs::DirBuilder::new().create(&folder);
+                let open = std::fs::Permissions::from_mode(0o777);
+                made.and_then(|()| std::fs::set_permissions(&folder, open))
+                    .map_err(|error| format!("{}: {error}", folder.display()))?;
+                socket_at = folder.join("elsewhere").display().to_string();
             }
             Misplaced::OpenKey => {
                 keys::write(&other, &keys::private_pem(&keys::new_key()?)?, 0o644)?;
@@ -383,15 +411,17 @@ impl Player {
         self.seen.relay = stack.relay.as_ref().map(super::running::Running::pid);
         self.seen.harness = std::process::id();
         let mode = std::fs::metadata(stack.host.join("socket"));
-        self.seen.socket_mode = mode.ok().map(|mode| {
-            use std::os::unix::fs::PermissionsExt as _;
-            format!("{:o}", mode.permissions().mode() & 0o777)
-        });
+        self.seen.socket_mode =
+            mode.ok().map(|mode| format!("{:o}", mode.permissions().mode() & 0o777));
         if !keyless {
             return;
         }
         let first = stack.sandboxes.get(FIRST).and_then(|one| Some((one.proxy.as_ref()?, one)));
         match first {
+            _ if stack.public != stack.key.verifying_key() => {
+                let why = "the channel signs by a key of its own, which is not known here";
+                self.seen.key_unseen = Some(why.to_owned());
+            }
             None => self.seen.key_unseen = Some("there is no proxy".to_owned()),
             Some((proxy, one)) => {
                 match super::look::key_near(&stack.key, proxy.pid(), &one.folder) {

@@ -7,6 +7,7 @@ use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use tokio::time::Instant;
 
@@ -40,6 +41,20 @@ impl Running {
             Some(number) => format!("signal {number}"),
             None => format!("exit {}", status.code().unwrap_or(-1)),
         })
+    }
+
+    /// Waits until it stands still after a SIGSTOP.
+    pub(super) async fn stands(&self) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        let how = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        loop {
+            match waitid(Id::Pid(pid), how) {
+                Ok(WaitStatus::Stopped(..)) => return Ok(()),
+                Ok(_) if Instant::now() < deadline => tokio::time::sleep(LOOK).await,
+                other => return Err(format!("the {} does not stand still: {other:?}", self.name)),
+            }
+        }
     }
 
     /// The last line of stderr.

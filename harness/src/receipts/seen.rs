@@ -25,6 +25,9 @@ pub struct Seen {
     pub disclosed: Vec<String>,
     /// Texts that should reach execd and did.
     pub reached: Vec<String>,
+    /// Texts that a part should tell its operator and did.
+    #[serde(default)]
+    pub operator: Vec<String>,
     /// Where in the proxy's reach the signing key is.
     pub key_seen: Vec<String>,
     /// Why that could not be looked at, where that is so.

@@ -46,6 +46,20 @@ pub fn chain(step: &VerifyStep, keys: &Keys) -> Result<Chain, String> {
     Ok(Chain { lines, final_hash })
 }
 
+/// One response for every receipt of `chain`, by the receipts' ids.
+///
+/// # Errors
+/// A line that is no receipt.
+pub fn bodies(chain: &Chain, response: &Value) -> Result<String, String> {
+    let mut bodies = serde_json::Map::new();
+    for line in &chain.lines {
+        let receipt: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let id = receipt["id"].as_str().ok_or("a receipt without an id")?;
+        bodies.insert(id.to_owned(), response.clone());
+    }
+    Ok(Value::from(bodies).to_string())
+}
+
 fn text(receipt: &Value) -> Result<String, String> {
     String::from_utf8(canonical::canonical(receipt)?).map_err(|error| error.to_string())
 }

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use boxproof_cases::case::{Certificate, Channel, Ending, Part};
-use ed25519_dalek::SigningKey;
+use ed25519_dalek::{SigningKey, VerifyingKey};
 use minijinja::context;
 use nix::sys::signal::Signal;
 
-use super::certs::{Authority, Files};
+use super::certs::{Authority, Files, Pair};
 use super::execd::Execd;
 use super::keys;
 use super::running::Running;
@@ -48,6 +48,8 @@ pub struct Stack {
     nonce: String,
     /// The daemon's key.
     pub key: SigningKey,
+    /// The key that receipts must be signed for.
+    pub public: VerifyingKey,
     /// Who signs certificates.
     pub ca: Authority,
     /// The daemon, while it runs.
@@ -59,6 +61,8 @@ pub struct Stack {
     /// Sandbox → its parts.
     pub sandboxes: BTreeMap<String, Sandbox>,
     started: u32,
+    /// Sandbox → the certificate that posts in its name show.
+    pub shown: BTreeMap<String, Pair>,
     /// Everything the parts wrote to stdout and stderr: the files.
     pub logs: Vec<PathBuf>,
 }
@@ -108,6 +112,7 @@ impl Stack {
             root: root.to_owned(),
             channel: channel.clone(),
             nonce: nonce.to_owned(),
+            public: key.verifying_key(),
             key,
             ca: Authority::new("boxproof")?,
             daemon: None,
@@ -115,6 +120,7 @@ impl Stack {
             relay_address: None,
             sandboxes: BTreeMap::new(),
             started: 0,
+            shown: BTreeMap::new(),
             logs: Vec::new(),
         };
         if channel.stored() {
@@ -170,6 +176,7 @@ impl Stack {
                 let mut running = self.spawn("daemon", &argv)?;
                 running.says("ready").await?;
                 self.daemon = Some(running);
+                self.public = self.published(&words)?;
             }
             Part::Relay => {
                 let template = self.callable.parts.relay.clone();
@@ -192,6 +199,16 @@ impl Stack {
             Part::Execd => return Err("execd cannot be started again".to_owned()),
         }
         Ok(())
+    }
+
+    /// The key that receipts must be signed for: where the manifest says that it is, or ours.
+    fn published(&self, words: &Words<'_>) -> Result<VerifyingKey, String> {
+        let Some(file) = self.callable.public_key(&self.scene(words))? else {
+            return Ok(self.key.verifying_key());
+        };
+        let fault = |error: String| format!("receipts.public_key: {}: {error}", file.display());
+        let pem = std::fs::read_to_string(&file).map_err(|error| fault(error.to_string()))?;
+        super::verify::key_of(&pem).map_err(fault)
     }
 
     async fn start_proxy(&mut self, id: &str) -> Result<(), String> {
@@ -244,26 +261,58 @@ impl Stack {
         running.gone().await.map(drop)
     }
 
+    fn running(&self, part: Part) -> Result<&Running, String> {
+        let running = match part {
+            Part::Daemon => self.daemon.as_ref(),
+            Part::Relay => self.relay.as_ref(),
+            Part::Proxy => self.sandboxes.values().next().and_then(|one| one.proxy.as_ref()),
+            Part::Execd => None,
+        };
+        running.ok_or_else(|| format!("there is no process of the {}", part.word()))
+    }
+
+    /// Lets `part` stand still, and waits until it does.
+    ///
+    /// # Errors
+    /// When it is not there, or does not stand still.
+    pub async fn pause(&self, part: Part) -> Result<(), String> {
+        let running = self.running(part)?;
+        running.signal(Signal::SIGSTOP);
+        running.stands().await
+    }
+
+    /// Lets `part` go on.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn resume(&self, part: Part) -> Result<(), String> {
+        self.running(part)?.signal(Signal::SIGCONT);
+        Ok(())
+    }
+
     /// The file `name` on the host's side.
     pub fn at(&self, name: &str) -> String {
         self.host.join(name).display().to_string()
     }
 
     fn argv(&self, template: &str, words: &Words<'_>) -> Result<Vec<OsString>, String> {
+        self.callable.argv(template, &self.scene(words))
+    }
+
+    fn scene(&self, words: &Words<'_>) -> minijinja::Value {
         let ca = match words.sandbox {
             "" => self.at("ca.pem"),
             id => self.root.join(format!("box-{id}")).join("ca.pem").display().to_string(),
         };
-        let scene = context! {
+        context! {
             program => self.callable.program().display().to_string(),
             socket => words.socket, store => self.at("store"), key => words.key, ca => ca,
             cert => words.cert, cert_key => words.cert_key, listen => "127.0.0.1:0",
             execd => words.execd, relay => words.relay, sandbox_id => words.sandbox,
             profile => self.channel.profile.word(), token_file => words.token_file,
             file => "", strict => false, expected_length => "", expected_final_hash => "",
-            require_terminal => false,
-        };
-        self.callable.argv(template, &scene)
+            require_terminal => false, response_bodies => "", provenance => false,
+        }
     }
 
     /// A daemon with another socket or key than its own.

@@ -81,14 +81,17 @@ fn run(mutation: &str, ids: &[&str]) -> Result<(i32, String), Failed> {
     Ok((output.status.code().unwrap_or(-1), format!("{rows}{errors}")))
 }
 
-/// The manifest of a mutant: the verbs of the protocol, called by this program.
+/// The manifest of a mutant: the shipped one, with this program in the place of its own.
 fn text(mutation: &str) -> Result<String, Failed> {
     let me = std::env::current_exe()?;
-    let template = include_str!("mutant.yaml");
-    let text = template
-        .replace("PROGRAM", &me.display().to_string())
-        .replace("MUTATION", mutation)
-        .replace("BOXPROOF", env!("CARGO_BIN_EXE_boxproof"));
+    let shipped = include_str!("../../backends/receipts-reference.yaml");
+    let program = format!(
+        "program: {:?}\nprefix: [mutant, {mutation}, {:?}, reference]\n",
+        me.display(),
+        env!("CARGO_BIN_EXE_boxproof")
+    );
+    let text = shipped.replacen("program: refbox\nversion: [--version]\n", &program, 1);
+    check(text != shipped, "the shipped manifest does not say its program as expected")?;
     Ok(text)
 }
 

@@ -98,6 +98,10 @@ fn check(frame: &Frame) -> Result<(), String> {
     if let Some(count) = frame.drop_count.filter(|count| *count < 0) {
         return Err(format!("drop_count: {count} is negative"));
     }
+    // A larger one has no JSON number that every reader reads the same.
+    if frame.event_number.is_some_and(|number| !(1..=1 << 53).contains(&number)) {
+        return Err("event_number: 1 to 9007199254740992".to_owned());
+    }
     if frame.coverage.as_ref().is_some_and(|coverage| !coverage.is_object()) {
         return Err("coverage: must be an object".to_owned());
     }

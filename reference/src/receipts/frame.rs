@@ -26,6 +26,9 @@ pub struct Frame {
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop_count: Option<i64>,
+    /// Which of its session's events, from 1, this is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_number: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

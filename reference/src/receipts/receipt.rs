@@ -149,6 +149,7 @@ impl Scribe {
         add("agent_type", text(&frame.agent_type));
         add("model", text(&frame.model));
         add("capture_method", text(&frame.capture_method));
+        add("event_number", frame.event_number.map(Value::from));
         add("usage", frame.usage.clone().map(Value::from));
         if self.profile == Profile::Wire {
             add("binding", frame.binding.as_ref().map(|binding| json!(binding)));

@@ -25,6 +25,10 @@ fn names(forge: &Forge) -> Vec<String> {
 #[case::context(json!({"/version": "0.4.0"}), json!({}), &["1 context_version"])]
 #[case::session(json!({"/issuer/session_id": "one"}), json!({"/issuer/session_id": "two"}), &["2 session_mix"])]
 #[case::session_of_another_placement(json!({"/issuer/session_id": "one"}), json!({"/issuer/session_id": "two", "/issuer/runtime": {"binding": {"placement": "ingress_egress"}}}), &[])]
+#[case::number_missing(json!({"/issuer/runtime": {"event_number": 1}}), json!({"/issuer/runtime": {"event_number": 3}}), &["2 events_missing"])]
+#[case::number_twice(json!({"/issuer/runtime": {"event_number": 4}}), json!({"/issuer/runtime": {"event_number": 4}}), &["2 event_repeated"])]
+#[case::numbers(json!({"/issuer/runtime": {"event_number": 4}}), json!({"/issuer/runtime": {"event_number": 5}}), &[])]
+#[case::number_of_another_session(json!({"/issuer/runtime": {"event_number": 1}}), json!({"/issuer/session_id": "two", "/issuer/runtime": {"event_number": 3}}), &[])]
 #[case::unnamed_session(json!({"/issuer/session_id": "one"}), json!({}), &[])]
 fn findings(#[case] first: Value, #[case] second: Value, #[case] expected: &[&str]) {
     let mut forge = Forge::new();
@@ -36,6 +40,28 @@ fn a_chain_that_begins_later() {
     let mut forge = Forge::new();
     forge.add(json!({"/credentialSubject/chain/sequence": 7}));
     assert_eq!(names(&forge), ["1 genesis_sequence"]);
+}
+
+/// The count of dropped events before a receipt explains so many numbers, and no more.
+#[rstest]
+#[case(2, &[])]
+#[case(1, &["3 events_missing"])]
+fn numbers_that_are_told_as_lost(#[case] told: u64, #[case] expected: &[&str]) {
+    let (kind, runtime) = ("/credentialSubject/action/type", "/issuer/runtime");
+    let mut forge = Forge::new();
+    forge.add(json!({runtime: {"event_number": 1}}));
+    forge.add(json!({kind: "agent_receipts.events_dropped",
+        "/credentialSubject/action/emitter_metadata": {"drop_count": told}}));
+    forge.add(json!({runtime: {"event_number": 4}}));
+    assert_eq!(names(&forge), expected);
+}
+
+#[test]
+fn a_whole_store_has_the_first_number() {
+    let mut forge = Forge::new();
+    forge.add(json!({"/credentialSubject/action/type": "agent_receipts.daemon_started"}));
+    forge.add(json!({"/issuer/runtime": {"event_number": 2}}));
+    assert_eq!(names(&forge), ["2 events_missing"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod bytes;
 mod commands;
 mod drops;
 mod files;
+mod kills;
 mod python;
 mod relay;
 mod support;

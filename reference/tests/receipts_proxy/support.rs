@@ -97,9 +97,14 @@ impl Verb {
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told = line.trim().strip_prefix("listening ").map(str::to_owned);
         let log = log.to_owned();
-        let told = told.unwrap_or_else(|| panic!("{}", std::fs::read_to_string(&log).unwrap()));
+        let told = match line.trim() {
+            // The daemon, which listens at a path.
+            "ready" => "127.0.0.1:0",
+            line => line.strip_prefix("listening ").unwrap_or_else(|| {
+                panic!("{}", std::fs::read_to_string(&log).unwrap());
+            }),
+        };
         Self { child, address: told.parse().unwrap(), log }
     }
 
@@ -115,6 +120,14 @@ impl Verb {
     pub(crate) fn terminate(&mut self) -> ExitStatus {
         kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), Signal::SIGTERM).unwrap();
         self.child.wait().unwrap()
+    }
+}
+
+impl Verb {
+    /// Ends it without a word, and waits until it has.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 }
 

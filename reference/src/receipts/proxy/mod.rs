@@ -1,6 +1,8 @@
 //! The proxy in front of execd: everything passes, and what was done is told to the relay.
 
+mod account;
 mod asked;
+mod behind;
 mod drops;
 mod events;
 mod exchange;
@@ -29,6 +31,7 @@ use rustls::pki_types::ServerName;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
+use self::account::Account;
 use self::drops::Drops;
 use self::exchange::Proxy;
 use self::pty::Ptys;
@@ -64,6 +67,9 @@ pub struct ProxyArgs {
     /// A file with the token that execd asks for; agents need none then
     #[arg(long, value_name = "FILE")]
     pub execd_token_file: Option<PathBuf>,
+    /// Where to count what is owed, so that the next proxy tells what one that was killed could not
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
     /// How long, after SIGTERM, what has begun may take to end
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub drain_ms: u64,
@@ -94,13 +100,14 @@ fn run(options: &ProxyArgs) -> Result<(), String> {
     let (relay, sandbox) = (relay(options)?, sandbox_of(options)?);
     let token = options.execd_token_file.as_deref().map(token).transpose()?;
     let (queue, frames) = mpsc::channel(QUEUE);
-    let drops = Arc::new(Drops::default());
+    let (account, drops) = account(options.state.as_deref(), &sandbox)?;
     let claims = options.sandbox_id.is_some();
-    let teller = Arc::new(Teller::new(sandbox, claims, queue, Arc::clone(&drops)));
+    let (counting, counted) = (Arc::clone(&drops), Arc::clone(&account));
+    let teller = Arc::new(Teller::new(sandbox, claims, queue, counting, counted));
     let upstream = Upstream::new(options.execd.clone());
     let ptys = Ptys::new(Arc::clone(&teller));
     let proxy = Arc::new(Proxy { upstream, teller, ptys, token });
-    let sending = Sending::start(frames, relay, Arc::clone(&drops))?;
+    let sending = Sending::start(frames, relay, (Arc::clone(&drops), account))?;
     let runtime = runtime()?;
     let drain = Duration::from_millis(options.drain_ms);
     let served = runtime.block_on(async {
@@ -134,6 +141,17 @@ fn relay(options: &ProxyArgs) -> Result<Relay, String> {
     Ok(Relay { name, tls: options.identity.client()?, authority })
 }
 
+/// Who counts, and what was lost already.
+fn account(state: Option<&Path>, sandbox: &str) -> Result<(Arc<Account>, Arc<Drops>), String> {
+    let (account, owed) = match state {
+        Some(file) => Account::kept(sandbox, file)?,
+        None => (Account::new(sandbox), 0),
+    };
+    let drops = Drops::default();
+    drops.add(owed);
+    Ok((Arc::new(account), Arc::new(drops)))
+}
+
 fn sandbox_of(options: &ProxyArgs) -> Result<String, String> {
     if let Some(id) = &options.sandbox_id {
         return Ok(id.clone());
@@ -164,12 +182,12 @@ impl Sending {
     fn start(
         frames: mpsc::Receiver<Frame>,
         relay: Relay,
-        drops: Arc<Drops>,
+        counts: (Arc<Drops>, Arc<Account>),
     ) -> Result<Self, String> {
         let ((tell, ended), (stop, stopped)) = (channel(), oneshot::channel());
         let runtime = runtime()?;
         let thread = std::thread::spawn(move || {
-            let sent = runtime.block_on(sender::send(frames, relay, drops, stopped));
+            let sent = runtime.block_on(sender::send(frames, relay, counts, stopped));
             // Whoever waits for it may have given up.
             let _unheard = tell.send(sent);
         });

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use super::account::Account;
 use super::drops::Drops;
 use crate::receipts::frame::Frame;
 
@@ -68,12 +69,12 @@ impl Drop for Underway<'_> {
 pub(super) async fn send(
     mut queue: Receiver<Frame>,
     relay: Relay,
-    drops: Arc<Drops>,
+    (drops, account): (Arc<Drops>, Arc<Account>),
     stop: oneshot::Receiver<()>,
 ) -> Sent {
     let mut sent = Sent::default();
     tokio::select! {
-        () = send_all(&mut queue, &relay, &drops, &mut sent) => {}
+        () = send_all(&mut queue, &relay, (&drops, &account), &mut sent) => {}
         _ = stop => {}
     }
     while queue.try_recv().is_ok() {
@@ -82,17 +83,24 @@ pub(super) async fn send(
     sent
 }
 
-async fn send_all(queue: &mut Receiver<Frame>, relay: &Relay, drops: &Drops, sent: &mut Sent) {
+async fn send_all(
+    queue: &mut Receiver<Frame>,
+    relay: &Relay,
+    (drops, account): (&Drops, &Account),
+    sent: &mut Sent,
+) {
     let mut connection = None;
     while let Some(mut frame) = queue.recv().await {
         let mut underway = Underway { drops, before: drops.take(), lost: 1 };
         frame.drop_count = (underway.before > 0).then_some(underway.before);
         match deliver(relay, &mut connection, &frame).await {
             Fate::Taken => {
+                account.settle(u64::try_from(underway.before).unwrap_or_default() + 1);
                 (underway.before, underway.lost) = (0, 0);
                 sent.taken += 1;
             }
             Fate::Wrong(status) => {
+                account.settle(1);
                 underway.lost = 0;
                 sent.wrong += 1;
                 eprintln!("proxy: the relay refuses a frame of ours as wrong: {status}");

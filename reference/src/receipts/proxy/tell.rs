@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 
+use super::account::Account;
 use super::drops::Drops;
 use super::routes::Family;
 use crate::receipts::frame::{Binding, Decision, Frame, Tool};
@@ -31,8 +32,7 @@ pub(super) struct Told {
 
 /// Whoever tells.
 pub(super) struct Teller {
-    /// One proxy's whole life.
-    session: String,
+    account: Arc<Account>,
     sandbox: String,
     /// The sandbox was named by the caller, so that the relay must compare.
     claims: bool,
@@ -51,10 +51,10 @@ impl Teller {
         claims: bool,
         queue: Sender<Frame>,
         drops: Arc<Drops>,
+        account: Arc<Account>,
     ) -> Self {
-        let session = uuid::Uuid::new_v4().to_string();
         let (open, idle, stopping) = Default::default();
-        Self { session, sandbox, claims, queue, drops, open, idle, stopping }
+        Self { account, sandbox, claims, queue, drops, open, idle, stopping }
     }
 
     /// Queues a frame; where there is no room it is a drop.
@@ -77,7 +77,8 @@ impl Teller {
         Frame {
             v: "1".to_owned(),
             ts_emit: jiff::Timestamp::now().to_string(),
-            session_id: self.session.clone(),
+            session_id: self.account.session().to_owned(),
+            event_number: Some(self.account.number()),
             channel: "opensandbox_execd".to_owned(),
             tool: Tool { name: name.to_owned(), server: Some("execd".to_owned()) },
             decision: told.decision,
@@ -102,6 +103,7 @@ impl Teller {
     /// Marks that an action has begun.
     pub(super) fn begin(self: &Arc<Self>) -> Open {
         self.open.fetch_add(1, Ordering::SeqCst);
+        self.account.begin();
         Open(Arc::clone(self))
     }
 
@@ -132,6 +134,7 @@ pub(super) struct Open(Arc<Teller>);
 
 impl Drop for Open {
     fn drop(&mut self) {
+        self.0.account.end();
         if self.0.open.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.0.idle.notify_waiters();
         }
@@ -163,7 +166,8 @@ mod tests {
     fn a_full_queue_is_a_drop() {
         let (queue, mut frames) = tokio::sync::mpsc::channel(1);
         let drops = Arc::new(Drops::default());
-        let teller = Teller::new("s1".to_owned(), false, queue, Arc::clone(&drops));
+        let account = Arc::new(Account::new("s1"));
+        let teller = Teller::new("s1".to_owned(), false, queue, Arc::clone(&drops), account);
         for _ in 0..3 {
             teller.tell(Told::default());
         }

@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use super::asked::Item;
+use super::behind::Behind;
 use super::outcome::{Ended, Outcome, Reader};
 use super::routes::Family;
 use super::tell::{Open, Teller, Told};
@@ -18,9 +19,11 @@ pub(super) struct Watch {
     action: &'static str,
     family: Option<Family>,
     pub items: Vec<Item>,
-    reader: Reader,
+    reader: Behind,
     teller: Arc<Teller>,
     told: bool,
+    /// How the answer ended, where that is still to be told.
+    due: Option<Ended>,
     _open: Open,
 }
 
@@ -33,7 +36,8 @@ impl Watch {
         reader: Reader,
     ) -> Self {
         let (teller, open) = (Arc::clone(teller), teller.begin());
-        Self { action, family, items, reader, teller, told: false, _open: open }
+        let reader = Behind::new(reader);
+        Self { action, family, items, reader, teller, told: false, due: None, _open: open }
     }
 
     /// The answer began.
@@ -46,6 +50,16 @@ impl Watch {
     /// Somebody else tells of it.
     pub(super) fn forget(&mut self) {
         self.told = true;
+    }
+
+    /// Tells what is known at this end when the answer is on its way: not before what the agent
+    /// waits for is written. A task that never runs tells when it is dropped.
+    fn end_behind(mut self, ended: Ended) {
+        self.due = Some(ended);
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(async move { self.end(ended) })),
+            Err(_) => self.end(ended),
+        }
     }
 
     /// Tells what is known at this end, once.
@@ -62,7 +76,8 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.end(if self.teller.is_stopping() { Ended::Stopped } else { Ended::Left });
+        let early = if self.teller.is_stopping() { Ended::Stopped } else { Ended::Left };
+        self.end(self.due.unwrap_or(early));
     }
 }
 
@@ -121,27 +136,33 @@ pub(super) struct Watched {
 
 impl Watched {
     /// Watches `inner` for `watch`.
-    pub(super) fn new(inner: Incoming, mut watch: Watch, drains: bool) -> Self {
-        if inner.is_end_stream() {
-            watch.end(Ended::Whole);
+    pub(super) fn new(inner: Incoming, watch: Watch, drains: bool) -> Self {
+        let mut watch = Some(watch);
+        if inner.is_end_stream()
+            && let Some(watch) = watch.take()
+        {
+            watch.end_behind(Ended::Whole);
         }
-        Self { inner: Some(inner), watch: Some(watch), drains }
+        Self { inner: Some(inner), watch, drains }
     }
 
     fn sees(&mut self, polled: &Option<Result<Frame<Bytes>, hyper::Error>>) {
         let over = self.inner.as_ref().is_none_or(Body::is_end_stream);
         let Some(watch) = &mut self.watch else { return };
-        match polled {
+        let ended = match polled {
             Some(Ok(frame)) => {
                 if let Some(bytes) = frame.data_ref() {
                     watch.reader.feed(bytes);
                 }
-                if over {
-                    watch.end(Ended::Whole);
-                }
+                over.then_some(Ended::Whole)
             }
-            Some(Err(_)) => watch.end(Ended::Cut),
-            None => watch.end(Ended::Whole),
+            Some(Err(_)) => Some(Ended::Cut),
+            None => Some(Ended::Whole),
+        };
+        if let Some(ended) = ended
+            && let Some(watch) = self.watch.take()
+        {
+            watch.end_behind(ended);
         }
     }
 }

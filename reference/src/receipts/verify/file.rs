@@ -4,6 +4,7 @@ use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
 
 use super::chain::{Options, Verification, verify_refs};
+use super::provenance::Provenance;
 use super::pty::{self, Session};
 use super::strict::{self, Finding};
 use crate::receipts::reading::{self, Reading};
@@ -18,6 +19,8 @@ pub struct Wanted<'a> {
     pub chain: Option<&'a str>,
     /// Also what other verifiers accept.
     pub strict: bool,
+    /// Also whose process the daemon saw.
+    pub provenance: bool,
 }
 
 /// What was found of a file.
@@ -33,6 +36,9 @@ pub struct Report {
     pub sessions: Vec<Session>,
     /// What strict reading found.
     pub findings: Vec<Finding>,
+    /// Which receipts do not say whose process the daemon saw, if that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// To be looked at, but not wrong.
     pub warnings: Vec<String>,
 }
@@ -82,9 +88,12 @@ pub fn verify_file(
         true => strict::findings(&chains, &lines),
         false => Vec::new(),
     };
-    let valid = malformed.is_empty() && findings.is_empty() && found.iter().all(|v| v.valid);
+    let provenance = wanted.provenance.then(|| Provenance::of(chains.iter().flatten().copied()));
+    let known = provenance.as_ref().is_none_or(|provenance| provenance.malformed.is_empty());
+    let valid =
+        known && malformed.is_empty() && findings.is_empty() && found.iter().all(|v| v.valid);
     let (sessions, warnings) = (pty::unpaired(&lines), warnings(&lines));
-    Ok(Report { valid, chains: found, malformed, sessions, findings, warnings })
+    Ok(Report { valid, chains: found, malformed, sessions, findings, provenance, warnings })
 }
 
 /// Reads all lines, a part of them on each processor.

@@ -3,19 +3,23 @@
 mod anchors;
 mod chain;
 mod file;
+mod numbers;
+mod provenance;
 mod pty;
 mod rotation;
 mod schema;
 mod strict;
 mod text;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::keys;
+use super::{canonical, keys};
 pub use chain::{Checked, Options, Verification, verify};
 pub use file::{Report, Wanted, verify_file};
+pub use provenance::Provenance;
 pub use pty::Session;
 pub use strict::Finding;
 
@@ -37,6 +41,12 @@ pub struct VerifyArgs {
     /// The hash that the last receipt of the chain must have
     #[arg(long, value_name = "HASH")]
     pub expected_final_hash: Option<String>,
+    /// A JSON object of responses by the receipts' ids, for `response_hash` to be compared with
+    #[arg(long, value_name = "FILE.json")]
+    pub response_bodies: Option<PathBuf>,
+    /// Every event must say whose process the daemon saw; exit code 3 if all else is valid
+    #[arg(long)]
+    pub provenance: bool,
     /// The chain must have ended
     #[arg(long)]
     pub require_terminal: bool,
@@ -58,7 +68,17 @@ pub enum Format {
     Json,
 }
 
-/// Verifies a file; returns the exit code: 0 valid, 1 broken, 2 nothing could be verified.
+/// Responses by the ids of their receipts, each as JSON text.
+fn bodies(file: &Path) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    let said = |error: String| format!("--response-bodies {}: {error}", file.display());
+    let bytes = std::fs::read(file).map_err(|error| said(error.to_string()))?;
+    let bodies = canonical::parse(&bytes).map_err(said)?;
+    let bodies = bodies.as_object().ok_or_else(|| said("not an object by ids".to_owned()))?;
+    Ok(bodies.iter().map(|(id, body)| (id.clone(), body.to_string().into_bytes())).collect())
+}
+
+/// Verifies a file; returns the exit code: 0 valid, 1 broken, 2 nothing could be verified, 3 valid
+/// but not known to be a daemon's.
 pub(crate) fn main(args: &VerifyArgs) -> i32 {
     let report = keys::read_public(&args.key).and_then(|key| {
         let bytes = std::fs::read(&args.file);
@@ -67,9 +87,10 @@ pub(crate) fn main(args: &VerifyArgs) -> i32 {
             expected_length: args.expected_length,
             expected_final_hash: args.expected_final_hash.clone(),
             require_terminal: args.require_terminal,
-            ..Options::default()
+            bodies: args.response_bodies.as_deref().map(bodies).transpose()?.unwrap_or_default(),
         };
-        let wanted = Wanted { chain: args.chain.as_deref(), strict: args.strict };
+        let (strict, provenance) = (args.strict, args.provenance);
+        let wanted = Wanted { chain: args.chain.as_deref(), strict, provenance };
         verify_file(&bytes, &key, &options, wanted)
     });
     let report = match report {
@@ -89,5 +110,9 @@ pub(crate) fn main(args: &VerifyArgs) -> i32 {
             }
         },
     }
-    i32::from(!report.valid)
+    match &report.provenance {
+        _ if !report.valid => 1,
+        Some(provenance) if !provenance.missing.is_empty() => 3,
+        _ => 0,
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::file::Line;
-use super::{anchors, pty, schema};
+use super::{anchors, numbers, pty, schema};
 use crate::receipts::reading::Reading;
 use crate::receipts::{did, time};
 
@@ -47,6 +47,7 @@ pub(super) fn findings(chains: &[Vec<&Line>], lines: &[Line]) -> Vec<Finding> {
     let mut found: Vec<Finding> = chains.iter().flat_map(|chain| of_chain(chain)).collect();
     found.extend(repeated_ids(lines));
     found.extend(anchors::findings(chains));
+    found.extend(numbers::findings(chains));
     found.sort();
     found
 }

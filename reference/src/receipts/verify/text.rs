@@ -27,6 +27,11 @@ pub(super) fn text(report: &Report) -> String {
         let (sandbox, correlator) = (&session.sandbox_id, &session.correlator);
         line(format!("line {at}: advisory {name}: sandbox {sandbox:?}, session {correlator:?}"));
     }
+    for (what, lines) in report.provenance.iter().flat_map(|found| {
+        [("no peer_credential", &found.missing), ("malformed peer_credential", &found.malformed)]
+    }) {
+        lines.iter().for_each(|at| line(format!("line {at}: provenance: {what}")));
+    }
     for warning in &report.warnings {
         line(format!("warning: {warning}"));
     }

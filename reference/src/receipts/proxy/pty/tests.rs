@@ -6,12 +6,14 @@ use tokio::sync::mpsc::{Receiver, channel};
 
 use super::*;
 use crate::receipts::frame::Frame;
+use crate::receipts::proxy::account::Account;
 use crate::receipts::proxy::drops::Drops;
 use crate::receipts::proxy::outcome::hex;
 
 fn ptys() -> (Ptys, Receiver<Frame>) {
     let (queue, frames) = channel(100);
-    let teller = Teller::new("s1".to_owned(), false, queue, Arc::new(Drops::default()));
+    let account = Arc::new(Account::new("s1"));
+    let teller = Teller::new("s1".to_owned(), false, queue, Arc::new(Drops::default()), account);
     (Ptys::new(Arc::new(teller)), frames)
 }
 

@@ -1,0 +1,131 @@
+//! Reading an answer behind its back: what is read is handed to the agent first, and large answers
+//! are hashed and parsed on another thread.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::outcome::{Ended, Outcome, Reader};
+
+/// With less that waits, another thread is not woken.
+const WORTH: usize = 32 << 10;
+/// With more that waits, whoever brings it reads it: an answer is never kept as a whole.
+const MOST: usize = 2 << 20;
+
+/// A reader that may be some bytes behind.
+pub(super) struct Behind(Arc<Shared>);
+
+struct Shared {
+    waiting: Mutex<Waiting>,
+    reader: Mutex<Reader>,
+    /// Whether the thread knows of it.
+    queued: AtomicBool,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: VecDeque<Bytes>,
+    length: usize,
+}
+
+/// The thread that reads; without one, everybody reads for themselves.
+static THREAD: LazyLock<Option<Sender<Arc<Shared>>>> = LazyLock::new(|| {
+    let (to, from) = channel::<Arc<Shared>>();
+    let read = move || {
+        for shared in from {
+            // Unmarked first: what comes meanwhile is queued again.
+            shared.queued.store(false, Ordering::SeqCst);
+            drop(shared.caught_up());
+        }
+    };
+    std::thread::Builder::new().name("reader".to_owned()).spawn(read).ok().map(|_| to)
+});
+
+impl Behind {
+    /// Reads by `reader`.
+    pub(super) fn new(reader: Reader) -> Self {
+        let (waiting, queued) = Default::default();
+        Self(Arc::new(Shared { waiting, reader: Mutex::new(reader), queued }))
+    }
+
+    /// The answer began.
+    pub(super) fn begins(&self, status: u16) {
+        self.0.caught_up().begins(status);
+    }
+
+    /// More of it came.
+    pub(super) fn feed(&self, bytes: &Bytes) {
+        let length = self.0.push(bytes.clone());
+        if length > MOST {
+            drop(self.0.caught_up());
+        } else if length >= WORTH && !self.0.queued.swap(true, Ordering::SeqCst) {
+            let sent = THREAD.as_ref().map(|thread| thread.send(Arc::clone(&self.0)));
+            if !matches!(sent, Some(Ok(()))) {
+                drop(self.0.caught_up());
+            }
+        }
+    }
+
+    /// It ended; what is known now.
+    pub(super) fn end(&self, ended: Ended) -> Outcome {
+        self.0.caught_up().end(ended)
+    }
+}
+
+impl Shared {
+    /// How much waits then.
+    fn push(&self, bytes: Bytes) -> usize {
+        let mut waiting = lock(&self.waiting);
+        waiting.length += bytes.len();
+        waiting.bytes.push_back(bytes);
+        waiting.length
+    }
+
+    fn next(&self) -> Option<Bytes> {
+        let mut waiting = lock(&self.waiting);
+        let bytes = waiting.bytes.pop_front()?;
+        waiting.length -= bytes.len();
+        Some(bytes)
+    }
+
+    /// The reader when it has read all that waited; whoever holds it reads in order.
+    fn caught_up(&self) -> MutexGuard<'_, Reader> {
+        let mut reader = lock(&self.reader);
+        while let Some(bytes) = self.next() {
+            reader.feed(&bytes);
+        }
+        reader
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+    use crate::receipts::proxy::outcome::hex;
+    use crate::receipts::proxy::routes::Shows;
+
+    #[test]
+    fn every_byte_is_read_once_and_in_order() {
+        let behind = Behind::new(Reader::new(Shows::Content, false));
+        behind.begins(200);
+        let mut whole = Sha256::new();
+        // Smaller pieces, some that wake the thread, and more than may wait.
+        for number in 0..400_usize {
+            let piece = Bytes::from(vec![number as u8; number * number]);
+            whole.update(&piece);
+            behind.feed(&piece);
+            assert!(lock(&behind.0.waiting).length <= MOST);
+        }
+        let outcome = behind.end(Ended::Whole);
+        assert_eq!(outcome.output, Some(serde_json::json!({"content_hash": hex(whole)})));
+    }
+}

@@ -1,0 +1,45 @@
+//! Provenance: a receipt counts as the daemon's only if it says whose process the daemon saw.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::file::Line;
+
+/// Receipts that do not say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Provenance {
+    /// Lines without a peer credential.
+    pub missing: Vec<usize>,
+    /// Lines with one that cannot be read.
+    pub malformed: Vec<usize>,
+}
+
+/// What the daemon writes by itself, where nobody was connected.
+const OWN: [&str; 2] = ["agent_receipts.daemon_started", "agent_receipts.chain_interrupted"];
+
+impl Provenance {
+    /// Of all receipts but the daemon's own.
+    pub(super) fn of<'a>(lines: impl Iterator<Item = &'a Line>) -> Self {
+        let mut found = Self::default();
+        for Line { number, receipt } in lines {
+            let kind = receipt.body.subject.action.kind.as_str();
+            match receipt.value.pointer("/credentialSubject/action/peer_credential") {
+                None | Some(Value::Null) if OWN.contains(&kind) => {}
+                None | Some(Value::Null) => found.missing.push(*number),
+                Some(peer) if is_whole(peer) => {}
+                Some(_) => found.malformed.push(*number),
+            }
+        }
+        found
+    }
+}
+
+/// A platform that is not known here has members of its own.
+fn is_whole(peer: &Value) -> bool {
+    let number = |name: &str| peer.get(name).is_some_and(Value::is_u64);
+    match peer.get("platform").and_then(Value::as_str) {
+        None | Some("") => false,
+        Some("linux" | "darwin") => ["pid", "uid", "gid"].into_iter().all(number),
+        Some(_) => true,
+    }
+}
