@@ -89,6 +89,10 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "it needs a host inside this one, which a script does not build",
         ),
         (
+            !launcher.hosts.is_empty(),
+            "it needs a network of its own, which a script does not build",
+        ),
+        (
             case.expect.decision == Decision::Withheld,
             "it is about who starts nothing, whatever the reason",
         ),

@@ -8,6 +8,8 @@ mod decide;
 mod door;
 #[cfg(target_os = "linux")]
 mod gate;
+#[cfg(target_os = "linux")]
+mod heads;
 mod host;
 #[cfg(target_os = "linux")]
 mod hosts;
