@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -24,6 +24,8 @@ const SWITCH: &CStr = c"/etc/nsswitch.conf";
 const LOOPBACK: &[u8] = b"lo";
 /// Of `struct in6_ifreq`.
 const WHOLE: u32 = 128;
+/// How often it is looked whether an address can be used, a millisecond apart.
+const LOOKS: u32 = 10_000;
 /// Descriptors that are handed over at most: namespaces, and one a listener.
 const HANDED: usize = 16;
 
@@ -149,9 +151,36 @@ fn add(number: u8, ip: IpAddr) -> Result<(), Errno> {
                 ifr6_prefixlen: WHOLE,
                 ifr6_ifindex: index.cast_signed(),
             };
-            ask(libc::AF_INET6, libc::SIOCSIFADDR as libc::Ioctl, &mut request)
+            ask(libc::AF_INET6, libc::SIOCSIFADDR as libc::Ioctl, &mut request)?;
+            settled(ip)
         }
     }
+}
+
+/// Returns once `ip` can be used: the kernel takes an address of IPv6 for tentative until one of its
+/// own workers has looked at it.
+fn settled(ip: Ipv6Addr) -> Result<(), Errno> {
+    // SAFETY: zeroes are a value of this structure of numbers.
+    let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
+    address.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+    address.sin6_addr.s6_addr = ip.octets();
+    let (size, pause) = (size_of_val(&address), libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 });
+    let socket = socket(libc::AF_INET6)?;
+    let mut bound = Err(Errno::EADDRNOTAVAIL);
+    for _ in 0..LOOKS {
+        // SAFETY: the address is as long as it says, and outlives the call.
+        let done =
+            unsafe { libc::bind(socket, (&raw const address).cast(), size as libc::socklen_t) };
+        bound = Errno::result(done).map(drop);
+        if bound != Err(Errno::EADDRNOTAVAIL) {
+            break;
+        }
+        // SAFETY: the time outlives the call; what is left of it is not asked for.
+        unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) };
+    }
+    // SAFETY: the descriptor is ours and not used again.
+    unsafe { libc::close(socket) };
+    bound
 }
 
 fn address(octets: [u8; 4]) -> libc::sockaddr {
