@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 
@@ -100,7 +100,7 @@ impl Listeners {
 
     /// Takes a listener over that another process opened.
     #[cfg(target_os = "linux")]
-    pub(super) fn adopt(&mut self, name: &'static str, socket: OwnedFd) {
+    pub(super) fn adopt(&mut self, name: &'static str, socket: std::os::fd::OwnedFd) {
         let socket = match name {
             "UDP" => Socket::Udp(socket.into()),
             "UNIX" | "SEQPACKET" | "ABSTRACT" => Socket::Unix(socket.into()),
