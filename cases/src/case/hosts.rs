@@ -1,7 +1,7 @@
 //! Names and addresses of a network that is the harness's own: what they lead to is the harness.
 
+use core::net::IpAddr;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

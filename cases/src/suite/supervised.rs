@@ -1,6 +1,6 @@
 //! What must fit together where a case watches a run: terminal, stdin, events, moments, bounds.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Fault;
 use crate::case::{Case, HostFact, Moment, Oracle, OutStream, StdinFrom, Stimulus, TtyStream};
