@@ -138,7 +138,15 @@ async fn accept(door: TcpListener, service: Service, mut life: Life) {
                 // The end comes first, and is seen again where there is one.
                 Err(_) => _ = timeout(PAUSE, life.over()).await,
             },
-            () = life.over() => return,
+            () = life.over() => break,
+        }
+    }
+    // Also who came so late that nobody was told of it yet.
+    let Ok(door) = door.into_std() else { return };
+    while let Ok((client, _)) = door.accept() {
+        let client = client.set_nonblocking(true).and_then(|()| TcpStream::from_std(client));
+        if let Ok(client) = client {
+            tokio::spawn(attend(client, service.clone(), life.clone()));
         }
     }
 }
