@@ -25,6 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// What resolvers ask there: no other source than the file of names.
 const SWITCH: &str = "hosts: files\npasswd: files\ngroup: files\n";
 
+/// What the variables of listeners stand for.
+type Values = Vec<(&'static str, String)>;
+
 /// Makes a network in which the names of `hosts` (a file's text) lead somewhere, with the listeners
 /// called `names` in it; each one's name and what its variable stands for.
 ///
@@ -35,7 +38,7 @@ pub(super) fn make(
     hosts: &str,
     names: &[&'static str],
     listeners: &mut Listeners,
-) -> Result<(Namespaces, Vec<(&'static str, String)>), String> {
+) -> Result<(Namespaces, Values), String> {
     let why = |error: io::Error| format!("a network of its own: {error}");
     let file = root.join("hosts");
     std::fs::write(&file, hosts).map_err(why)?;

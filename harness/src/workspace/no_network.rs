@@ -9,6 +9,9 @@ use crate::sys::network::Namespaces;
 /// The hidden verb under which the program would make one.
 pub const VERB: &str = "__network";
 
+/// What the variables of listeners stand for.
+type Values = Vec<(&'static str, String)>;
+
 /// # Errors
 /// Always.
 pub(super) fn make(
@@ -16,7 +19,7 @@ pub(super) fn make(
     _: &str,
     _: &[&'static str],
     _: &mut Listeners,
-) -> Result<(Namespaces, Vec<(&'static str, String)>), String> {
+) -> Result<(Namespaces, Values), String> {
     Err("there are no networks of one's own here".to_owned())
 }
 
