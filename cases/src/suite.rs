@@ -277,12 +277,25 @@ fn check_variables(case: &Case) -> Result<(), Fault> {
     }
 }
 
+/// What the harness listens at.
+const LISTENERS: [&str; 11] = [
+    "$TCP4",
+    "$TCP6",
+    "$HTTP",
+    "$METADATA",
+    "$METADATA6",
+    "$UDP",
+    "$UNIX",
+    "$DGRAM",
+    "$SEQPACKET",
+    "$ABSTRACT",
+    "$ABSTRACT_DGRAM",
+];
+
 fn check_oracles(case: &Case) -> Result<(), Fault> {
     for oracle in &case.expect.oracle {
         let wanted: &[&str] = match oracle {
-            Oracle::Unreached(_) | Oracle::Reached(_) => {
-                &["$TCP4", "$TCP6", "$HTTP", "$UDP", "$UNIX", "$DGRAM", "$SEQPACKET", "$ABSTRACT"]
-            }
+            Oracle::Unreached(_) | Oracle::Reached(_) => &LISTENERS,
             Oracle::Untouched(_) => &["$VICTIM"],
             Oracle::Undisclosed(_) => &["$CANARY"],
             _ => continue,

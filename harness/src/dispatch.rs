@@ -18,6 +18,7 @@ pub fn dispatch(args: &[OsString]) -> Option<i32> {
     match (name(args), verb) {
         (_, workspace::VICTIM_VERB) => Some(workspace::serve_victim()),
         (_, workspace::LISTEN_VERB) => Some(workspace::serve_listeners(rest(2))),
+        (_, workspace::NETWORK_VERB) => Some(workspace::serve_network(rest(2))),
         (_, run::PRIVATE_NS_VERB) => Some(run::serve_private_ns(rest(2))),
         (_, run::LAUNCHER_VERB) => Some(run::serve_launcher(rest(2))),
         (PROBE, _) => Some(boxproof_probes::main(rest(1))),

@@ -85,8 +85,8 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
         ),
         (!case.expect.times.is_empty(), "it is about times, which a script cannot measure"),
         (
-            launcher.nested.is_some(),
-            "it needs a host inside this one, which a script does not build",
+            launcher.nested.is_some() || !launcher.hosts.is_empty(),
+            "it needs a host or a network inside this one, which a script does not build",
         ),
         (
             case.expect.decision == Decision::Withheld,

@@ -247,8 +247,8 @@ static CATALOG: &[ProbeSpec] = table! {
     Net "tcp-fastopen" linux net::tcp_fastopen, [ADDR, MAPPED, TEXT]
         "Connects over TCP and sends text in one call.";
     Net "fetch" see net::fetch, [ADDR, optional(required("host", Kind::Text)),
-            required("way", Kind::OneOf(net::WAYS)), SEND]
-        "Reaches a host as it is spelled, through the proxy that the environment names, if any.";
+            required("way", Kind::OneOf(net::WAYS)), optional(required("follow", Kind::Switch)), SEND]
+        "Reaches a host as it is spelled, through the proxy of the environment, if any; --follow: where it sends us, too.";
     Net "tcp-listen" see net::tcp_listen, [optional(ADDR)]
         "Listens on loopback, on a port of the kernel's choice unless told.";
     Net "udp-send" see net::udp_send, [ADDR, MAPPED, TEXT,

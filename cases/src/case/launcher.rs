@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Nested;
+use super::{Hosts, Nested};
 
 /// What the launcher (the process that starts the backend) brings along.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,10 @@ pub struct Launcher {
     /// A host inside this one that every arm runs on; without it, this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nested: Option<Nested>,
+    /// Names of a network that is the harness's own, and where they lead; without any, every arm is
+    /// on the host's network.
+    #[serde(default, skip_serializing_if = "Hosts::is_empty")]
+    pub hosts: Hosts,
     /// Whether the backend's stdin stays open after all of `stdin` has been written.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hold_stdin: bool,

@@ -13,6 +13,7 @@ mod file;
 mod finished;
 mod fixture;
 mod grants;
+mod hosts;
 mod inferoa;
 mod launcher;
 mod moment;
@@ -52,6 +53,7 @@ pub use file::{CaseFile, Control, Step, Twin};
 pub use finished::Ended;
 pub use fixture::{Entry, EntryKind};
 pub use grants::GrantsExpect;
+pub use hosts::{Hosts, NoHosts};
 pub use inferoa::{Documents, InferoaSpec};
 pub use launcher::{Inherit, Launcher, RunSpec, Size, StdinFrom, Tty, TtyStream};
 pub use moment::{Bound, Moment};
@@ -297,6 +299,8 @@ pub enum HostFact {
     Userns,
     /// The loopback interface has an IPv6 address.
     Ipv6,
+    /// A network with addresses and names of its own can be made by this user.
+    Netns,
     /// The kernel lets a process type into its own terminal.
     Tiocsti,
     /// The harness runs as uid 0.
@@ -325,9 +329,10 @@ pub enum HostFact {
 
 impl HostFact {
     /// Every fact.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Userns,
         Self::Ipv6,
+        Self::Netns,
         Self::Tiocsti,
         Self::Root,
         Self::OrdinaryUser,
@@ -347,6 +352,7 @@ impl HostFact {
         match self {
             Self::Userns => "userns",
             Self::Ipv6 => "ipv6",
+            Self::Netns => "netns",
             Self::Tiocsti => "tiocsti",
             Self::Root => "root",
             Self::OrdinaryUser => "ordinary_user",

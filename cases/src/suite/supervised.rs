@@ -1,11 +1,19 @@
 //! What must fit together where a case watches a run: terminal, stdin, events, moments, bounds.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use super::Fault;
-use crate::case::{Case, Moment, Oracle, OutStream, StdinFrom, Stimulus, TtyStream};
+use crate::case::{Case, HostFact, Moment, Oracle, OutStream, StdinFrom, Stimulus, TtyStream};
+
+/// Where the variables of a cloud's metadata are.
+const METADATA: [(&str, IpAddr); 2] = [
+    ("METADATA", IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254))),
+    ("METADATA6", IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254))),
+];
 
 /// Everything that such a case has to keep to.
 pub(super) fn check(case: &Case) -> Result<(), Fault> {
-    [terminal, streams, stdin, launcher, events, moments, captured, bounds]
+    [terminal, streams, stdin, launcher, network, events, moments, captured, bounds]
         .into_iter()
         .try_for_each(|rule| rule(case).map_or(Ok(()), Err))
 }
@@ -86,6 +94,19 @@ fn launcher(case: &Case) -> Option<Fault> {
         return fault("parallel", "several runs at once cannot share a terminal");
     }
     None
+}
+
+/// A network of the harness's own is asked for, and has the addresses that are spoken of.
+fn network(case: &Case) -> Option<Fault> {
+    let hosts = &case.launcher.hosts;
+    if !hosts.is_empty() && !case.host.contains(&HostFact::Netns) {
+        return fault("launcher", "hosts of its own need a fact: `host: [netns]`");
+    }
+    METADATA.iter().find_map(|(name, address)| {
+        let missing = case.uses(name) && !hosts.addresses().any(|there| there == *address);
+        let message = format!("${name}: let a name of `launcher.hosts` lead to {address}");
+        if missing { fault("launcher", message) } else { None }
+    })
 }
 
 /// An event waits for earlier ones only.
@@ -191,6 +212,14 @@ mod tests {
     #[case("launcher: {hold_stdin: true}\nrun: {stdin: request}\nstdin: x", "", 4, "could hold")]
     #[case("launcher: {tty: true, hold_stdin: true}", "", 4, "leave out hold_stdin")]
     #[case("during: [{when: ready, signal: KILL, to: launcher}]", "", 4, "apart: true")]
+    #[case("launcher: {hosts: {a.test: 127.0.0.1}}", "", 4, "`host: [netns]`")]
+    #[case("launcher: {}\nstdin: $METADATA", "", 4, "lead to 169.254.169.254")]
+    #[case(
+        "host: [netns]\nstdin: $METADATA6\nlauncher: {hosts: {a.test: 169.254.169.254}}",
+        "",
+        6,
+        "lead to fd00:ec2::254"
+    )]
     #[case("launcher: {tty: true}\nparallel: 2", "", 5, "share a terminal")]
     #[case("during: [{when: {during: 1}, signal: TERM}]", "", 4, "one before it")]
     #[case("during: [{when: {during: 0}, signal: TERM}]", "", 4, "one before it")]

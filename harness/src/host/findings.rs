@@ -42,6 +42,9 @@ fn remedy(fact: HostFact) -> &'static str {
     match fact {
         HostFact::Userns => "",
         HostFact::Ipv6 => "sysctl -w net.ipv6.conf.lo.disable_ipv6=0",
+        HostFact::Netns => {
+            "run as root, or allow user namespaces and let /etc/hosts be there: see `userns`"
+        }
         HostFact::Tiocsti => {
             "sysctl -w dev.tty.legacy_tiocsti=1 (for the run only: it is safer off)"
         }

@@ -54,6 +54,7 @@ impl Host {
         host.saw(HostFact::OrdinaryUser, is_root(false));
         host.saw(HostFact::Userns, tried("created", sys::try_user_namespace(uid, gid)));
         host.saw(HostFact::Ipv6, tried("bound [::1]", TcpListener::bind("[::1]:0").map(drop)));
+        host.saw(HostFact::Netns, tried("made", try_network(scratch)));
         host.saw(HostFact::Tiocsti, tried("typed", sys::try_typing_into_terminal()));
         host.saw(HostFact::Xattr, tried("set", try_attribute(scratch)));
         for (fact, seen) in tools.answers() {
@@ -78,6 +79,20 @@ impl Host {
 
 fn tried(done: &str, outcome: io::Result<()>) -> Seen {
     outcome.map(|()| done.to_owned()).map_err(|error| error.to_string())
+}
+
+/// Tries out what networks of an arm's own are made of.
+#[cfg(target_os = "linux")]
+fn try_network(scratch: &Path) -> io::Result<()> {
+    let file = tempfile::NamedTempFile::new_in(scratch)?;
+    let address = std::net::Ipv4Addr::new(169, 254, 169, 254).into();
+    crate::sys::network::Network::of(file.path(), file.path(), vec![address])?.attempt()
+}
+
+/// There is none.
+#[cfg(not(target_os = "linux"))]
+fn try_network(_: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn try_attribute(scratch: &Path) -> io::Result<()> {

@@ -140,7 +140,7 @@ fn look_for_survivors(case: &Case, workspace: &Workspace) -> Result<Survivors, S
     let heartbeat = heartbeat.map(|file| workspace.place(file).map(|place| (file, place)));
     let heartbeat = heartbeat.transpose()?;
     let mut found = sweep::survivors(&Traces { ours: ours.as_slice(), word, heartbeat });
-    let own: Vec<String> = ["UNIX", "DGRAM", "SEQPACKET", "ABSTRACT"]
+    let own: Vec<String> = ["UNIX", "DGRAM", "SEQPACKET", "ABSTRACT", "ABSTRACT_DGRAM"]
         .iter()
         .filter_map(|name| workspace.vars.get(name).map(str::to_owned))
         .collect();

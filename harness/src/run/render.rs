@@ -54,7 +54,7 @@ impl From<String> for Unrendered {
 }
 
 /// Variables whose value is known only when an arm runs.
-pub const LATE: [&str; 5] = ["TCP4", "TCP6", "HTTP", "UDP", "VICTIM"];
+pub const LATE: [&str; 7] = ["TCP4", "TCP6", "HTTP", "METADATA", "METADATA6", "UDP", "VICTIM"];
 
 /// What stands for such a variable meanwhile.
 pub fn token(variable: &str) -> String {

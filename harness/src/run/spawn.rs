@@ -31,6 +31,10 @@ impl Runner<'_> {
         let mut command = Command::new(&argv[0]);
         command.args(&argv[1..]).env_clear().envs(&spawn.env).current_dir(&spawn.cwd);
         self.connect(&mut command, workspace)?;
+        if let Some(network) = &workspace.network {
+            sys::network::join(&mut command, network, &spawn.cwd)
+                .map_err(|error| format!("network: {error}"))?;
+        }
         if let Some(nested) = &self.case.launcher.nested {
             sys::nest(&mut command, nested);
         }

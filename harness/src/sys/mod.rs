@@ -5,6 +5,8 @@ pub(crate) mod ability;
 pub(crate) mod host;
 #[cfg(target_os = "linux")]
 mod nested;
+#[cfg_attr(not(target_os = "linux"), path = "no_network.rs")]
+pub(crate) mod network;
 #[cfg(any(test, target_os = "macos"))]
 mod procargs;
 mod process;

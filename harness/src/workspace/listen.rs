@@ -2,24 +2,32 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// The variables that stand for a listener.
-pub const NAMES: &[&str] =
-    &["TCP4", "TCP6", "HTTP", "UDP", "UNIX", "DGRAM", "SEQPACKET", "ABSTRACT"];
+use super::origin;
 
-/// The listener that answers what it is asked.
-const ORIGIN: &str = "HTTP";
-/// Its answer to everything.
-const ANSWER: &[u8] =
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 8\r\nConnection: close\r\n\r\nboxproof";
-/// The end of a request's head.
-const ASKED: &[u8] = b"\r\n\r\n";
+/// The variables that stand for a listener.
+pub const NAMES: &[&str] = &[
+    "TCP4",
+    "TCP6",
+    "HTTP",
+    "METADATA",
+    "METADATA6",
+    "UDP",
+    "UNIX",
+    "DGRAM",
+    "SEQPACKET",
+    "ABSTRACT",
+    "ABSTRACT_DGRAM",
+];
+
+/// The listeners that answer what they are asked.
+const ORIGINS: [&str; 3] = ["HTTP", "METADATA", "METADATA6"];
 
 /// The hidden verb under which the program listens for a script.
 pub const VERB: &str = "__listen";
@@ -42,11 +50,22 @@ pub struct Listener {
 }
 
 #[derive(Debug)]
-enum Socket {
+pub(super) enum Socket {
     Tcp(TcpListener),
     Udp(UdpSocket),
     Unix(UnixListener),
     Dgram(UnixDatagram),
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Udp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
+            Self::Dgram(socket) => socket.as_fd(),
+        }
+    }
 }
 
 /// One connection, and what came over it.
@@ -68,20 +87,27 @@ impl Listeners {
     /// # Errors
     /// What could not be bound.
     pub fn open(&mut self, name: &'static str, out: &Path, nonce: &str) -> io::Result<String> {
-        let (socket, value) = match name {
-            "TCP4" | ORIGIN => tcp("127.0.0.1:0")?,
-            "TCP6" => tcp("[::1]:0")?,
-            "UDP" => udp()?,
-            "UNIX" => path_socket(out)?,
-            "DGRAM" => datagram_socket(out)?,
-            "SEQPACKET" => message_socket(out)?,
-            "ABSTRACT" => abstract_socket(nonce)?,
-            other => return Err(io::Error::other(format!("no listener is called {other}"))),
-        };
+        let (socket, value) = socket(name, out, nonce, Reach::Loopback)?;
+        self.add(name, socket);
+        Ok(value)
+    }
+
+    fn add(&mut self, name: &'static str, socket: Socket) {
         let listener =
             Listener { name, socket, connections: Vec::new(), arrived: 0, data: Vec::new() };
         self.0.push(listener);
-        Ok(value)
+    }
+
+    /// Takes a listener over that another process opened.
+    #[cfg(target_os = "linux")]
+    pub(super) fn adopt(&mut self, name: &'static str, socket: std::os::fd::OwnedFd) {
+        let socket = match name {
+            "UDP" => Socket::Udp(socket.into()),
+            "UNIX" | "SEQPACKET" | "ABSTRACT" => Socket::Unix(socket.into()),
+            "DGRAM" | "ABSTRACT_DGRAM" => Socket::Dgram(socket.into()),
+            _ => Socket::Tcp(socket.into()),
+        };
+        self.add(name, socket);
     }
 
     /// The descriptors to wait on.
@@ -109,26 +135,25 @@ impl Listeners {
 impl Listener {
     /// The socket's, and those of connections that wait for an answer.
     fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let socket = match &self.socket {
-            Socket::Tcp(socket) => socket.as_fd(),
-            Socket::Udp(socket) => socket.as_fd(),
-            Socket::Unix(socket) => socket.as_fd(),
-            Socket::Dgram(socket) => socket.as_fd(),
-        };
-        let open = self.connections.iter().filter(|open| self.name == ORIGIN && !open.ended);
-        std::iter::once(socket).chain(open.map(|open| open.stream.as_fd()))
+        let open = self.connections.iter().filter(|open| self.answers() && !open.ended);
+        std::iter::once(self.socket.as_fd()).chain(open.map(|open| open.stream.as_fd()))
     }
 
     fn collect(&mut self) {
         while let Some(()) = self.accept() {
             self.arrived += 1;
         }
+        let answers = self.answers();
         for open in self.connections.iter_mut().filter(|open| !open.ended) {
             open.listen(&mut self.data);
-            if self.name == ORIGIN {
+            if answers {
                 open.answer();
             }
         }
+    }
+
+    fn answers(&self) -> bool {
+        ORIGINS.contains(&self.name)
     }
 
     /// Takes one connection or datagram, if there is one.
@@ -183,25 +208,69 @@ impl Open {
 
     /// Answers every request whose head is whole.
     fn answer(&mut self) {
-        while let Some(end) = self.heard.windows(ASKED.len()).position(|bytes| bytes == ASKED) {
-            self.heard.drain(..end + ASKED.len());
+        while let Some(answer) = origin::answer(&mut self.heard) {
             // Whoever does not wait for it is none the poorer.
-            let _gone = self.stream.write_all(ANSWER);
+            let _gone = self.stream.write_all(&answer);
         }
     }
+}
+
+/// Where a listener of the internet's protocols can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// At loopback's own address.
+    Loopback,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+    /// At every address there is; for a network of one's own.
+    Everywhere,
+}
+
+/// The listener called `name`, and what its variable stands for.
+pub(super) fn socket(
+    name: &str,
+    out: &Path,
+    nonce: &str,
+    reach: Reach,
+) -> io::Result<(Socket, String)> {
+    let wide = reach == Reach::Everywhere;
+    match name {
+        // Nobody else is in a network of one's own: there it has the port that rules open unasked.
+        "TCP4" if wide => tcp("0.0.0.0:443"),
+        "HTTP" if wide => tcp("0.0.0.0:0"),
+        "TCP4" | "HTTP" => tcp("127.0.0.1:0"),
+        "TCP6" => tcp(if wide { "[::]:0" } else { "[::1]:0" }),
+        "METADATA" => tcp("169.254.169.254:80"),
+        "METADATA6" => tcp("[fd00:ec2::254]:80"),
+        "UDP" => udp(if wide { "0.0.0.0:0" } else { "127.0.0.1:0" }),
+        "UNIX" => path_socket(out),
+        "DGRAM" => datagram_socket(out),
+        "SEQPACKET" => message_socket(out),
+        "ABSTRACT" => abstract_socket(nonce),
+        "ABSTRACT_DGRAM" => abstract_datagrams(nonce),
+        other => Err(io::Error::other(format!("no listener is called {other}"))),
+    }
+}
+
+/// As a client on the same host dials it.
+fn dialled(mut address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        let v6 = address.is_ipv6();
+        address.set_ip(if v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() });
+    }
+    address.to_string()
 }
 
 fn tcp(address: &str) -> io::Result<(Socket, String)> {
     let socket = TcpListener::bind(address)?;
     socket.set_nonblocking(true)?;
-    let value = socket.local_addr()?.to_string();
+    let value = dialled(socket.local_addr()?);
     Ok((Socket::Tcp(socket), value))
 }
 
-fn udp() -> io::Result<(Socket, String)> {
-    let socket = UdpSocket::bind("127.0.0.1:0")?;
+fn udp(address: &str) -> io::Result<(Socket, String)> {
+    let socket = UdpSocket::bind(address)?;
     socket.set_nonblocking(true)?;
-    let value = socket.local_addr()?.to_string();
+    let value = dialled(socket.local_addr()?);
     Ok((Socket::Udp(socket), value))
 }
 
@@ -250,6 +319,22 @@ fn abstract_socket(nonce: &str) -> io::Result<(Socket, String)> {
 
 #[cfg(not(target_os = "linux"))]
 fn abstract_socket(_nonce: &str) -> io::Result<(Socket, String)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A name of its own: that of the other kind may be in use as well.
+#[cfg(target_os = "linux")]
+fn abstract_datagrams(nonce: &str) -> io::Result<(Socket, String)> {
+    use std::os::linux::net::SocketAddrExt;
+    let name = format!("{nonce}-dgram");
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(&name)?;
+    let socket = UnixDatagram::bind_addr(&address)?;
+    socket.set_nonblocking(true)?;
+    Ok((Socket::Dgram(socket), format!("@{name}")))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn abstract_datagrams(_nonce: &str) -> io::Result<(Socket, String)> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -329,9 +414,9 @@ mod tests {
         let mut stream = std::net::TcpStream::connect(origin).unwrap();
         stream.write_all(b"GET / HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r").unwrap();
         listeners.collect();
-        let mut answer = [0; ANSWER.len()];
+        let mut answer = [0; origin::ANSWER.len()];
         stream.read_exact(&mut answer).unwrap();
-        assert_eq!(answer, ANSWER);
+        assert_eq!(answer, origin::ANSWER);
         stream.set_nonblocking(true).unwrap();
         assert_eq!(stream.read(&mut answer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(UnixStream::connect(unix).unwrap());

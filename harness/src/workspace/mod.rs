@@ -4,6 +4,9 @@
 mod bounded;
 mod lay;
 mod listen;
+#[cfg_attr(not(target_os = "linux"), path = "no_network.rs")]
+mod network;
+mod origin;
 mod snapshot;
 mod terminal;
 mod victim;
@@ -23,11 +26,13 @@ pub use lay::{REPOSITORY_FILES, REPOSITORY_FOLDERS};
 pub use listen::{
     Listener, Listeners, NAMES as LISTENERS, VERB as LISTEN_VERB, serve as serve_listeners,
 };
+pub use network::{VERB as NETWORK_VERB, serve as serve_network};
 pub use snapshot::{Facts, Snapshot, tree};
 pub use terminal::Terminal;
 pub use victim::{VERB as VICTIM_VERB, Victim, serve as serve_victim};
 
 use crate::sys;
+use crate::sys::network::Namespaces;
 
 /// Everything one arm acts on.
 #[derive(Debug)]
@@ -45,6 +50,8 @@ pub struct Workspace {
     pub victim: Option<Victim>,
     /// The launcher's terminal.
     pub terminal: Option<Terminal>,
+    /// The network of its own, where names of the case lead.
+    pub(crate) network: Option<Namespaces>,
     /// Whether something may be mounted below, which must go first.
     pub mounted: bool,
 }
@@ -80,6 +87,7 @@ impl Workspace {
             listeners: Listeners::default(),
             victim: None,
             terminal: None,
+            network: None,
             mounted: true,
         };
         workspace.start_services(case, probe)?;
@@ -90,10 +98,7 @@ impl Workspace {
 
     /// Starts what the case's variables call for.
     fn start_services(&mut self, case: &Case, probe: &Path) -> Result<(), String> {
-        for name in listen::NAMES.iter().filter(|name| case.uses(name)) {
-            let value = self.listeners.open(name, &self.root.join("out"), &self.nonce);
-            self.vars.set(name, value.map_err(|e| format!("listener ${name}: {e}"))?);
-        }
+        self.start_listeners(case, probe)?;
         if let Some(tty) = &case.launcher.tty {
             self.terminal = Some(Terminal::open(tty).map_err(|e| format!("terminal: {e}"))?);
         }
@@ -102,6 +107,27 @@ impl Workspace {
             self.vars.set("VICTIM", victim.pid().to_string());
             self.victim = Some(victim);
         }
+        Ok(())
+    }
+
+    /// On the host's network, or on one of its own.
+    fn start_listeners(&mut self, case: &Case, probe: &Path) -> Result<(), String> {
+        let names = listen::NAMES.iter().copied().filter(|name| case.uses(name));
+        if case.launcher.hosts.is_empty() {
+            for name in names {
+                let value = self.listeners.open(name, &self.root.join("out"), &self.nonce);
+                self.vars.set(name, value.map_err(|e| format!("listener ${name}: {e}"))?);
+            }
+            return Ok(());
+        }
+        let names: Vec<&'static str> = names.collect();
+        let file = case.launcher.hosts.file();
+        let (network, values) =
+            network::make((probe, &self.root, &self.nonce), &file, &names, &mut self.listeners)?;
+        for (name, value) in values {
+            self.vars.set(name, value);
+        }
+        self.network = Some(network);
         Ok(())
     }
 

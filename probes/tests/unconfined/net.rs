@@ -1,6 +1,6 @@
 //! Sockets against listeners on loopback and in temp folders.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::time::Duration;
@@ -318,4 +318,27 @@ fn fetch_without_a_proxy_goes_by_itself() {
     stream.set_read_timeout(PATIENCE).expect("a socket");
     stream.read_to_string(&mut said).expect("it said so");
     assert_eq!(said, "me");
+}
+
+#[test]
+fn fetch_goes_where_it_is_sent_only_if_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let here = listener.local_addr().expect("bound").to_string();
+    let away = format!("HTTP/1.1 302 Found\r\nLocation: http://{here}/b\r\n\r\n");
+    let origin = std::thread::spawn(move || {
+        let answers = [away.as_str(), away.as_str(), "HTTP/1.1 204 Nothing\r\n\r\n"];
+        answers.map(|answer| {
+            let (stream, _) = listener.accept().expect("it came");
+            stream.set_read_timeout(PATIENCE).expect("a socket");
+            let lines = BufReader::new(&stream).lines().map(|line| line.expect("it said so"));
+            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            (&stream).write_all(answer.as_bytes()).expect("an answer");
+            head.into_iter().next()
+        })
+    });
+    let call = || probe("fetch").arg("addr", &here).arg("host", "a@127.0.0.1").arg("way", "get");
+    call().arg("send", "a").run().succeeded();
+    call().arg("send", "a").switch("follow").run().succeeded();
+    let asked = origin.join().expect("three requests").map(Option::unwrap_or_default);
+    assert_eq!(asked, ["GET /a HTTP/1.1", "GET /a HTTP/1.1", "GET /b HTTP/1.1"]);
 }

@@ -11,7 +11,9 @@ use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
 use hyper::http::uri::{Authority, Scheme};
 use hyper::service::service_fn;
 use hyper::upgrade::Parts;
@@ -21,6 +23,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use super::gate::{Closed, Gate};
+use super::heads::{Heads, Odd};
 use super::host::Target;
 use super::life::Life;
 use super::pipe::pipe;
@@ -52,9 +55,10 @@ struct Wanted {
 
 /// Serves one client until it is gone.
 pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>, life: Life) {
+    let (stream, odd) = Heads::new(stream);
     let service = service_fn(move |request| {
-        let (gate, life) = (Arc::clone(&gate), life.clone());
-        async move { Ok::<_, Infallible>(answer(request, &gate, life).await) }
+        let (gate, life, odd) = (Arc::clone(&gate), life.clone(), odd.clone());
+        async move { Ok::<_, Infallible>(framed(request, &gate, life, &odd).await) }
     });
     let mut http = server::conn::http1::Builder::new();
     http.preserve_header_case(true).timer(TokioTimer::new()).header_read_timeout(HEAD);
@@ -62,15 +66,30 @@ pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>, life: Life) {
     let _broken = http.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
 }
 
+/// Refuses what ends in two ways; behind a body of chunks nobody looks any more, so nothing is read.
+async fn framed(request: Request<Incoming>, gate: &Gate, life: Life, odd: &Odd) -> Response<Body> {
+    if odd.is_seen() {
+        return refusal("a request with two lengths is not taken");
+    }
+    let coded = request.headers().contains_key(TRANSFER_ENCODING);
+    let mut response = answer(request, gate, life).await;
+    if coded {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// What follows on this connection may not be what the client takes it for.
+fn refusal(why: &str) -> Response<Body> {
+    let mut refusal = said(StatusCode::BAD_REQUEST, why);
+    refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    refusal
+}
+
 async fn answer(request: Request<Incoming>, gate: &Gate, life: Life) -> Response<Body> {
     let Wanted { target, port } = match wanted(&request) {
         Ok(wanted) => wanted,
-        Err(why) => {
-            // What follows on this connection may not be what the client takes it for.
-            let mut refusal = said(StatusCode::BAD_REQUEST, &why);
-            refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            return refusal;
-        }
+        Err(why) => return refusal(&why),
     };
     match gate.connect(&target, port).await {
         Err(Closed::Denied(why)) => {
@@ -124,13 +143,13 @@ fn port(authority: &Authority) -> Result<Option<u16>, String> {
 fn tunnel(request: Request<Incoming>, server: TcpStream, life: Life) -> Response<Body> {
     tokio::spawn(async move {
         let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
-        let Ok(Parts { io, read_buf, .. }) = upgraded.downcast::<TokioIo<TcpStream>>() else {
+        let Ok(Parts { io, read_buf, .. }) = upgraded.downcast::<TokioIo<Heads>>() else {
             return;
         };
         let mut server = server;
         // What came behind the head was read with it.
         if server.write_all(&read_buf).await.is_ok() {
-            pipe(io.into_inner(), server, life).await;
+            pipe(io.into_inner().into_inner(), server, life).await;
         }
     });
     Response::new(full(""))

@@ -7,6 +7,8 @@ mod decide;
 #[cfg_attr(not(target_os = "linux"), path = "../elsewhere/door.rs")]
 mod door;
 mod gate;
+#[cfg(target_os = "linux")]
+mod heads;
 mod host;
 mod hosts;
 mod http;

@@ -20,6 +20,8 @@ const VARIABLES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROX
 const SOCKS_VARIABLES: [&str; 4] = ["all_proxy", "ALL_PROXY", "http_proxy", "HTTP_PROXY"];
 /// Bytes of an answer's head at most.
 const HEAD: usize = 16 * 1024;
+/// How often an answer may send `--follow` elsewhere.
+const HOPS: u8 = 3;
 
 /// Reaches `--host` at the port of `--addr`: through the proxy that the environment names, or
 /// without one by itself. A proxy's refusal is EACCES of the call `proxy`.
@@ -33,15 +35,17 @@ pub(crate) fn fetch(args: &Args) -> Seen {
     let way = args.one("way")?.to_string_lossy().into_owned();
     let variables = if way == "socks" { SOCKS_VARIABLES } else { VARIABLES };
     match (proxy(variables), way.as_str()) {
-        (None, "get") => get(whom.direct()?, &format!("/{}", sent(args)), &whom),
+        (proxy, "get") => browse(proxy, whom, args),
         (None, _) => greet(whom.direct()?, args),
-        (Some(proxy), "get") => {
-            let target = format!("http://{}/{}", whom.authority(), sent(args));
-            get(dial(proxy)?, &target, &whom)
-        }
         (Some(proxy), "socks") => greet(socks(dial(proxy)?, &whom)?, args),
         (Some(proxy), _) => greet(tunnel(dial(proxy)?, &whom)?, args),
     }
+}
+
+/// What counts of an answer.
+struct Answer {
+    status: u16,
+    location: Option<String>,
 }
 
 struct Whom {
@@ -54,9 +58,20 @@ impl Whom {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// As a resolver reads it, which knows every spelling of an address.
+    /// From a URL without TLS; nothing if it names no port either.
+    fn of_url(url: &str) -> Option<(Self, String)> {
+        let rest = url.strip_prefix("http://")?;
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (host, port) = authority.rsplit_once(':')?;
+        let whom = Self { host: host.to_owned(), port: port.parse().ok()? };
+        Some((whom, format!("/{path}")))
+    }
+
+    /// As a resolver reads it, which knows every spelling of an address. An account in front of it
+    /// is no part of it.
     fn direct(&self) -> Result<TcpStream, Stop> {
-        let bare = self.host.trim_start_matches('[').trim_end_matches(']');
+        let bare = self.host.rsplit('@').next().unwrap_or_default();
+        let bare = bare.trim_start_matches('[').trim_end_matches(']');
         let mut found = (bare, self.port).to_socket_addrs().map_err(|error| Stop::Refused {
             call: "getaddrinfo",
             errno: errno(&error, Errno::ENOENT),
@@ -91,25 +106,44 @@ fn sent(args: &Args) -> String {
     String::from_utf8_lossy(args.bytes("send")).into_owned()
 }
 
-/// Asks for `target`; the status is seen, and below 400 is success.
-fn get(mut stream: TcpStream, target: &str, whom: &Whom) -> Seen {
+/// Asks for what is to be sent, as a path, and with `--follow` goes where an answer sends it. The
+/// last status is seen, and below 400 is success.
+fn browse(proxy: Option<SocketAddr>, mut whom: Whom, args: &Args) -> Seen {
+    let mut path = format!("/{}", sent(args));
+    let mut hops = if args.has("follow") { HOPS } else { 0 };
+    loop {
+        let answer = match proxy {
+            Some(proxy) => get(dial(proxy)?, &format!("http://{}{path}", whom.authority()), &whom)?,
+            None => get(whom.direct()?, &path, &whom)?,
+        };
+        match answer.location.filter(|_| hops > 0) {
+            None => return seen([("status", Value::Number(answer.status.into()))]),
+            Some(location) => {
+                hops -= 1;
+                let next = Whom::of_url(&location);
+                (whom, path) = next.ok_or_else(|| Stop::Fault(format!("sent to {location}")))?;
+            }
+        }
+    }
+}
+
+fn get(mut stream: TcpStream, target: &str, whom: &Whom) -> Result<Answer, Stop> {
     let host = whom.authority();
     let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).map_err(refused("send"))?;
-    let status = status(&mut stream)?;
-    seen([("status", Value::Number(status.into()))])
+    answer(&mut stream)
 }
 
 fn tunnel(mut stream: TcpStream, whom: &Whom) -> Result<TcpStream, Stop> {
     let whom = whom.authority();
     let request = format!("CONNECT {whom} HTTP/1.1\r\nHost: {whom}\r\n\r\n");
     stream.write_all(request.as_bytes()).map_err(refused("send"))?;
-    status(&mut stream)?;
+    answer(&mut stream)?;
     Ok(stream)
 }
 
-/// The status of an answer; one of 400 and above is an errno.
-fn status(stream: &mut TcpStream) -> Result<u16, Stop> {
+/// The head of an answer; a status of 400 and above is an errno.
+fn answer(stream: &mut TcpStream) -> Result<Answer, Stop> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD {
@@ -122,7 +156,7 @@ fn status(stream: &mut TcpStream) -> Result<u16, Stop> {
     let status =
         std::str::from_utf8(&head).ok().and_then(|head| head.split(' ').nth(1)?.parse().ok());
     let errno = match status {
-        Some(status @ 200..=399) => return Ok(status),
+        Some(status @ 200..=399) => return Ok(Answer { status, location: location(&head) }),
         Some(401 | 403 | 405 | 407 | 451) => Errno::EACCES,
         Some(400) => Errno::EINVAL,
         Some(502..=504) => Errno::EHOSTUNREACH,
@@ -131,6 +165,14 @@ fn status(stream: &mut TcpStream) -> Result<u16, Stop> {
         _ => Errno::EPROTO,
     };
     Err(Stop::Refused { call: "proxy", errno })
+}
+
+/// Where the head of an answer sends its reader.
+fn location(head: &[u8]) -> Option<String> {
+    let head = std::str::from_utf8(head).ok()?;
+    let fields = head.lines().filter_map(|line| line.split_once(':'));
+    let found = fields.into_iter().find(|(name, _)| name.eq_ignore_ascii_case("location"));
+    found.map(|(_, url)| url.trim().to_owned())
 }
 
 /// SOCKS 5: the name goes to the proxy as it is.

@@ -1,0 +1,223 @@
+//! The heads of requests, looked at as they come: one that says in two ways where its body ends is
+//! marked, because the parser behind drops one of the two without a word.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// Bytes of a head that are looked at; the parser takes no longer one.
+const HEAD: usize = 512 * 1024;
+
+/// A connection whose requests are looked at.
+pub(super) struct Heads {
+    stream: TcpStream,
+    scan: Scan,
+    odd: Odd,
+}
+
+/// Whether a request with two lengths has come over a connection.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Odd(Arc<AtomicBool>);
+
+impl Odd {
+    /// Whether one has.
+    pub(super) fn is_seen(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Heads {
+    /// Looks at what comes over `stream`.
+    pub(super) fn new(stream: TcpStream) -> (Self, Odd) {
+        let odd = Odd::default();
+        (Self { stream, scan: Scan::Head(Vec::new()), odd: odd.clone() }, odd)
+    }
+
+    /// The connection alone.
+    pub(super) fn into_inner(self) -> TcpStream {
+        self.stream
+    }
+}
+
+/// Where in the sequence of requests a connection is.
+#[derive(Debug, PartialEq, Eq)]
+enum Scan {
+    /// In a head, of which this came.
+    Head(Vec<u8>),
+    /// In a body, of which this much is to come.
+    Body(u64),
+    /// Behind a request that is the last one.
+    Over,
+}
+
+/// What a head says about its body.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Framing {
+    coded: bool,
+    lengths: Vec<String>,
+}
+
+impl Framing {
+    fn of(head: &[u8]) -> Self {
+        let mut framing = Self::default();
+        for line in String::from_utf8_lossy(head).lines().skip(1) {
+            let Some((name, value)) = line.split_once(':') else { continue };
+            match name.trim().to_ascii_lowercase().as_str() {
+                "transfer-encoding" => framing.coded = true,
+                "content-length" => framing.lengths.push(value.trim().to_owned()),
+                _ => {}
+            }
+        }
+        framing
+    }
+
+    fn is_odd(&self) -> bool {
+        let differ = self.lengths.windows(2).any(|pair| pair[0] != pair[1]);
+        differ || (self.coded && !self.lengths.is_empty())
+    }
+}
+
+impl Scan {
+    /// Goes on over `bytes`; whether an odd request was among them.
+    fn see(&mut self, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() {
+            match self {
+                Self::Over => return false,
+                Self::Body(left) => {
+                    let taken = usize::try_from(*left).map_or(bytes.len(), |n| n.min(bytes.len()));
+                    *left -= taken as u64;
+                    bytes = &bytes[taken..];
+                    if *left == 0 {
+                        *self = Self::Head(Vec::new());
+                    }
+                }
+                Self::Head(head) => {
+                    let (byte, rest) = (bytes[0], &bytes[1..]);
+                    bytes = rest;
+                    // Empty lines in front of a request are none of it.
+                    if head.is_empty() && matches!(byte, b'\r' | b'\n') {
+                        continue;
+                    }
+                    head.push(byte);
+                    let whole = head.ends_with(b"\n\r\n") || head.ends_with(b"\n\n");
+                    if whole {
+                        let framing = Framing::of(head);
+                        if framing.is_odd() {
+                            *self = Self::Over;
+                            return true;
+                        }
+                        *self = behind(head, &framing);
+                    } else if head.len() > HEAD {
+                        *self = Self::Over;
+                    }
+                }
+            }
+        }
+        false
+    }
+}
+
+/// What follows a head. A body of chunks, a tunnel, and what the parser refuses are the last of
+/// their connection.
+fn behind(head: &[u8], framing: &Framing) -> Scan {
+    if framing.coded || head.starts_with(b"CONNECT ") {
+        return Scan::Over;
+    }
+    match framing.lengths.first().map(|length| length.parse()) {
+        None | Some(Ok(0)) => Scan::Head(Vec::new()),
+        Some(Ok(length)) => Scan::Body(length),
+        Some(Err(_)) => Scan::Over,
+    }
+}
+
+impl AsyncRead for Heads {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        if self.scan.see(&buffer.filled()[before..]) {
+            self.odd.0.store(true, Ordering::Release);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Heads {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const POST: &str = "POST http://a/ HTTP/1.1\r\n";
+
+    #[rstest]
+    #[case::length("Content-Length: 4\r\n\r\nabcd", false)]
+    #[case::chunks("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", false)]
+    #[case::twice_the_same("Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd", false)]
+    #[case::twice("Content-Length: 4\r\nContent-Length: 5\r\n\r\n", true)]
+    #[case::both("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n", true)]
+    #[case::both_turned("transfer-encoding: chunked\r\nCONTENT-LENGTH: 4\r\n\r\n", true)]
+    #[case::bare_feeds("Content-Length: 4\nTransfer-Encoding: chunked\n\n", true)]
+    #[case::in_a_body(
+        "Content-Length: 60\r\n\r\nContent-Length: 4\r\nTransfer-Encoding: x\r\n\r\n",
+        false
+    )]
+    #[case::second(
+        "Content-Length: 2\r\n\r\nabPOST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: x\r\n\r\n",
+        true
+    )]
+    #[case::unfinished("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", false)]
+    fn two_lengths_are_seen_however_they_come(#[case] rest: &str, #[case] odd: bool) {
+        let text = format!("\r\n{POST}{rest}");
+        assert_eq!(Scan::Head(Vec::new()).see(text.as_bytes()), odd, "at once");
+        let mut scan = Scan::Head(Vec::new());
+        let seen = text.as_bytes().iter().filter(|byte| scan.see(&[**byte])).count();
+        assert_eq!(seen, usize::from(odd), "byte by byte");
+    }
+
+    #[test]
+    fn a_tunnel_is_not_looked_into() {
+        let mut scan = Scan::Head(Vec::new());
+        let inner = "CONNECT a:1 HTTP/1.1\r\n\r\nPOST / HTTP/1.1\r\nContent-Length: 4\r\n\
+                     Transfer-Encoding: x\r\n\r\n";
+        assert!(!scan.see(inner.as_bytes()));
+        assert_eq!(scan, Scan::Over);
+    }
+}
