@@ -216,10 +216,11 @@ pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) ->
     let denied = ["No permissions to creat", "reating new namespace failed", "setting up uid map"];
     let words = said.as_deref().unwrap_or(ended);
     if denied.iter().any(|part| words.contains(part)) {
-        let switches = userns::remedy();
+        let remedy = found::set_user_id(untrusted).into_iter().chain([userns::remedy()]);
+        let remedy = remedy.collect::<Vec<_>>().join("; ");
         return Refusal::new(
             ErrorKind::Unavailable,
-            format!("user namespaces are refused on this host ({words}); {switches}"),
+            format!("user namespaces are refused on this host ({words}); {remedy}"),
         );
     }
     if words.contains("Can't mount proc") {
