@@ -12,6 +12,7 @@ use crate::requirement::{Registry, Requirement, RequirementId};
 use crate::vars;
 
 mod channel;
+mod fixture;
 mod question;
 mod supervised;
 
@@ -250,6 +251,7 @@ fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
     check_requirements(&case, registry)?;
     check_variables(&case)?;
     check_oracles(&case)?;
+    fixture::check(&case)?;
     question::check(&case)?;
     channel::check(&case)?;
     check_arms(&case)?;
@@ -389,6 +391,9 @@ twin: {mode: workspace_write}
     #[case("act: {probe: write, path: f, text: y}", "", 1, "either one act or")]
     #[case("fixture: {f: x}", "fixture: {f: x}\nrepeat: 0", 4, "count from 1")]
     #[case("{denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}", "{allowed: {}}", 6, "no twin")]
+    #[case("{f: x}", "{f: {file: x, mode: '4755'}}", 3, "add root to host")]
+    #[case("{f: x}", "{/bin/f: {file: x, mode: '4755'}}\nhost: [root]", 3, "lies below $WS")]
+    #[case("{f: x}", "{$WS/../f: {file: x, mode: '2755'}}\nhost: [root]", 3, "lies below $WS")]
     fn faults_are_located(
         #[case] from: &str,
         #[case] to: &str,

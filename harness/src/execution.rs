@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use boxproof_cases::case::{Attempt, Moment};
+use boxproof_cases::case::{Attempt, Moment, TextExpect};
 use boxproof_cases::protocol::{RunResult, Told};
 use boxproof_probes::Record;
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,8 @@ pub struct Tried {
     pub attempt: Attempt,
     /// The run's own temp folder.
     pub tmp: String,
+    /// What the text must have and lack besides.
+    pub text: TextExpect,
 }
 
 /// The three kinds of arm.

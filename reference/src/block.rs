@@ -43,6 +43,7 @@ fn ordered(request: ProfileRequest, settled: Result<Settled, Fault>) -> Result<O
         lenient: false,
         profile_file: None,
         inferred: None,
+        on_failure: None,
     })
 }
 

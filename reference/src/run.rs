@@ -136,6 +136,12 @@ fn conclude(
         unreached.iter().for_each(|line| eprintln!("refbox: {line}"));
     }
     result.annotations.extend(unreached);
+    if let Some(note) = closed(order, mechanism, &result) {
+        if !order.run.capture {
+            eprintln!("refbox: {note}");
+        }
+        result.annotations.push(note.to_owned());
+    }
     result.blocked = blocked;
     result.inferred = order.inferred.clone();
     complete(&mut result);
@@ -145,6 +151,13 @@ fn conclude(
         result.inferred = None;
     }
     (result, code)
+}
+
+/// What is said because the confined command itself ended with a code of failure.
+fn closed<'a>(order: &'a Order, mechanism: Mechanism, result: &RunResult) -> Option<&'a str> {
+    let failed = result.exit_code.is_some_and(|code| code != 0) && result.interrupted_by.is_none();
+    let confined = mechanism != Mechanism::Unconfined;
+    order.on_failure.as_deref().filter(|_| failed && confined)
 }
 
 /// Whom the command wanted to reach and might not, a line each.

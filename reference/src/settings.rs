@@ -63,12 +63,11 @@ pub(crate) fn order_on(
     let names: Vec<String> = env.keys().cloned().collect();
     let commanded = Commanded { run, names: &names, stands: &stands };
     let compiled = caliban::order(&sound, &Availability::Active, commanded).map_err(wrong)?;
-    let opens = if platform == Platform::Macos { sound.opens() } else { Opens::default() };
-    Ok((ordered(PROTOCOL, compiled, None), opens))
+    Ok((ordered(PROTOCOL, compiled, None), sound.opens(platform)))
 }
 
 fn ordered(protocol: u32, compiled: Compiled, profile_file: Option<ProfilePlace>) -> Order {
-    let Compiled { policy, run, notes, lenient } = compiled;
+    let Compiled { policy, run, notes, lenient, on_failure } = compiled;
     Order {
         protocol,
         policy,
@@ -79,6 +78,7 @@ fn ordered(protocol: u32, compiled: Compiled, profile_file: Option<ProfilePlace>
         lenient,
         profile_file,
         inferred: None,
+        on_failure,
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AskExpect, GrantsExpect, SettingsExpect, StartExpect, StatusExpect};
+use super::{AskExpect, GrantsExpect, SettingsExpect, StartExpect, StatusExpect, TextExpect};
 use crate::protocol::{Permission, RuleEffect, RuleOrigin};
 
 /// The answer that a case asks for.
@@ -32,10 +32,10 @@ pub enum Answer {
     Starts(StartExpect),
     /// The line grants itself this.
     Grants(GrantsExpect),
-    /// The compiled text lets it be done.
-    Permits {},
-    /// The compiled text does not let it be done.
-    Forbids {},
+    /// The compiled text lets it be done, and has these pieces.
+    Permits(TextExpect),
+    /// The compiled text does not let it be done, and has these pieces.
+    Forbids(TextExpect),
 }
 
 impl Answer {
@@ -53,15 +53,15 @@ impl Answer {
             Self::Status(_) => "status",
             Self::Starts(_) => "starts",
             Self::Grants(_) => "grants",
-            Self::Permits {} => "permits",
-            Self::Forbids {} => "forbids",
+            Self::Permits(_) => "permits",
+            Self::Forbids(_) => "forbids",
         }
     }
 
     /// Whether it keeps something from being granted.
     pub fn is_negative(&self) -> bool {
         match self {
-            Self::Denied(_) | Self::Invalid(_) | Self::Blocked(Why::By(_)) | Self::Forbids {} => {
+            Self::Denied(_) | Self::Invalid(_) | Self::Blocked(Why::By(_)) | Self::Forbids(_) => {
                 true
             }
             Self::Ask(ask) => ask.decision != Permission::Allow,

@@ -14,6 +14,16 @@ pub struct Entry {
     pub mode: Option<u32>,
 }
 
+/// Set-user-id and set-group-id.
+const BECOMES: u32 = 0o6000;
+
+impl Entry {
+    /// Whether whoever executes it becomes its owner or group.
+    pub fn becomes_another(&self) -> bool {
+        self.mode.is_some_and(|mode| mode & BECOMES != 0)
+    }
+}
+
 /// What can be laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
@@ -53,7 +63,7 @@ struct Written {
     /// An empty git repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     git: Option<super::Nothing>,
-    /// Permission bits in octal, as text: "0755".
+    /// Permission bits in four octal digits, as text: "0755"; with `host: [root]` also "4755".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
 }
@@ -84,18 +94,17 @@ impl TryFrom<Written> for Entry {
 }
 
 fn octal(mode: &str) -> Result<u32, String> {
-    u32::from_str_radix(mode, 8)
-        .ok()
-        .filter(|bits| *bits <= 0o7777 && mode.starts_with('0'))
-        .ok_or_else(|| format!("mode `{mode}` is not octal text such as \"0644\""))
+    let digits = mode.len() == 4 && mode.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
+    let bits = u32::from_str_radix(mode, 8).ok().filter(|_| digits);
+    bits.ok_or_else(|| {
+        format!("mode `{mode}` is not four octal digits as text, such as \"0644\" or \"4755\"")
+    })
 }
 
 impl From<Entry> for Written {
     fn from(entry: Entry) -> Self {
-        let mut written = Self {
-            mode: entry.mode.map(|mode| format!("{mode:#06o}").replace("0o", "0")),
-            ..Self::default()
-        };
+        let mut written =
+            Self { mode: entry.mode.map(|mode| format!("{mode:04o}")), ..Self::default() };
         match entry.kind {
             EntryKind::File(text) => written.file = Some(text),
             EntryKind::Dir => written.dir = Some(super::Nothing {}),
@@ -165,7 +174,8 @@ mod tests {
 
     #[rstest]
     #[case("hello", r#"{"file":"hello"}"#)]
-    #[case("{file: '', mode: '0600'}", r#"{"file":"","mode":"00600"}"#)]
+    #[case("{file: '', mode: '0600'}", r#"{"file":"","mode":"0600"}"#)]
+    #[case("{file: '', mode: '4755'}", r#"{"file":"","mode":"4755"}"#)]
     #[case("{dir: {}}", r#"{"dir":{}}"#)]
     #[case("{link: ../x}", r#"{"link":"../x"}"#)]
     #[case("{git: {}}", r#"{"git":{}}"#)]
@@ -178,8 +188,12 @@ mod tests {
     #[rstest]
     #[case("{}", "one of file")]
     #[case("{file: a, dir: {}}", "one of file")]
-    #[case("{file: a, mode: '9'}", "not octal")]
-    #[case("{file: a, mode: '644'}", "not octal")]
+    #[case("{file: a, mode: '9'}", "not four octal digits")]
+    #[case("{file: a, mode: '644'}", "not four octal digits")]
+    #[case("{file: a, mode: '+644'}", "not four octal digits")]
+    #[case("{file: a, mode: '0855'}", "not four octal digits")]
+    #[case("{file: a, mode: '00755'}", "not four octal digits")]
+    #[case("{file: a, mode: '10755'}", "not four octal digits")]
     #[case("{link: a, mode: '0644'}", "mode is for")]
     #[case("{fil: a}", "unknown field `fil`")]
     #[case("7", "a file's text")]

@@ -28,6 +28,7 @@ mod result;
 mod rows;
 mod status;
 mod stdin;
+mod text;
 mod wait;
 
 use std::collections::BTreeMap;
@@ -67,6 +68,7 @@ pub use receipts::{AnswerExpect, FINDINGS, Peer, ReceiptExpect, ReceiptsExpect};
 pub use result::{DurationExpect, ErrorExpect, ResultExpect};
 pub use rows::Row;
 pub use status::StatusExpect;
+pub use text::TextExpect;
 
 use crate::capability::Capability;
 use crate::requirement::RequirementId;

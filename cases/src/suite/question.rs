@@ -72,7 +72,7 @@ fn fits(question: &Question, answer: &Answer) -> Result<(), Fault> {
         Answer::Status(_) => *question == Question::Status,
         Answer::Starts(_) => *question == Question::Executor,
         Answer::Grants(_) => matches!(question, Question::Grants(_)),
-        Answer::Permits {} | Answer::Forbids {} => matches!(question, Question::Compile(..)),
+        Answer::Permits(_) | Answer::Forbids(_) => matches!(question, Question::Compile(..)),
     };
     let (asked, word) = (question.word(), answer.word());
     if fits { Ok(()) } else { Err(("expect", format!("{word} is no answer to {asked}"))) }

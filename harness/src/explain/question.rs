@@ -2,7 +2,7 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{
-    Answer, Attempt, ByRule, Fault, GrantsExpect, Question, StatusExpect, Why,
+    Answer, Attempt, ByRule, Fault, GrantsExpect, Question, StatusExpect, TextExpect, Why,
 };
 use boxproof_cases::protocol::CompileTarget;
 
@@ -66,9 +66,9 @@ pub(super) fn passes(answer: &Answer) -> String {
             start.argv.join(" "),
             if start.enforced { "inside" } else { "without" }
         ),
-        Answer::Permits {} => "the compiled text permits it".to_owned(),
-        Answer::Forbids {} => {
-            "the compiled text forbids it, and is no text under which nothing runs".to_owned()
+        Answer::Permits(text) => pieces("the compiled text permits it", text),
+        Answer::Forbids(text) => {
+            pieces("the compiled text forbids it, and is no text under which nothing runs", text)
         }
         Answer::Effective(rules) => format!(
             "the profile in force has these rules and no others: {} of reading, {} of modifying",
@@ -76,6 +76,16 @@ pub(super) fn passes(answer: &Answer) -> String {
             rules.modify.len()
         ),
     }
+}
+
+fn pieces(means: &str, text: &TextExpect) -> String {
+    let list = |said: &str, pieces: &[String]| match pieces {
+        [] => String::new(),
+        pieces => format!("; {said} `{}`", pieces.join("`, `")),
+    };
+    let (has, lacks) =
+        (list("it has, in this order,", &text.in_order), list("it lacks", &text.lacks));
+    format!("{means}{has}{lacks}")
 }
 
 fn comes_to(status: &StatusExpect) -> String {
@@ -155,11 +165,11 @@ pub(super) fn matters(answer: &Answer) -> &'static str {
             "A line that is taken for less than it does gets what only the policy should give; one \
              that is taken for more cannot commit its work."
         }
-        Answer::Forbids {} => {
+        Answer::Forbids(_) => {
             "A rule that is lost on the way into another language protects nothing, and nobody sees \
              it: the text looks as if it had it."
         }
-        Answer::Allowed(_) | Answer::Valid {} | Answer::Permits {} | Answer::Effective(_) => {
+        Answer::Allowed(_) | Answer::Valid {} | Answer::Permits(_) | Answer::Effective(_) => {
             "What is granted must be usable, and be said to be granted by the rule that grants it: \
              else people widen rules until it works."
         }

@@ -49,19 +49,29 @@ fn look(named: Option<PathBuf>) -> Seen {
         }
         Some(_) => {}
     }
-    let sort = if is_setuid(&program) { ", set-user-id" } else { "" };
-    confines(&program).map_err(|why| format!("{at} ({said}{sort}): {why}"))?;
-    Ok(format!("{at} ({said}{sort}) makes namespaces"))
+    let becomes_root = is_setuid(&program);
+    let sort = if becomes_root { ", set-user-id" } else { "" };
+    match confines(&program, &["--unshare-user"]) {
+        Ok(()) => Ok(format!("{at} ({said}{sort}) makes namespaces")),
+        Err(why) => {
+            let without = becomes_root && confines(&program, &[]).is_ok();
+            let without = if without { WITHOUT } else { "" };
+            Err(format!("{at} ({said}{sort}): {why}{without}"))
+        }
+    }
 }
 
-/// Whether what it starts is in another pid namespace than we are.
-fn confines(program: &Path) -> Result<(), String> {
+/// What set-user-id is good for.
+const WITHOUT: &str =
+    "; being set-user-id it does without a user namespace: sandboxes that ask it for none work";
+
+/// Whether what it starts, asked for these too, is in another pid namespace than we are.
+fn confines(program: &Path, also: &[&str]) -> Result<(), String> {
     let own = std::fs::read_link("/proc/self/ns/pid").map_err(|error| error.to_string())?;
-    let options =
-        ["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--"];
+    let options = ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--"];
     let line = ["/bin/sh", "-c", "readlink /proc/self/ns/pid"];
     let argv: Vec<OsString> = std::iter::once(program.into())
-        .chain(options.iter().chain(&line).map(OsString::from))
+        .chain(also.iter().chain(&options).chain(&line).map(OsString::from))
         .collect();
     let inside = answer(&argv)?;
     match inside.starts_with("pid:[") && Path::new(&inside) != own {
@@ -138,6 +148,21 @@ mod tests {
         let (_folder, program) = fake(line, mode);
         let why = look(Some(program)).unwrap_err();
         assert!(why.contains(words), "{why}");
+    }
+
+    /// One that makes namespaces only where no user namespace is asked for.
+    const OLD_STYLE: &str = "[ \"$1\" = --version ] && { echo bubblewrap 0.9.0; exit; }; \
+        [ \"$1\" = --unshare-user ] && { echo no namespaces; exit 1; }; echo 'pid:[1]'";
+
+    #[rstest]
+    #[case::set_user_id(0o4755, true)]
+    #[case::plain(0o755, false)]
+    fn what_set_user_id_means_is_told(#[case] mode: u32, #[case] told: bool) {
+        let (_folder, program) = fake(OLD_STYLE, mode);
+        let why = look(Some(program)).unwrap_err();
+        assert!(why.contains("exited with 1"), "{why}");
+        assert_eq!(why.contains(", set-user-id)"), told, "{why}");
+        assert_eq!(why.contains("sandboxes that ask it for none work"), told, "{why}");
     }
 
     #[test]

@@ -136,9 +136,9 @@ fn fits(wanted: &Answer, answered: &Answered) -> Result<(), Finding> {
         (Answer::Allowed(by), Said::Decided(decision)) if decision.allowed => rests(by, decision),
         (Answer::Denied(by), Said::Decided(decision)) if !decision.allowed => rests(by, decision),
         (Answer::Invalid(fault), Said::Invalid(found)) => same_fault(fault, &found),
-        (Answer::Valid {}, Said::Valid)
-        | (Answer::Permits {}, Said::Compiled(true))
-        | (Answer::Forbids {}, Said::Compiled(false)) => Ok(()),
+        (Answer::Valid {}, Said::Valid) => Ok(()),
+        (Answer::Permits(_), Said::Compiled(true))
+        | (Answer::Forbids(_), Said::Compiled(false)) => compiled::says(answered),
         (Answer::Effective(rules), Said::Effective(profile)) => in_force(rules, profile),
         (Answer::Blocked(Why::Not(_)), Said::Explained(None)) => Ok(()),
         (Answer::Blocked(Why::By(by)), Said::Explained(Some(blocked))) => denied(by, blocked),

@@ -51,7 +51,7 @@ pub(super) fn body(
         format!("[ \"$code\" = {0} ] || bad \"it ended with $code instead of {0}\"", exit(answer)),
     ];
     let unjudged = match answer {
-        Answer::Permits {} | Answer::Forbids {} => Some(format!(
+        Answer::Permits(_) | Answer::Forbids(_) => Some(format!(
             "has '\"compiled\":'\nopen_question \"what the text means takes a model: boxproof run '{}'\"",
             case.id
         )),
@@ -83,10 +83,10 @@ has() {
 /// The exit code of a call that asks this alone.
 fn exit(answer: &Answer) -> i32 {
     match answer {
-        Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) | Answer::Permits {} => 0,
+        Answer::Allowed(_) | Answer::Valid {} | Answer::Effective(_) | Answer::Permits(_) => 0,
         Answer::Settings(_) | Answer::Starts(_) => 0,
         Answer::Ask(ask) => i32::from(ask.decision != Permission::Allow),
-        Answer::Denied(_) | Answer::Forbids {} => 1,
+        Answer::Denied(_) | Answer::Forbids(_) => 1,
         Answer::Blocked(why) => i32::from(matches!(why, Why::By(_))),
         Answer::Status(status) => i32::from(status.is_negative()),
         Answer::Grants(grants) => i32::from(grants.granted.is_empty()),
@@ -109,7 +109,7 @@ fn texts(answer: &Answer) -> Vec<String> {
             texts
         }
         Answer::Grants(grants) => vec![member("granted", &grants.granted)],
-        Answer::Permits {} | Answer::Forbids {} => Vec::new(),
+        Answer::Permits(_) | Answer::Forbids(_) => Vec::new(),
         Answer::Valid {} => vec!["\"valid\":{}".to_owned()],
         Answer::Ask(ask) => {
             let mut texts = vec![member("decision", &ask.decision)];

@@ -4,21 +4,27 @@ use std::path::Path;
 
 use boxproof_cases::protocol::{Compiled, CompiledText};
 
+use crate::dialect::caliban::Opens;
 use crate::error::Refusal;
 use crate::mechanism::bubblewrap;
 use crate::plan::{By, View};
 
+/// What settings that call themselves nested do without.
+const NESTED: &str = "enable_weaker_nested_sandbox: no user namespace is asked for; whoever may make \
+    the others without one, as root in a container does, has the host's own ids in there";
+
 /// The words for `view`, up to `--`.
-pub(super) fn argv(view: &View, cwd: &Path) -> Result<Compiled, Refusal> {
-    let words = bubblewrap::standalone(view, cwd)?.into_iter();
+pub(super) fn argv(view: &View, cwd: &Path, opens: &Opens) -> Result<Compiled, Refusal> {
+    let words = bubblewrap::standalone(view, cwd, opens.nested)?.into_iter();
     let words = words.map(|word| super::text(Path::new(&word)).map(str::to_owned));
     let loose = view.mediate.names.iter().filter(|name| name.by == By::Protect);
     let limits = loose.map(|name| {
         format!("{} is protected and does not exist: a command can make it", name.path.display())
     });
+    let nested = opens.nested.then(|| NESTED.to_owned());
     Ok(Compiled {
         text: CompiledText::Argv(words.collect::<Result<_, _>>()?),
         params: Vec::new(),
-        limits: limits.collect(),
+        limits: nested.into_iter().chain(limits).collect(),
     })
 }

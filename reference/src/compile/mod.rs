@@ -4,6 +4,8 @@
 mod argv;
 mod asked;
 mod baseline;
+#[cfg(test)]
+mod goldens;
 mod orbit;
 mod pattern;
 mod sbpl;
@@ -88,33 +90,39 @@ fn write(compiled: Result<Compiled, Refusal>, result: &Path) -> Result<i32, Stri
 
 /// The text for `target`.
 fn compiled(target: CompileTarget, request: &CompileRequest) -> Result<Compiled, Refusal> {
-    let Asked { order, opens } = asked::asked(target, request)?;
-    request::check(&order)?;
+    let asked = asked::asked(target, request)?;
+    request::check(&asked.order)?;
     match (&request.rules, target) {
         (
             CompileRules::Profile(CompileProfile { dialect: Dialect::Orbit, .. }),
             CompileTarget::Seatbelt,
         ) => of_documents(request),
-        (_, target) => {
-            let mut host = Host::observe(&order.policy, order.law.as_ref(), &order.run);
-            let closed = match target {
-                CompileTarget::Bubblewrap => close(&mut host),
-                CompileTarget::Seatbelt => Vec::new(),
-            };
-            let plan = plan::resolve(&order.policy, &order.run, &host)?;
-            let view = plan.view.ok_or_else(|| {
-                Refusal::unsupported("policy.mode: unconfined has nothing to compile")
-            })?;
-            if view.egress.is_some() {
-                return Err(Refusal::unsupported(
-                    "policy.network: a proxy port and domains are served by a running sandbox, no text holds them; use none or host",
-                ));
-            }
-            let mut compiled = of_view(target, &view, &order, &plan.cwd, &opens)?;
-            compiled.limits.extend(closed);
-            Ok(compiled)
+        _ => {
+            let Order { policy, law, run, .. } = &asked.order;
+            of_plan(target, &asked, Host::observe(policy, law.as_ref(), run))
         }
     }
+}
+
+/// The text for the plan that what is `asked` comes to on `host`. Pure.
+fn of_plan(target: CompileTarget, asked: &Asked, mut host: Host) -> Result<Compiled, Refusal> {
+    let Asked { order, opens } = asked;
+    let closed = match target {
+        CompileTarget::Bubblewrap => close(&mut host),
+        CompileTarget::Seatbelt => Vec::new(),
+    };
+    let plan = plan::resolve(&order.policy, &order.run, &host)?;
+    let view = plan
+        .view
+        .ok_or_else(|| Refusal::unsupported("policy.mode: unconfined has nothing to compile"))?;
+    if view.egress.is_some() {
+        return Err(Refusal::unsupported(
+            "policy.network: a proxy port and domains are served by a running sandbox, no text holds them; use none or host",
+        ));
+    }
+    let mut compiled = of_view(target, &view, order, &plan.cwd, opens)?;
+    compiled.limits.extend(closed);
+    Ok(compiled)
 }
 
 /// Leaves out what nobody will be there to decide about; says so, folder by folder.
@@ -147,7 +155,7 @@ fn of_view(
     opens: &Opens,
 ) -> Result<Compiled, Refusal> {
     match target {
-        CompileTarget::Bubblewrap => argv::argv(view, cwd),
+        CompileTarget::Bubblewrap => argv::argv(view, cwd, opens),
         CompileTarget::Seatbelt => seatbelt::profile(view, &order.policy, opens),
     }
 }

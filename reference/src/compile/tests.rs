@@ -35,7 +35,7 @@ fn sbpl(compiled: Compiled) -> String {
 
 #[test]
 fn bubblewrap_words() {
-    let compiled = argv::argv(&view(), Path::new("/w")).unwrap();
+    let compiled = argv::argv(&view(), Path::new("/w"), &Opens::default()).unwrap();
     let CompiledText::Argv(words) = compiled.text else { panic!("no words") };
     insta::assert_snapshot!("bubblewrap_words", words.join("\n"));
 }

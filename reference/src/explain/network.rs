@@ -103,8 +103,8 @@ fn is_loopback(text: &str) -> bool {
     LOOPBACK.as_ref().is_some_and(|loopback| loopback.is_match(text))
 }
 
-/// Code that opens connections.
-fn by_code(one: &Simple) -> bool {
+/// Code that opens connections to a host that is not this one.
+pub(super) fn by_code(one: &Simple) -> bool {
     let runs =
         ["python", "python3", "node", "nodejs", "perl", "ruby", "deno", "bun", "php", "bash"];
     let code: Vec<&String> =

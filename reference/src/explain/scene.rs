@@ -96,6 +96,7 @@ impl<'a> Scene<'a> {
                 let what = Some("a program cannot gain privileges in it");
                 return Some(Denial { rule: Rule::RuntimeDenied, op: None, path: None, what });
             }
+            Class::Permission if self.made_no_socket(line, beside) => return self.network(),
             _ => {}
         }
         if complaint.class == Class::Permission && self.wants_namespaces(&complaint.words) {
@@ -159,6 +160,15 @@ impl<'a> Scene<'a> {
             }
         }
         None
+    }
+
+    /// Whether a socket itself could not be had, as where no network is left to speak to: Node says so
+    /// of whom it was for, Python of the line that makes it.
+    fn made_no_socket(&self, line: &str, beside: &[&str]) -> bool {
+        let whom = line.split_once("connect EPERM ");
+        whom.is_some_and(|(_, whom)| !whom.starts_with('/'))
+            || beside.iter().any(|line| line.contains("_socket.socket.__init__("))
+                && self.commands().any(network::by_code)
     }
 
     /// Whether namespaces of a user's own were asked for, which anybody may have elsewhere.

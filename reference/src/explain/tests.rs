@@ -155,3 +155,24 @@ fn what_was_handed_over_comes_first_and_the_last_of_it() {
     let blocked = said(&["touch", "/o/x"], TOUCH.as_bytes(), &places[3..], &[]).unwrap();
     assert_eq!(blocked.path.unwrap().as_path(), Path::new("/o/x"));
 }
+
+const PYTHON: &str = "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n  \
+    File \"/usr/lib/python3.11/socket.py\", line 232, in __init__\n    \
+    _socket.socket.__init__(self, family, type, proto, fileno)\n\
+    PermissionError: [Errno 1] Operation not permitted\n";
+const CONNECTS: &str = "import socket; socket.socket().connect(('192.0.2.1', 9))";
+
+#[rstest]
+#[case::python(&["python3", "-c", CONNECTS], PYTHON, true)]
+#[case::python_to_itself(&["python3", "-c", "import socket; socket.socket().connect(('127.0.0.1', 9))"], PYTHON, false)]
+#[case::python_raw(&["python3", "-c", "import socket; socket.socket(2, 3, 1)"], PYTHON, false)]
+#[case::node(&["node", "a.js"], "Error: connect EPERM 192.0.2.1:9 - Local (undefined:undefined)\n", true)]
+#[case::node_by_a_path(&["node", "a.js"], "Error: connect EPERM /w/s\n", false)]
+fn a_socket_that_could_not_be_had_is_the_network(
+    #[case] command: &[&str],
+    #[case] stderr: &str,
+    #[case] network: bool,
+) {
+    let rule = said(command, stderr.as_bytes(), &[], &[]).map(|blocked| blocked.rule);
+    assert_eq!(rule.as_deref() == Some("network_restricted"), network, "{rule:?}");
+}

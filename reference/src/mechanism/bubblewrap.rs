@@ -68,17 +68,21 @@ pub(crate) fn helper(
 }
 
 /// The words that run a command under `view` without us: no inner stage, no open descriptors.
-pub(crate) fn standalone(view: &View, cwd: &Path) -> Result<Vec<OsString>, Refusal> {
+/// `nested` asks for no user namespace, where a container grants the others alone.
+pub(crate) fn standalone(view: &View, cwd: &Path, nested: bool) -> Result<Vec<OsString>, Refusal> {
     can_hold(view)?;
     let mut list = vec![OsString::from(found::PROGRAM), "--new-session".into()];
-    list.extend(FIXED.iter().filter(|word| **word != "--as-pid-1").map(OsString::from));
+    let left_out = |word: &str| {
+        word == "--as-pid-1" || nested && ["--unshare-user", "--unshare-cgroup-try"].contains(&word)
+    };
+    list.extend(FIXED.iter().filter(|word| !left_out(word)).map(OsString::from));
     if !view.host_network {
         list.push("--unshare-net".into());
     }
     for step in &view.steps {
         match step {
             // A device that cannot be opened there, as devices are not let in.
-            Step::MaskFile(path) => {
+            Step::MaskFile(path) | Step::MaskSocket(path) => {
                 list.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
             }
             step => list.extend(rendered(step, -1)),
@@ -205,10 +209,11 @@ pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) ->
     let denied = ["No permissions to creat", "reating new namespace failed", "setting up uid map"];
     let words = said.as_deref().unwrap_or(ended);
     if denied.iter().any(|part| words.contains(part)) {
-        let switches = userns::remedy();
+        let remedy = found::set_user_id(untrusted).into_iter().chain([userns::remedy()]);
+        let remedy = remedy.collect::<Vec<_>>().join("; ");
         return Refusal::new(
             ErrorKind::Unavailable,
-            format!("user namespaces are refused on this host ({words}); {switches}"),
+            format!("user namespaces are refused on this host ({words}); {remedy}"),
         );
     }
     if words.contains("Can't mount proc") {

@@ -39,6 +39,8 @@ pub(crate) struct Order {
     pub(crate) inferred: Option<InferredGrants>,
     /// What a person should know besides: said on stderr, and in the result.
     pub(crate) notes: Vec<String>,
+    /// What is said, and put into the result, where the confined command ends with a code of failure.
+    pub(crate) on_failure: Option<String>,
     /// Whether the command runs unconfined where this host cannot confine it; what no host could
     /// confine is refused all the same.
     pub(crate) lenient: bool,
@@ -69,6 +71,7 @@ impl From<RunRequest> for Order {
             lenient: false,
             profile_file: None,
             inferred: None,
+            on_failure: None,
         }
     }
 }
@@ -98,6 +101,7 @@ impl TryFrom<ProfileRequest> for Order {
             lenient: false,
             profile_file: None,
             inferred: None,
+            on_failure: None,
         })
     }
 }

@@ -21,4 +21,5 @@ mod protect;
 mod refusal;
 mod residue;
 mod supervise;
+mod table;
 mod tee;

@@ -94,6 +94,7 @@ fn a_word_without_its_arguments_is_void() {
     assert!(matches!(read("--bind /a"), Err(Flaw::Void(_))));
     assert!(matches!(read("--setenv A"), Err(Flaw::Void(_))));
     assert!(matches!(Mounts::read(&[]), Err(Flaw::Void(_))));
+    assert!(matches!(read("--ro-bind-data -1 /a"), Err(Flaw::Void(_))));
     assert!(matches!(
         read("--bind / /").unwrap().permits(Deed::Lookup, "s"),
         Err(Flaw::Unknown(_))

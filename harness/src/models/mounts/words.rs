@@ -79,7 +79,10 @@ pub(super) fn words(argv: &[String]) -> Result<Vec<Word<'_>>, Flaw> {
             "--bind" | "--dev-bind" => bind(true)?,
             "--ro-bind" => bind(false)?,
             "--tmpfs" | "--dev" | "--proc" | "--mqueue" => (Word::Fresh(path(0)?), 1),
-            "--bind-data" | "--ro-bind-data" => (Word::Fresh(path(1)?), 2),
+            "--bind-data" | "--ro-bind-data" => {
+                descriptor(first, argument(0)?)?;
+                (Word::Fresh(path(1)?), 2)
+            }
             "--remount-ro" => (Word::RemountReadOnly(path(0)?), 1),
             "--unshare-net" | "--unshare-all" => (Word::NoNetwork, 0),
             "--share-net" => (Word::HostNetwork, 0),
@@ -97,6 +100,14 @@ pub(super) fn words(argv: &[String]) -> Result<Vec<Word<'_>>, Flaw> {
         rest = &after[taken..];
     }
     Ok(words)
+}
+
+/// A number that can be an open descriptor; anything else ends the program.
+fn descriptor(word: &str, number: &str) -> Result<(), Flaw> {
+    match number.parse::<u32>() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Flaw::Void(format!("{number} after {word} is no descriptor"))),
+    }
 }
 
 /// A path that means what it says: absolute and without dots.

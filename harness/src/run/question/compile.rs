@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Attempt, CalibanSpec, Deed, Documents, Question};
+use boxproof_cases::case::{
+    Answer, Attempt, CalibanSpec, Decision, Deed, Documents, Question, TextExpect,
+};
 use boxproof_cases::protocol::{
     CompileProfile, CompileRequest, CompileRules, CompileSettings, PROTOCOL, SettingsDialect,
 };
@@ -54,7 +56,21 @@ pub(super) fn tried(case: &Case, workspace: &Workspace) -> Result<Option<Tried>,
         false => object,
     };
     let tmp = utf8(&real(workspace.root()).join("own-tmp"))?;
-    Ok(Some(Tried { attempt: Attempt { deed: attempt.deed, object }, tmp }))
+    let text = expected(case, workspace)?;
+    Ok(Some(Tried { attempt: Attempt { deed: attempt.deed, object }, tmp, text }))
+}
+
+/// What `case` asks of the text itself.
+fn expected(case: &Case, workspace: &Workspace) -> Result<TextExpect, String> {
+    let Decision::Answer(Answer::Permits(text) | Answer::Forbids(text)) = &case.expect.decision
+    else {
+        return Ok(TextExpect::default());
+    };
+    let expanded = |pieces: &[String]| {
+        let expand = |piece: &String| workspace.vars.expand(piece).map_err(|e| e.to_string());
+        pieces.iter().map(expand).collect::<Result<Vec<_>, _>>()
+    };
+    Ok(TextExpect { in_order: expanded(&text.in_order)?, lacks: expanded(&text.lacks)? })
 }
 
 /// `path` with the links of its folders followed; its last name is meant itself.

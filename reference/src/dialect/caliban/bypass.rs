@@ -20,11 +20,18 @@ pub struct Bypass<'a> {
 /// The pattern that takes the shell line `command` out of the sandbox, if one does.
 pub fn bypassed_by<'a>(bypass: Bypass<'a>, command: &str) -> Option<&'a str> {
     let program = command.split(BLANKS).find(|word| !word.is_empty())?;
-    if command.contains(OPERATORS) {
+    if command.contains(OPERATORS) || is_assignment(program) {
         return None;
     }
     let fits = |pattern: &&String| matches(pattern, bypass.reading, command, program);
     bypass.patterns.iter().find(fits).map(String::as_str)
+}
+
+/// Whether `word` sets a variable, so that the program is the word behind it.
+fn is_assignment(word: &str) -> bool {
+    let name = word.split_once('=').map_or("", |(name, _)| name);
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    plain && name.starts_with(|first: char| !first.is_ascii_digit())
 }
 
 /// A pattern with a space is about the whole line, any other about its first word.
@@ -56,6 +63,9 @@ pub(super) fn useless(patterns: &[String]) -> impl Iterator<Item = String> {
 }
 
 #[cfg(test)]
+mod smuggled;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
@@ -74,6 +84,10 @@ mod tests {
     #[case("git", "/usr/bin/git status", false)]
     #[case("git", "FOO=1 git status", false)]
     #[case("git", "env git", false)]
+    #[case::assignment("git*", "git=1 touch x", false)]
+    #[case::assignment_and_line("git* x", "git_2=/a touch x", false)]
+    #[case::appended("*", "A+=1 touch x", true)]
+    #[case::no_assignment("git*", "git-=1 x", true)]
     #[case("git", "gitx", false)]
     #[case("git", "'git' status", false)]
     #[case("git", "", false)]

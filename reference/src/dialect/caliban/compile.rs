@@ -18,6 +18,10 @@ const SYSTEM: [&str; 2] = ["/etc", "/opt"];
 /// Folders of the platform.
 const PLATFORM: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
 
+/// Said of every failure while it is so, whatever the cause: it is true, and no more is known.
+const CLOSED: &str = "network egress is blocked by the workspace sandbox; \
+    network.allow_all_outbound = true opens it. Loopback is unaffected.";
+
 /// A command, where it runs, and what its session has.
 #[derive(Clone, Copy)]
 pub struct Commanded<'a> {
@@ -46,6 +50,8 @@ pub struct Compiled {
     pub notes: Vec<String>,
     /// Whether the command runs unconfined where this host cannot confine it.
     pub lenient: bool,
+    /// What is said where the confined command ends with a code of failure.
+    pub on_failure: Option<String>,
 }
 
 /// The policy that `sound` comes to for one command.
@@ -96,7 +102,7 @@ fn unconfined(
     let run = Run { mechanism: "auto".to_owned(), ..commanded.run.clone() };
     let cwd = commanded.run.cwd.clone();
     let policy = Policy { mode: Mode::Unconfined, env, ..Policy::new(cwd.0) };
-    Compiled { policy, run, notes, lenient: false }
+    Compiled { policy, run, notes, lenient: false, on_failure: None }
 }
 
 fn confined(
@@ -130,7 +136,8 @@ fn confined(
         ..Policy::new(workspace)
     };
     let run = Run { stdin: Stdin::Null, ..commanded.run.clone() };
-    Ok(Compiled { policy, run, notes, lenient: !sound.strict })
+    let on_failure = sound.egress_denied().then(|| CLOSED.to_owned());
+    Ok(Compiled { policy, run, notes, lenient: !sound.strict, on_failure })
 }
 
 /// Devices that every command has anyway, fresh; binding the host's would break some of them.

@@ -55,6 +55,19 @@ pub(super) fn find(path: Option<OsString>, untrusted: &[PathBuf]) -> Result<Path
     })
 }
 
+/// What to know of the program where user namespaces are refused.
+pub(super) fn set_user_id(untrusted: &[PathBuf]) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let program = program(untrusted).ok()?;
+    let found = program.metadata().ok()?;
+    (found.mode() & libc::S_ISUID != 0).then(|| {
+        format!(
+            "{} is set-user-id and could do without one, but is always asked for one",
+            program.display()
+        )
+    })
+}
+
 fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
     folders.iter().any(|folder| path.starts_with(folder))
 }

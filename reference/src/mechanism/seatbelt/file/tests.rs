@@ -84,19 +84,22 @@ fn many_at_once_have_a_file_each() {
     const MANY: usize = 20;
     let base = tempfile::tempdir().unwrap();
     let together = Barrier::new(MANY);
-    let paths: Vec<_> = std::thread::scope(|scope| {
+    // What fails is told only where nobody waits any more.
+    let files: Vec<_> = std::thread::scope(|scope| {
         let one = || {
             together.wait();
-            let file = fresh(base.path());
+            let made = ProfileFile::write(folder(base.path()), &Name::Fresh, "(version 1)\n");
             together.wait();
-            assert!(file.path().exists(), "a live file was cleared");
+            let stands = made.as_ref().is_ok_and(|file| file.path().exists());
             together.wait();
-            file.path()
+            made.map(|file| (file.path(), stands))
         };
         let threads: Vec<_> = (0..MANY).map(|_| scope.spawn(one)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let distinct: std::collections::BTreeSet<_> = paths.iter().collect();
+    let files: Vec<_> = files.into_iter().map(Result::unwrap).collect();
+    assert!(files.iter().all(|(_, stands)| *stands), "a live file was cleared");
+    let distinct: std::collections::BTreeSet<_> = files.iter().map(|(path, _)| path).collect();
     assert_eq!(distinct.len(), MANY);
     assert!(names(base.path()).is_empty());
 }

@@ -1,0 +1,302 @@
+//! Goldens: what settings and sandbox blocks are compiled to, letter for letter, on a made-up host.
+//! Each file in `goldens` is all of one dialect for one target: first the lines with which every
+//! text begins, then profile by profile the rest; a long line is written out once.
+
+use std::path::Path;
+
+use boxproof_cases::protocol::{
+    CompileSettings, Document, Mode, Protect, Readable, Reading, Run, SettingsDialect, WirePath,
+};
+use rstest::rstest;
+
+use super::*;
+use crate::host::{Found, Missing, Opened, Piece, Protected};
+
+/// A profile by the name of what it is about, and its text, where `@` is the folder that all lies in; settings
+/// are enabled before it.
+type Profile = (&'static str, &'static str);
+
+const FOLDERS: [&str; 9] =
+    ["/", "/etc", "/h", "/h/.ssh", "/w", "/w/out", "/w/out/git", "/o", "/o/ü \"x"];
+const FILES: [&str; 3] = ["/w/out/held", "/w/key", "/h/key"];
+
+const SETTINGS: [Profile; 17] = [
+    ("read-and-write", "[sandbox.filesystem]\nallow_read = ['@/w']\nallow_write = ['@/w/out']\n"),
+    (
+        "variables",
+        "[sandbox.filesystem]\nallow_read = ['${HOME}']\nallow_write = ['${WORKSPACE}']\n",
+    ),
+    ("everything-read", "[sandbox.filesystem]\nallow_read = ['/']\nallow_write = ['@/w']\n"),
+    ("nothing-written", "[sandbox.filesystem]\nallow_read = ['@/w']\n"),
+    ("read-denied-file", "[sandbox.filesystem]\nallow_write = ['@/w']\ndeny_read = ['@/w/key']\n"),
+    (
+        "read-denied-folder",
+        "[sandbox.filesystem]\nallow_read = ['/']\nallow_write = ['@/w']\ndeny_read = ['@/h/.ssh']\n",
+    ),
+    (
+        "write-denied-file",
+        "[sandbox.filesystem]\nallow_write = ['@/w']\ndeny_write = ['@/w/out/held']\n",
+    ),
+    (
+        "every-list",
+        "[sandbox.filesystem]\nallow_read = ['@/h']\nallow_write = ['@/w', '@/o']\n\
+         deny_read = ['@/h/key', '@/h/.ssh']\ndeny_write = ['@/w/out/held', '@/w/out/git']\n",
+    ),
+    ("blanks-and-quotes", "[sandbox.filesystem]\nallow_write = ['@/w', '@/o/ü \"x']\n"),
+    (
+        "nested",
+        "enable_weaker_nested_sandbox = true\n[sandbox.filesystem]\nallow_write = ['@/w']\n",
+    ),
+    (
+        "http-proxy",
+        "[sandbox.filesystem]\nallow_write = ['@/w']\n[sandbox.network]\nhttp_proxy_port = 8080\n",
+    ),
+    (
+        "socks-proxy-and-open",
+        "[sandbox.filesystem]\nallow_write = ['@/w']\n\
+         [sandbox.network]\nsocks_proxy_port = 1080\nallow_all_outbound = true\n",
+    ),
+    (
+        "open",
+        "[sandbox.filesystem]\nallow_write = ['@/w']\n[sandbox.network]\nallow_all_outbound = true\n",
+    ),
+    (
+        "local-binding",
+        "[sandbox.filesystem]\nallow_write = ['@/w']\n[sandbox.network]\nallow_local_binding = true\n",
+    ),
+    (
+        "unix-sockets",
+        "[sandbox.filesystem]\nallow_write = ['@/w']\n[sandbox.network]\nallow_unix_sockets = true\n",
+    ),
+    (
+        "services",
+        "[sandbox.filesystem]\nallow_write = ['@/w']\n[sandbox.network]\nallow_mach_lookup = ['a.b', 'c.d']\n",
+    ),
+    ("nowhere-to-be", "[sandbox.filesystem]\nallow_read = ['@/o']\n"),
+];
+
+const BLOCKS: [Profile; 12] = [
+    ("workspace-write", "sandbox: {mode: workspace_write}\n"),
+    ("read-only", "sandbox: {mode: read_only}\n"),
+    ("network", "sandbox: {mode: workspace_write, network: enabled}\n"),
+    ("read-only-network", "sandbox: {mode: read_only, network: enabled}\n"),
+    ("extra-root", "sandbox: {mode: workspace_write, extra_writable_roots: [../o]}\n"),
+    (
+        "extra-roots",
+        "sandbox: {mode: workspace_write, extra_writable_roots: ['~', '${MORE}', ../o]}\n",
+    ),
+    ("root-in-the-workspace", "sandbox: {mode: workspace_write, extra_writable_roots: [out]}\n"),
+    ("roots-of-read-only", "sandbox: {mode: read_only, extra_writable_roots: [../o]}\n"),
+    (
+        "environment-and-fallback",
+        "sandbox: {mode: workspace_write, env_passthrough: [A], fail_if_unavailable: false}\n",
+    ),
+    ("of-linux", "sandbox: {mode: workspace_write, backend: linux_bubblewrap}\n"),
+    ("of-macos", "sandbox: {mode: workspace_write, backend: macos_seatbelt}\n"),
+    ("off", "sandbox: {mode: off}\n"),
+];
+
+/// The files of the made-up host, laid out below a folder that is there for as long as it is asked.
+fn laid_out() -> tempfile::TempDir {
+    let top = tempfile::tempdir().unwrap();
+    for folder in FOLDERS {
+        std::fs::create_dir_all(top.path().join(&folder[1..])).unwrap();
+    }
+    for file in FILES {
+        std::fs::write(top.path().join(&file[1..]), "").unwrap();
+    }
+    top
+}
+
+/// What the text comes to for `target`, with the paths of the made-up host.
+fn compiled(target: CompileTarget, dialect: Language, text: &str) -> Result<Compiled, Refusal> {
+    let folder = laid_out();
+    let top = folder.path().canonicalize().unwrap().display().to_string();
+    let text = text.replace('@', &top);
+    let text = match dialect {
+        Language::Caliban => format!("[sandbox]\nenabled = true\n{text}"),
+        Language::Inferoa => text,
+    };
+    let documents = vec![Document { name: "text".to_owned(), text }];
+    let workspace = WirePath::from(format!("{top}/w"));
+    let rules = match dialect {
+        Language::Caliban => CompileRules::Settings(CompileSettings {
+            dialect: SettingsDialect::Caliban,
+            reading: Reading::Adr,
+            documents,
+            workspace: workspace.clone(),
+        }),
+        Language::Inferoa => CompileRules::Profile(CompileProfile {
+            dialect: Dialect::Inferoa,
+            documents,
+            profile: None,
+            workspace: workspace.clone(),
+        }),
+    };
+    let env = [("HOME", format!("{top}/h")), ("MORE", format!("{top}/h/.ssh"))];
+    let env = env.map(|(name, value)| (name.to_owned(), value)).into();
+    let request = CompileRequest { protocol: PROTOCOL, rules, cwd: workspace, env };
+    let asked = asked::asked(target, &request).map_err(|refusal| moved(refusal, &top))?;
+    let asked = Asked { order: at_root(asked.order, &top), ..asked };
+    let host = host(&asked.order.policy);
+    of_plan(target, &asked, host)
+}
+
+fn moved(mut refusal: Refusal, top: &str) -> Refusal {
+    refusal.message = refusal.message.replace(top, "");
+    refusal
+}
+
+/// `order` as if `top` were the root folder.
+fn at_root(order: Order, top: &str) -> Order {
+    let text = serde_json::to_string(&order.policy).unwrap().replace(top, "");
+    let cwd = order.run.cwd.as_path().to_str().unwrap().replace(top, "");
+    let mut policy: Policy = serde_json::from_str(&text).unwrap();
+    if let Readable::Only(roots) = &mut policy.readable {
+        // Settings grant it where the real host has it.
+        roots.retain(|root| root.as_path() != Path::new("/opt"));
+    }
+    Order { policy, run: Run { cwd: WirePath::from(cwd), ..order.run }, ..order }
+}
+
+fn found(path: &str, folder: bool) -> Found {
+    Found { real: path.into(), folder, links: Vec::new(), reachable: true }
+}
+
+/// The made-up host: a repository and agents' files in the workspace, one socket beside it.
+fn host(policy: &Policy) -> Host {
+    let folders = FOLDERS.map(|path| (path.into(), found(path, true)));
+    let files = FILES.map(|path| (path.into(), found(path, false)));
+    let mut host = Host {
+        paths: folders.into_iter().chain(files).collect(),
+        tmp: vec!["/tmp".into(), "/var/tmp".into()],
+        services: vec!["/run".into()],
+        knobs: vec!["/proc/sys".into()],
+        resolver: Some("/run/resolve/resolv.conf".into()),
+        sockets: vec!["/o/socket".into()],
+        ..Host::default()
+    };
+    if policy.readable != Readable::All {
+        host.platform =
+            vec![Piece::Object("/usr".into()), Piece::Link("/bin".into(), "usr/bin".into())];
+    }
+    if policy.protect == Protect::Metadata && policy.mode == Mode::WorkspaceWrite {
+        let name = |name: &str| Path::new("/w").join(name);
+        let missing = Missing { real: name(".envrc"), links: Vec::new(), folds: false };
+        host.protected = Protected {
+            there: vec![found("/w/.git", true)],
+            missing: vec![missing],
+            ..Protected::default()
+        };
+        host.opened = vec![Opened {
+            folder: name(".inferoa"),
+            parts: vec![name(".inferoa/tmp"), name(".inferoa/cache")],
+            whole: false,
+            rest: vec![found("/w/.inferoa/rules", false)],
+            folds: false,
+        }];
+    }
+    host
+}
+
+/// Options that begin a line: each says what is at one place.
+const PLACES: [&str; 8] =
+    ["--bind", "--chdir", "--dev", "--perms", "--proc", "--remount-ro", "--ro-bind", "--symlink"];
+
+/// The text, a rule or a place a line, and what it cannot hold.
+fn lines(compiled: Result<Compiled, Refusal>) -> Result<Vec<String>, String> {
+    let compiled = compiled.map_err(|refusal| format!("refused: {refusal}"))?;
+    let mut lines: Vec<String> = match compiled.text {
+        CompiledText::Sbpl(text) => text.lines().map(str::to_owned).collect(),
+        CompiledText::Argv(words) => by_places(&words),
+    };
+    lines.extend(compiled.params.iter().map(|name| format!("; the caller gives {name}")));
+    lines.extend(compiled.limits.iter().map(|limit| format!("; {limit}")));
+    Ok(lines)
+}
+
+fn by_places(words: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"-./_".contains(&byte);
+        let shown = if word.bytes().all(bare) { word.clone() } else { format!("{word:?}") };
+        match lines.last_mut().filter(|_| !PLACES.contains(&word.as_str())) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(&shown);
+            }
+            None => lines.push(shown),
+        }
+    }
+    lines
+}
+
+/// A line that is longer is written out once.
+const LONG: usize = 100;
+
+/// `lines` with each long one that `known` has by its number there.
+fn shortened(lines: &[String], known: &mut Vec<String>) -> Vec<String> {
+    let mut short = |line: &String| {
+        if line.len() <= LONG {
+            return line.clone();
+        }
+        match known.iter().position(|other| other == line) {
+            Some(at) => format!("({at})"),
+            None => {
+                known.push(line.clone());
+                format!("({}) is {line}", known.len() - 1)
+            }
+        }
+    };
+    lines.iter().map(&mut short).collect()
+}
+
+/// All profiles in one text: what every one begins with once, then each with the rest.
+fn sheet(profiles: &[Profile], texts: &[Result<Vec<String>, String>]) -> String {
+    let whole: Vec<&Vec<String>> = texts.iter().flatten().collect();
+    let alike = |at: usize| {
+        let line = whole[0].get(at);
+        line.is_some() && whole.iter().all(|lines| lines.get(at) == line)
+    };
+    let shared = (0..).take_while(|at| alike(*at)).count();
+    let mut known = Vec::new();
+    let mut sheet = match shared {
+        0 => String::new(),
+        _ => format!("== all begin\n{}\n", shortened(&whole[0][..shared], &mut known).join("\n")),
+    };
+    for ((name, text), lines) in profiles.iter().zip(texts) {
+        let rest = match lines {
+            Ok(lines) => shortened(&lines[shared..], &mut known).join("\n"),
+            Err(why) => why.clone(),
+        };
+        let shown = text.replace('@', "").trim_end().replace('\n', "\n# ");
+        sheet.push_str(&format!("\n== {name}\n# {shown}\n{rest}\n"));
+    }
+    sheet
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Language {
+    Caliban,
+    Inferoa,
+}
+
+#[rstest]
+#[case::caliban_for_bubblewrap(Language::Caliban, &SETTINGS, CompileTarget::Bubblewrap)]
+#[case::caliban_for_seatbelt(Language::Caliban, &SETTINGS, CompileTarget::Seatbelt)]
+#[case::inferoa_for_bubblewrap(Language::Inferoa, &BLOCKS, CompileTarget::Bubblewrap)]
+#[case::inferoa_for_seatbelt(Language::Inferoa, &BLOCKS, CompileTarget::Seatbelt)]
+fn profiles_are_compiled_to_these_texts(
+    #[case] language: Language,
+    #[case] profiles: &[Profile],
+    #[case] target: CompileTarget,
+) {
+    let texts = profiles.iter().map(|(_, text)| lines(compiled(target, language, text)));
+    let sheet = sheet(profiles, &texts.collect::<Vec<_>>());
+    let name = format!("{language:?}-for-{}", target.word()).to_lowercase();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("goldens");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, sheet));
+}

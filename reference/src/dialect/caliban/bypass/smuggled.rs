@@ -1,0 +1,115 @@
+//! Whatever a line is made of: if it leaves the sandbox, a shell starts nothing but what the list
+//! names, and writes to no file. The shell itself says so, by its trace.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::*;
+
+/// What lines are made of: the named program, another one, and all that shells know.
+const PIECES: [&str; 44] = [
+    "git",
+    "git",
+    "git",
+    " ",
+    " ",
+    " ",
+    "\t",
+    "status",
+    "x",
+    "touch",
+    "touch x",
+    "git touch",
+    "=1",
+    "A=1 ",
+    "env ",
+    "exec ",
+    "eval ",
+    ".",
+    "/",
+    "-",
+    "*",
+    "?",
+    "{",
+    "}",
+    "!",
+    "#",
+    "~",
+    "'",
+    "\"",
+    "\\",
+    ";",
+    "&&",
+    "||",
+    "|",
+    "&",
+    "$(touch x)",
+    "`touch x`",
+    "${IFS}",
+    ">x",
+    "<x",
+    "(",
+    ")",
+    "\n",
+    "\r",
+];
+const PATTERNS: [&str; 4] = ["git", "git*", "git *", "git* *"];
+/// Lines that leave the sandbox which are looked at.
+const WANTED: u32 = 200;
+
+/// The commands that a shell runs for `line` in `folder`, where `git` is all there is.
+fn run(line: &str, folder: &Path) -> Vec<String> {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-xc", line]).current_dir(folder.join("cwd")).env_clear();
+    shell.env("PATH", folder.join("bin")).env("PS4", "+ ").stdin(Stdio::null());
+    let said = String::from_utf8(shell.output().unwrap().stderr).unwrap();
+    let traced = said.lines().filter_map(|line| line.strip_prefix('+'));
+    traced.map(|line| line.trim_start_matches('+').trim_start().to_owned()).collect()
+}
+
+#[test]
+fn a_line_that_leaves_the_sandbox_runs_one_program_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["bin", "cwd"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    symlink("/bin/true", folder.path().join("bin/git")).unwrap();
+    let bypassed = (vec(select(&PIECES[..]), 1..7), select(&PATTERNS[..]))
+        .prop_map(|(pieces, pattern)| (pieces.concat(), pattern.to_owned()))
+        .prop_filter("it leaves the sandbox", |(line, pattern)| {
+            let patterns = std::slice::from_ref(pattern);
+            let readings = [Reading::Adr, Reading::Head].into_iter();
+            readings
+                .map(|reading| Bypass { patterns, reading })
+                .any(|bypass| bypassed_by(bypass, line).is_some())
+        });
+    let config = Config { cases: WANTED, max_local_rejects: 10_000_000, ..Config::default() };
+    let checked = TestRunner::new(config).run(&bypassed, |(line, pattern)| {
+        let ran = run(&line, folder.path());
+        prop_assert!(ran.len() <= 1, "{pattern:?} lets {line:?} run {ran:?}");
+        let named = ran.iter().all(|ran| ran.trim_start_matches('\'').starts_with("git"));
+        prop_assert!(named, "{pattern:?} lets {line:?} run {ran:?}");
+        let program = ran.first().and_then(|ran| ran.split(' ').next()).unwrap_or_default();
+        prop_assert!(!program.contains('='), "{pattern:?} lets {line:?} set {program}");
+        let left = std::fs::read_dir(folder.path().join("cwd")).unwrap().count();
+        prop_assert_eq!(left, 0, "{:?} lets {:?} write", pattern, line);
+        Ok(())
+    });
+    checked.unwrap();
+}
+
+#[test]
+fn the_trace_shows_a_second_command() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["bin", "cwd"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    assert_eq!(run("git x; git y", folder.path()).len(), 2);
+    assert_eq!(run("A=1 touch x", folder.path()).len(), 1);
+}
