@@ -72,8 +72,8 @@ fn paced(mut stream: &TcpStream, megabits: f64) -> Result<()> {
     let begun = Instant::now();
     for number in 0..DOWNLOAD / PIECE {
         let bits = number as f64 * PIECE as f64 * 8.0;
-        let due = begun + Duration::from_secs_f64(bits / megabits / 1e6);
-        thread::sleep(due.saturating_duration_since(Instant::now()));
+        let deadline = begun + Duration::from_secs_f64(bits / megabits / 1e6);
+        thread::sleep(deadline.saturating_duration_since(Instant::now()));
         stream.write_all(&piece)?;
     }
     Ok(())
