@@ -7,9 +7,10 @@ use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use tokio::time::Instant;
+
+use crate::sys;
 
 /// How long a part may take to serve, and to end.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -47,11 +48,10 @@ impl Running {
     pub(super) async fn stands(&self) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         let pid = Pid::from_raw(self.child.id().cast_signed());
-        let how = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         loop {
-            match waitid(Id::Pid(pid), how) {
-                Ok(WaitStatus::Stopped(..)) => return Ok(()),
-                Ok(_) if Instant::now() < deadline => tokio::time::sleep(LOOK).await,
+            match sys::stands_still(pid) {
+                Ok(true) => return Ok(()),
+                Ok(false) if Instant::now() < deadline => tokio::time::sleep(LOOK).await,
                 other => return Err(format!("the {} does not stand still: {other:?}", self.name)),
             }
         }

@@ -18,7 +18,7 @@ mod system;
 pub(crate) use nested::nest;
 pub(crate) use process::{
     default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random, resize,
-    waiting_bytes,
+    stands_still, waiting_bytes,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;

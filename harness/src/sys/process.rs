@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use nix::errno::Errno;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{ForkResult, Pid};
 
@@ -116,4 +117,15 @@ pub(crate) fn random<const N: usize>() -> io::Result<String> {
     let mut bytes = [0; N];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Whether the child `pid` stands still; whoever waits for it is told as before.
+pub(crate) fn stands_still(pid: Pid) -> io::Result<bool> {
+    let mut told = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let how = libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
+    let child = pid.as_raw().cast_unsigned();
+    // SAFETY: `told` is room for what the kernel says.
+    Errno::result(unsafe { libc::waitid(libc::P_PID, child, told.as_mut_ptr(), how) })?;
+    // SAFETY: zeros are a valid one, and stay where there is nothing to say.
+    Ok(unsafe { told.assume_init() }.si_signo == libc::SIGCHLD)
 }

@@ -220,7 +220,6 @@ impl Open {
 pub(super) enum Reach {
     /// At loopback's own address.
     Loopback,
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code))]
     /// At every address there is; for a network of one's own.
     Everywhere,
 }

@@ -7,7 +7,6 @@ mod decide;
 #[cfg_attr(not(target_os = "linux"), path = "../elsewhere/door.rs")]
 mod door;
 mod gate;
-#[cfg(target_os = "linux")]
 mod heads;
 mod host;
 mod hosts;

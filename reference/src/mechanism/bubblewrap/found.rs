@@ -55,12 +55,15 @@ pub(super) fn find(path: Option<OsString>, untrusted: &[PathBuf]) -> Result<Path
     })
 }
 
+/// The mode's bit by which a program runs as its owner.
+const SET_USER_ID: u32 = 0o4000;
+
 /// What to know of the program where user namespaces are refused.
 pub(super) fn set_user_id(untrusted: &[PathBuf]) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let program = program(untrusted).ok()?;
     let found = program.metadata().ok()?;
-    (found.mode() & libc::S_ISUID != 0).then(|| {
+    (found.mode() & SET_USER_ID != 0).then(|| {
         format!(
             "{} is set-user-id and could do without one, but is always asked for one",
             program.display()
