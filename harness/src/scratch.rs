@@ -34,8 +34,16 @@ impl Scratch {
     /// Makes the folder below `base` and starts its janitor. Call before any thread exists.
     ///
     /// # Errors
-    /// What cannot be made, and where.
+    /// What cannot be made, where, and what to do about it.
     pub fn make(base: &Path) -> io::Result<Self> {
+        Self::make_below(base).map_err(|error| {
+            let base = base.display();
+            let message = format!("scratch folder {base}: {error}; `--scratch DIR` names another");
+            io::Error::new(error.kind(), message)
+        })
+    }
+
+    fn make_below(base: &Path) -> io::Result<Self> {
         let base_was_there = base.exists();
         let run_id = format!("bx{}", sys::random::<4>()?);
         let (base, path) = make_folder(base, &run_id)?;

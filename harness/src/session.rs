@@ -88,9 +88,7 @@ pub fn conduct(
     sweep::check_sight()?;
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
-    let scratch = Scratch::make(&base).map_err(|error| {
-        io::Error::new(error.kind(), format!("scratch folder {}: {error}", base.display()))
-    })?;
+    let scratch = Scratch::make(&base)?;
     let host = Host::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);

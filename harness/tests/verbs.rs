@@ -121,6 +121,18 @@ fn doctor_tells_what_this_host_has() {
     assert_eq!(found["host"]["os"], std::env::consts::OS);
 }
 
+#[rstest]
+#[case("doctor", &[])]
+#[case("run", &["net/tcp4", "--backend", "none"])]
+#[case("repro", &["net/tcp4", "--backend", "none"])]
+fn a_scratch_folder_that_cannot_be_made_is_named(#[case] verb: &str, #[case] args: &[&str]) {
+    let place = Place::new();
+    let scratch = format!("{}/below", place.write("file", "").display());
+    let ran = place.run(&[&[verb], args, &["--scratch", &scratch]].concat());
+    has(&ran.exits(3).stderr, &format!("scratch folder {scratch}: "));
+    has(&ran.stderr, "; `--scratch DIR` names another");
+}
+
 #[test]
 fn backends_are_listed_and_shown() {
     let place = Place::new();
