@@ -3,14 +3,13 @@
 use std::ffi::{c_int, c_long, c_ulong};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nix::errno::Errno;
 use nix::sched::CloneFlags;
-use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
 
 use super::linux::CapabilityWord;
+use crate::sys::parting::{block_signals, parent_or};
 
 /// Forks into the namespaces of `flags`; the child runs `body` and never returns. The caller must
 /// have one thread only. Returns the child and a descriptor of it.
@@ -33,29 +32,6 @@ pub(crate) fn fork_into(
 pub(crate) fn fork(body: impl FnOnce() -> i32) -> nix::Result<Pid> {
     fork_into(CloneFlags::empty(), body).map(|(child, _)| child)
 }
-
-/// No handler of ours may run in a child before it has given them up.
-fn block_signals() -> nix::Result<SigSet> {
-    SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)
-}
-
-/// In the child, where `pid` is 0: runs `body` with every signal blocked and no handler for those
-/// of supervised calls, and exits. In the parent: the child, with `mask` in force again.
-fn parent_or(body: impl FnOnce() -> i32, pid: i32, mask: &SigSet) -> nix::Result<Pid> {
-    if pid == 0 {
-        super::signals::forget_calls();
-        // A panic must not unwind into what the parent goes on with.
-        let code = catch_unwind(AssertUnwindSafe(body)).unwrap_or(PANICKED);
-        // SAFETY: _exit ends this process at once; no destructor of the parent runs twice.
-        unsafe { libc::_exit(code) }
-    }
-    let pid = Errno::result(pid);
-    mask.thread_set_mask()?;
-    pid.map(Pid::from_raw)
-}
-
-/// Exit code of a forked child that panicked.
-const PANICKED: i32 = 101;
 
 /// Closes every descriptor but the standard streams and `kept`.
 ///

@@ -10,6 +10,7 @@ mod system;
 
 mod descriptors;
 mod leash;
+mod parting;
 mod reap;
 pub(crate) mod signals;
 

@@ -11,7 +11,6 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitStatus;
 
@@ -22,6 +21,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use rustix::process::WaitId;
 
+use super::parting::{block_signals, parent_or};
 use super::reap::reaped;
 use super::{Leash, close_by_number, default_action, seal_by_number, signals};
 
@@ -120,24 +120,12 @@ fn opened(pid: Pid) -> io::Result<Process> {
 
 /// Forks; the child runs `body` and never returns.
 pub(crate) fn fork(body: impl FnOnce() -> i32) -> nix::Result<Pid> {
-    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    let mask = block_signals()?;
     // SAFETY: the child goes on with a copy of our memory; what it calls takes no lock but those of
     // the allocator, which macOS makes usable in a forked child.
     let pid = unsafe { libc::fork() };
-    if pid == 0 {
-        signals::forget_calls();
-        // A panic must not unwind into what the parent goes on with.
-        let code = catch_unwind(AssertUnwindSafe(body)).unwrap_or(PANICKED);
-        // SAFETY: _exit ends this process at once; no destructor of the parent runs twice.
-        unsafe { libc::_exit(code) }
-    }
-    let pid = Errno::result(pid);
-    mask.thread_set_mask()?;
-    pid.map(Pid::from_raw)
+    parent_or(body, pid, &mask)
 }
-
-/// Exit code of a forked child that panicked.
-const PANICKED: i32 = 101;
 
 /// Marks every descriptor but 0, 1 and 2 close-on-exec.
 pub(crate) fn seal_descriptors() -> io::Result<()> {
