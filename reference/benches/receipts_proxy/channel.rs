@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use boxproof_reference::receipts::authority::Authority;
 use tempfile::TempDir;
@@ -47,7 +48,8 @@ impl Drop for Server {
 pub(crate) struct Channel {
     pub(crate) plain: Server,
     pub(crate) proxy: Server,
-    pub(crate) told: Arc<AtomicU64>,
+    told: Arc<AtomicU64>,
+    asked: AtomicU64,
     _relay: Server,
     _execd: Server,
     _folder: TempDir,
@@ -80,7 +82,26 @@ impl Channel {
         proxy.arg("--execd").arg(format!("http://{}", execd.address));
         proxy.arg("--relay").arg(format!("https://{}", relay.address));
         let proxy = Server::start(&mut proxy);
-        Self { plain, proxy, told, _relay: relay, _execd: execd, _folder: folder }
+        let asked = AtomicU64::default();
+        Self { plain, proxy, told, asked, _relay: relay, _execd: execd, _folder: folder }
+    }
+}
+
+impl Channel {
+    /// So many requests went to the proxy with receipts: waits until all of them are told, so that
+    /// what is timed next has nothing to do with them.
+    pub(crate) fn settle(&self, requests: u64) {
+        let asked = self.asked.fetch_add(requests, Ordering::SeqCst) + requests;
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while self.told.load(Ordering::SeqCst) < asked {
+            assert!(Instant::now() < deadline, "{:?} of {asked} frames were told", self.told);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// How many frames were told.
+    pub(crate) fn told(&self) -> u64 {
+        self.told.load(Ordering::SeqCst)
     }
 }
 

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 #[cfg(target_os = "linux")]
+mod awake;
+#[cfg(target_os = "linux")]
 mod channel;
 #[cfg(target_os = "linux")]
 mod client;

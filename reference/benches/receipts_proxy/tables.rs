@@ -1,10 +1,9 @@
 //! The tables: latency of small requests, throughput of many and of a large one, memory.
 
 use std::cell::RefCell;
-use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::awake::Awake;
 use crate::channel::Channel;
 use crate::client::Client;
 use crate::pairs::{self, Variant};
@@ -12,10 +11,13 @@ use crate::pairs::{self, Variant};
 /// The ratio to a plain proxy that must not be exceeded.
 const LIMIT: f64 = 1.15;
 /// Requests a round, one after another, and their size.
-const REQUESTS: usize = 200;
+const REQUESTS: usize = 500;
 const SMALL: u64 = 1 << 10;
+/// Requests before these, so that nobody is timed who comes right after the other proxy.
+const WARM: usize = 100;
 /// Agents at the same time, and what each asks for.
 const AGENTS: usize = 8;
+const FILES: usize = 50;
 const MIDDLE: u64 = 64 << 10;
 /// A large file, and the largest.
 const LARGE: u64 = 256 << 20;
@@ -35,6 +37,7 @@ fn verdict(figure: f64, limit: f64) -> &'static str {
 /// Prints all tables.
 pub(crate) fn main() {
     let channel = Channel::start();
+    let _awake = Awake::start();
     let mut criterion = pairs::criterion();
     latency(&mut criterion, &channel);
     many(&mut criterion, &channel);
@@ -45,20 +48,27 @@ pub(crate) fn main() {
 
 fn latency(criterion: &mut criterion::Criterion, channel: &Channel) {
     let [plain, proxy] = [RefCell::default(), RefCell::default()];
-    let variant = |name: &'static str, at: SocketAddr, all: &'static RefCell<Vec<Duration>>| {
-        let mut client = Client::connect(at);
-        Variant::measured(name, move || {
-            let took: Vec<Duration> = (0..REQUESTS).map(|_| client.get(SMALL)).collect();
-            all.borrow_mut().extend(&took);
-            took.iter().sum()
-        })
+    let [plain, proxy] =
+        [plain, proxy].map(|all: RefCell<Vec<Duration>>| &*Box::leak(Box::new(all)));
+    let ask = |client: &mut Client, all: &RefCell<Vec<Duration>>| {
+        for _ in 0..WARM {
+            client.get(SMALL);
+        }
+        let took: Vec<Duration> = (0..REQUESTS).map(|_| client.get(SMALL)).collect();
+        all.borrow_mut().extend(&took);
+        took.iter().sum()
     };
-    let [plain, proxy] = [plain, proxy].map(|all| &*Box::leak(Box::new(all)));
+    let mut directly = Client::connect(channel.plain.address);
+    let mut told = Client::connect(channel.proxy.address);
     let variants = vec![
-        variant("plain proxy", channel.plain.address, plain),
-        variant("receipts proxy", channel.proxy.address, proxy),
+        Variant::measured("plain proxy", || ask(&mut directly, plain)),
+        Variant::measured("receipts proxy", || {
+            let took = ask(&mut told, proxy);
+            channel.settle((WARM + REQUESTS) as u64);
+            took
+        }),
     ];
-    let ratios = pairs::compare(criterion, "200 requests of 1 KiB, in turn", rounds(40), variants);
+    let ratios = pairs::compare(criterion, "500 requests of 1 KiB, in turn", rounds(40), variants);
     for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
         let [plain, proxy] = [plain, proxy].map(|all| quantile(&all.borrow(), part));
         let ratio = proxy.as_secs_f64() / plain.as_secs_f64();
@@ -66,7 +76,7 @@ fn latency(criterion: &mut criterion::Criterion, channel: &Channel) {
         println!("  {name} {plain:.1?} plain, {proxy:.1?} with receipts: {ratio:.2}x ({held})");
     }
     println!("  at most {LIMIT:.2}x: {}", verdict(ratios[1], LIMIT));
-    println!("  frames told so far: {}", channel.told.load(Ordering::SeqCst));
+    println!("  frames told so far: {}", channel.told());
 }
 
 fn quantile(samples: &[Duration], part: f64) -> Duration {
@@ -76,25 +86,27 @@ fn quantile(samples: &[Duration], part: f64) -> Duration {
 }
 
 fn many(criterion: &mut criterion::Criterion, channel: &Channel) {
-    let variant = |name: &str, at: SocketAddr| {
-        Variant::measured(name, move || {
-            let begun = Instant::now();
-            std::thread::scope(|scope| {
-                for _ in 0..AGENTS {
-                    scope.spawn(|| {
-                        let mut client = Client::connect(at);
-                        for _ in 0..50 {
-                            client.get(MIDDLE);
-                        }
-                    });
-                }
-            });
-            begun.elapsed()
-        })
+    let ask = |at| {
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..AGENTS {
+                scope.spawn(|| {
+                    let mut client = Client::connect(at);
+                    for _ in 0..FILES {
+                        client.get(MIDDLE);
+                    }
+                });
+            }
+        });
+        begun.elapsed()
     };
     let variants = vec![
-        variant("plain proxy", channel.plain.address),
-        variant("receipts proxy", channel.proxy.address),
+        Variant::measured("plain proxy", || ask(channel.plain.address)),
+        Variant::measured("receipts proxy", || {
+            let took = ask(channel.proxy.address);
+            channel.settle((AGENTS * FILES) as u64);
+            took
+        }),
     ];
     let ratios =
         pairs::compare(criterion, "8 agents, 50 files of 64 KiB each", rounds(40), variants);
@@ -102,13 +114,15 @@ fn many(criterion: &mut criterion::Criterion, channel: &Channel) {
 }
 
 fn large(criterion: &mut criterion::Criterion, channel: &Channel) {
-    let variant = |name: &str, at: SocketAddr| {
-        let mut client = Client::connect(at);
-        Variant::measured(name, move || client.get(LARGE))
-    };
+    let mut directly = Client::connect(channel.plain.address);
+    let mut told = Client::connect(channel.proxy.address);
     let variants = vec![
-        variant("plain proxy", channel.plain.address),
-        variant("receipts proxy", channel.proxy.address),
+        Variant::measured("plain proxy", || directly.get(LARGE)),
+        Variant::measured("receipts proxy", || {
+            let took = told.get(LARGE);
+            channel.settle(1);
+            took
+        }),
     ];
     let ratios = pairs::compare(criterion, "one file of 256 MiB", rounds(15), variants);
     println!("  at most {LIMIT:.2}x: {}", verdict(ratios[1], LIMIT));

@@ -7,6 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::fcntl::{Flock, FlockArg};
@@ -31,6 +32,8 @@ pub(super) struct Account {
     session: String,
     sandbox: String,
     counts: Mutex<Counts>,
+    /// How often they have changed.
+    changes: AtomicU64,
     file: Option<(PathBuf, Flock<File>)>,
 }
 
@@ -38,7 +41,8 @@ impl Account {
     /// In memory only: a proxy that is killed takes its counts along.
     pub(super) fn new(sandbox: &str) -> Self {
         let session = uuid::Uuid::new_v4().to_string();
-        Self { session, sandbox: sandbox.to_owned(), counts: Mutex::default(), file: None }
+        let (sandbox, (counts, changes)) = (sandbox.to_owned(), Default::default());
+        Self { session, sandbox, counts, changes, file: None }
     }
 
     /// In a file, which may be that of a proxy that was killed; also how many events it owed.
@@ -79,9 +83,14 @@ impl Account {
 
     /// The number of one more frame.
     pub(super) fn number(&self) -> u64 {
+        self.skip(1)
+    }
+
+    /// So many numbers that no frame will have, or the next one; the last of them.
+    pub(super) fn skip(&self, count: u64) -> u64 {
         self.change(|counts| {
-            counts.numbered += 1;
-            counts.owed += 1;
+            counts.numbered += count;
+            counts.owed += count;
         })
         .numbered
     }
@@ -91,11 +100,17 @@ impl Account {
         self.change(|counts| counts.owed = counts.owed.saturating_sub(count));
     }
 
+    /// How often anything began, ended or was told so far.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self, change: impl FnOnce(&mut Counts)) -> Counts {
+        self.changes.fetch_add(1, Ordering::Relaxed);
         let mut counts = self.lock();
         change(&mut counts);
         if let Some((path, file)) = &self.file

@@ -15,7 +15,11 @@ const WORTH: usize = 32 << 10;
 /// With more that waits, whoever brings it reads it: an answer is never kept as a whole.
 const MOST: usize = 2 << 20;
 
+/// What may wait with an answer that has ended.
+const LITTLE: usize = 4 << 10;
+
 /// A reader that may be some bytes behind.
+#[derive(Clone)]
 pub(super) struct Behind(Arc<Shared>);
 
 struct Shared {
@@ -66,6 +70,13 @@ impl Behind {
             if !matches!(sent, Some(Ok(()))) {
                 drop(self.0.caught_up());
             }
+        }
+    }
+
+    /// It ended, and may have to wait: it does not keep much.
+    pub(super) fn leave_little(&self) {
+        if lock(&self.0.waiting).length > LITTLE {
+            drop(self.0.caught_up());
         }
     }
 
@@ -125,6 +136,10 @@ mod tests {
             behind.feed(&piece);
             assert!(lock(&behind.0.waiting).length <= MOST);
         }
+        behind.feed(&Bytes::from(vec![0; LITTLE + 1]));
+        whole.update(vec![0; LITTLE + 1]);
+        behind.leave_little();
+        assert!(lock(&behind.0.waiting).length <= LITTLE);
         let outcome = behind.end(Ended::Whole);
         assert_eq!(outcome.output, Some(serde_json::json!({"content_hash": hex(whole)})));
     }

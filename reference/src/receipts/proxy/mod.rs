@@ -1,11 +1,15 @@
 //! The proxy in front of execd: everything passes, and what was done is told to the relay.
 
 mod account;
+mod answers;
 mod asked;
 mod behind;
 mod drops;
+mod ending;
 mod events;
 mod exchange;
+mod framing;
+mod link;
 mod outcome;
 mod pty;
 mod routes;
@@ -13,6 +17,7 @@ mod sender;
 mod serve;
 mod target;
 mod tell;
+mod underway;
 mod upload;
 mod upstream;
 mod watch;
@@ -34,11 +39,12 @@ use tokio::sync::{mpsc, oneshot};
 use self::account::Account;
 use self::drops::Drops;
 use self::exchange::Proxy;
+use self::framing::Framing;
+use self::link::Relay;
 use self::pty::Ptys;
-use self::sender::{Relay, Sent};
-use self::tell::Teller;
+use self::sender::{Sender, Sent};
+use self::tell::{Event, Teller};
 use self::upstream::Upstream;
-use super::frame::Frame;
 use super::sandbox;
 use super::tls::{Identity, provider};
 
@@ -99,15 +105,16 @@ fn run(options: &ProxyArgs) -> Result<(), String> {
     provider();
     let (relay, sandbox) = (relay(options)?, sandbox_of(options)?);
     let token = options.execd_token_file.as_deref().map(token).transpose()?;
-    let (queue, frames) = mpsc::channel(QUEUE);
+    let (queue, events) = mpsc::channel(QUEUE);
     let (account, drops) = account(options.state.as_deref(), &sandbox)?;
     let claims = options.sandbox_id.is_some();
-    let (counting, counted) = (Arc::clone(&drops), Arc::clone(&account));
-    let teller = Arc::new(Teller::new(sandbox, claims, queue, counting, counted));
+    let framing = Framing::new(Arc::clone(&account), sandbox, claims);
+    let teller = Arc::new(Teller::new(queue, Arc::clone(&drops), Arc::clone(&account)));
     let upstream = Upstream::new(options.execd.clone());
     let ptys = Ptys::new(Arc::clone(&teller));
     let proxy = Arc::new(Proxy { upstream, teller, ptys, token });
-    let sending = Sending::start(frames, relay, (Arc::clone(&drops), account))?;
+    let sender = Sender::new(relay, framing, Arc::clone(&drops), account);
+    let sending = Sending::start(events, sender)?;
     let runtime = runtime()?;
     let drain = Duration::from_millis(options.drain_ms);
     let served = runtime.block_on(async {
@@ -179,15 +186,11 @@ struct Sending {
 }
 
 impl Sending {
-    fn start(
-        frames: mpsc::Receiver<Frame>,
-        relay: Relay,
-        counts: (Arc<Drops>, Arc<Account>),
-    ) -> Result<Self, String> {
+    fn start(events: mpsc::Receiver<Event>, sender: Sender) -> Result<Self, String> {
         let ((tell, ended), (stop, stopped)) = (channel(), oneshot::channel());
         let runtime = runtime()?;
         let thread = std::thread::spawn(move || {
-            let sent = runtime.block_on(sender::send(frames, relay, counts, stopped));
+            let sent = runtime.block_on(sender.send(events, stopped));
             // Whoever waits for it may have given up.
             let _unheard = tell.send(sent);
         });

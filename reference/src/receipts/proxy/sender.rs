@@ -1,41 +1,32 @@
-//! From the queue to the relay: one frame at a time, on a thread of its own.
+//! From the queue to the relay, on a thread of its own.
 //!
-//! Nobody waits for it. What the relay does not take is counted, and the next frame that arrives
-//! tells the number.
+//! Nobody waits for it, and it waits for a pause of the agents, though not for long: telling must cost
+//! them nothing. What has come until then goes out together, one post a frame. What the relay does not
+//! take is counted, and the next frame that is sent tells the number.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{CONTENT_TYPE, HOST};
-use hyper::{Request, StatusCode};
-use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
+use hyper::StatusCode;
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
+use tokio::time::{Instant, sleep};
 
 use super::account::Account;
 use super::drops::Drops;
-use crate::receipts::frame::Frame;
+use super::framing::Framing;
+use super::link::{Link, Relay};
+use super::tell::Event;
+use super::underway::Underway;
 
-/// How long a connection, and then an answer, may take.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Where frames go.
-#[derive(Clone)]
-pub(super) struct Relay {
-    /// HOST:PORT.
-    pub authority: String,
-    /// Its name, as the certificate must have it.
-    pub name: ServerName<'static>,
-    /// Our certificate, and whom we trust.
-    pub tls: Arc<rustls::ClientConfig>,
-}
+/// With nothing going on for so long, what there is is sent.
+const PAUSE: Duration = Duration::from_millis(2);
+/// How long an event waits while agents make no pause.
+const LINGER: Duration = Duration::from_millis(100);
+/// How many frames may be on their way at once. If the connection breaks then, they count as lost.
+const MOST: usize = 32;
+/// With more bytes than this on their way, no other frame is sent.
+const ENOUGH: usize = 256 << 10;
 
 /// What became of the frames.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -46,131 +37,164 @@ pub(super) struct Sent {
     pub wrong: u64,
 }
 
-enum Fate {
-    Taken,
-    Wrong(StatusCode),
-    Lost(String),
-}
-
-/// A frame that is underway; lost unless it is settled.
-struct Underway<'a> {
-    drops: &'a Drops,
-    before: i64,
-    lost: i64,
-}
-
-impl Drop for Underway<'_> {
-    fn drop(&mut self) {
-        self.drops.add(self.before.saturating_add(self.lost));
-    }
-}
-
-/// Sends until the queue is closed and empty, or until `stop`, after which the rest is lost.
-pub(super) async fn send(
-    mut queue: Receiver<Frame>,
+/// Whoever sends.
+pub(super) struct Sender {
     relay: Relay,
-    (drops, account): (Arc<Drops>, Arc<Account>),
-    stop: oneshot::Receiver<()>,
-) -> Sent {
-    let mut sent = Sent::default();
-    tokio::select! {
-        () = send_all(&mut queue, &relay, (&drops, &account), &mut sent) => {}
-        _ = stop => {}
-    }
-    while queue.try_recv().is_ok() {
-        drops.add(1);
-    }
-    sent
+    framing: Framing,
+    drops: Arc<Drops>,
+    account: Arc<Account>,
+    sent: Sent,
+    link: Option<Link>,
+    /// How many frames may be on their way now: one after a loss, twice as many each time that all
+    /// were taken.
+    window: usize,
 }
 
-async fn send_all(
-    queue: &mut Receiver<Frame>,
-    relay: &Relay,
-    (drops, account): (&Drops, &Account),
-    sent: &mut Sent,
-) {
-    let mut connection = None;
-    while let Some(mut frame) = queue.recv().await {
-        let mut underway = Underway { drops, before: drops.take(), lost: 1 };
-        frame.drop_count = (underway.before > 0).then_some(underway.before);
-        match deliver(relay, &mut connection, &frame).await {
-            Fate::Taken => {
-                account.settle(u64::try_from(underway.before).unwrap_or_default() + 1);
-                (underway.before, underway.lost) = (0, 0);
-                sent.taken += 1;
+impl Sender {
+    /// Nothing is connected yet.
+    pub(super) fn new(
+        relay: Relay,
+        framing: Framing,
+        drops: Arc<Drops>,
+        account: Arc<Account>,
+    ) -> Self {
+        Self { relay, framing, drops, account, sent: Sent::default(), link: None, window: 1 }
+    }
+
+    /// Sends until the queue is closed and empty, or until `stop`, after which the rest is lost.
+    pub(super) async fn send(
+        mut self,
+        mut queue: Receiver<Event>,
+        stop: oneshot::Receiver<()>,
+    ) -> Sent {
+        tokio::select! {
+            biased;
+            _ = stop => {}
+            () = self.send_all(&mut queue) => {}
+        }
+        while let Ok(event) = queue.try_recv() {
+            self.drops.add(event.lost(&self.account));
+        }
+        self.sent
+    }
+
+    async fn send_all(&mut self, queue: &mut Receiver<Event>) {
+        while let Some(first) = queue.recv().await {
+            let mut underway = Underway::new(&self.drops, &self.account);
+            underway.push(self.framing.frames(first));
+            if !queue.is_closed() {
+                self.linger().await;
             }
-            Fate::Wrong(status) => {
-                account.settle(1);
-                underway.lost = 0;
-                sent.wrong += 1;
-                eprintln!("proxy: the relay refuses a frame of ours as wrong: {status}");
-            }
-            Fate::Lost(why) => {
-                connection = None;
-                drop(underway);
-                eprintln!("proxy: a frame is lost ({} now): {why}", drops.count());
+            // What comes from now on waits for others again.
+            let mut due = queue.len();
+            while underway.len() > 0 {
+                while due > 0
+                    && underway.len() < MOST
+                    && let Ok(event) = queue.try_recv()
+                {
+                    due -= 1;
+                    underway.push(self.framing.frames(event));
+                }
+                self.send_some(&mut underway).await;
             }
         }
     }
-}
 
-async fn deliver(relay: &Relay, kept: &mut Option<Connection>, frame: &Frame) -> Fate {
-    let body = match serde_json::to_vec(frame) {
-        Ok(body) => Bytes::from(body),
-        Err(error) => return Fate::Lost(format!("it is no JSON: {error}")),
-    };
-    let attempt = async {
-        let connection = match kept.take().filter(|old| !old.is_closed()) {
-            Some(old) => old,
-            None => connect(relay).await?,
+    /// Returns when agents make a pause, or when it has been long enough.
+    async fn linger(&self) {
+        let begun = Instant::now();
+        let mut pause = PAUSE;
+        while begun.elapsed() < LINGER {
+            let before = self.account.changes();
+            sleep(pause).await;
+            if self.account.changes() == before {
+                return;
+            }
+            pause *= 2;
+        }
+    }
+
+    /// Sends as many as may be on their way; at least one of them is settled or lost then.
+    async fn send_some(&mut self, underway: &mut Underway) {
+        let (posts, mut left) = self.posts(underway);
+        if left == 0 {
+            return underway.lost("it is no JSON");
+        }
+        let all = left;
+        let mut link = match self.link().await {
+            Ok(link) => link,
+            Err(why) => return self.lost(underway, all, &why),
         };
-        post(relay, kept, connection, body).await
-    };
-    match timeout(PATIENCE, attempt).await {
-        Err(_) => Fate::Lost(format!("no answer within {PATIENCE:?}")),
-        Ok(Err(why)) => Fate::Lost(why),
-        Ok(Ok(StatusCode::ACCEPTED)) => Fate::Taken,
-        Ok(Ok(status @ (StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE))) => {
-            Fate::Wrong(status)
+        let (sent, authority) = (&mut self.sent, &self.relay.authority);
+        let (mut lost, mut ended) = (false, false);
+        let told = link
+            .exchange((&posts, all), |answer| {
+                left -= 1;
+                ended = answer.last;
+                match answer.status {
+                    StatusCode::ACCEPTED => {
+                        underway.taken();
+                        sent.taken += 1;
+                    }
+                    status @ (StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE) => {
+                        underway.wrong();
+                        sent.wrong += 1;
+                        eprintln!("proxy: {authority} refuses a frame of ours as wrong: {status}");
+                    }
+                    status => {
+                        underway.lost(&format!("the relay answered {status}"));
+                        lost = true;
+                    }
+                }
+            })
+            .await;
+        match told {
+            // What is left then was not read by anybody, and goes out anew.
+            Ok(()) if !ended && !lost => self.link = Some(link),
+            Ok(()) => {}
+            Err(why) => return self.lost(underway, left, &why),
         }
-        Ok(Ok(status)) => Fate::Lost(format!("the relay answered {status}")),
+        self.window = if lost { 1 } else { (2 * self.window).min(MOST) };
+    }
+
+    /// `count` frames are lost, as far as anybody here knows.
+    fn lost(&mut self, underway: &mut Underway, count: usize, why: &str) {
+        (0..count).for_each(|_| underway.lost(why));
+        self.window = 1;
+    }
+
+    /// The connection that is there, or another one.
+    async fn link(&mut self) -> Result<Link, String> {
+        if let Some(mut kept) = self.link.take()
+            && kept.is_open().await
+        {
+            return Ok(kept);
+        }
+        Link::connect(&self.relay).await
+    }
+
+    /// Posts of the first frames, one behind the other, and how many these are.
+    fn posts(&self, underway: &mut Underway) -> (Vec<u8>, usize) {
+        let (mut posts, mut count) = (Vec::new(), 0);
+        for frame in underway.loaded().take(self.window) {
+            let Ok(body) = serde_json::to_vec(frame) else { break };
+            let (to, length) = (&self.relay.authority, body.len());
+            let head = format!(
+                "POST /ingest HTTP/1.1\r\nhost: {to}\r\ncontent-type: application/json\r\n\
+                 content-length: {length}\r\n\r\n"
+            );
+            posts.extend_from_slice(head.as_bytes());
+            posts.extend_from_slice(&body);
+            count += 1;
+            // Whoever waits for this processor goes first.
+            std::thread::yield_now();
+            if posts.len() > ENOUGH {
+                break;
+            }
+        }
+        (posts, count)
     }
 }
 
-type Connection = SendRequest<Full<Bytes>>;
-
-async fn connect(relay: &Relay) -> Result<Connection, String> {
-    let stream = TcpStream::connect(&relay.authority).await;
-    let stream = stream.map_err(|error| format!("no connection to the relay: {error}"))?;
-    let _faster = stream.set_nodelay(true);
-    let connector = TlsConnector::from(Arc::clone(&relay.tls));
-    let stream = connector.connect(relay.name.clone(), stream).await;
-    let stream = stream.map_err(|error| format!("TLS with the relay: {error}"))?;
-    let (sender, connection) =
-        handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            eprintln!("proxy: connection to the relay: {error}");
-        }
-    });
-    Ok(sender)
-}
-
-async fn post(
-    relay: &Relay,
-    kept: &mut Option<Connection>,
-    mut connection: Connection,
-    body: Bytes,
-) -> Result<StatusCode, String> {
-    connection.ready().await.map_err(|error| error.to_string())?;
-    let request = Request::post("/ingest")
-        .header(HOST, &relay.authority)
-        .header(CONTENT_TYPE, "application/json")
-        .body(Full::new(body))
-        .map_err(|error| error.to_string())?;
-    let answer = connection.send_request(request).await.map_err(|error| error.to_string())?;
-    let status = answer.status();
-    answer.into_body().collect().await.map_err(|error| error.to_string())?;
-    *kept = Some(connection);
-    Ok(status)
-}
+#[cfg(test)]
+mod tests;

@@ -1,19 +1,21 @@
-//! Telling: an action becomes a frame in the queue, and nobody waits for more.
+//! Telling: an action becomes an event in the queue, and nobody waits for more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use serde_json::{Value, json};
+use jiff::Timestamp;
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::error::TrySendError;
 
 use super::account::Account;
 use super::drops::Drops;
+use super::ending::Ending;
 use super::routes::Family;
-use crate::receipts::frame::{Binding, Decision, Frame, Tool};
+use crate::receipts::frame::Decision;
 
-/// The longest `target_system` and `target_resource`.
-const SYSTEM: usize = 256;
+/// The longest `target_resource`.
 pub(super) const RESOURCE: usize = 4096;
 
 /// One object of an action, as told.
@@ -30,13 +32,45 @@ pub(super) struct Told {
     pub target: Option<(String, String)>,
 }
 
+/// What is in the queue: something that happened, and when.
+pub(super) struct Event {
+    pub at: Timestamp,
+    pub what: What,
+    /// It is owed until its frames have numbers.
+    owed: Owed,
+}
+
+/// What happened.
+pub(super) enum What {
+    Told(Told),
+    Ended(Ending),
+}
+
+impl Event {
+    /// What is told of it, and what is owed until that has numbers.
+    pub(super) fn told(self) -> (Vec<Told>, Owed) {
+        let told = match self.what {
+            What::Told(told) => vec![told],
+            What::Ended(ending) => ending.told(),
+        };
+        (told, self.owed)
+    }
+
+    /// It is lost, with numbers that nobody will see; how many.
+    pub(super) fn lost(self, account: &Account) -> i64 {
+        let count = match &self.what {
+            What::Told(_) => 1,
+            What::Ended(ending) => ending.items.len().max(1),
+        };
+        account.skip(count as u64);
+        i64::try_from(count).unwrap_or(i64::MAX)
+    }
+}
+
 /// Whoever tells.
 pub(super) struct Teller {
     account: Arc<Account>,
-    sandbox: String,
-    /// The sandbox was named by the caller, so that the relay must compare.
-    claims: bool,
-    queue: Sender<Frame>,
+    queue: Sender<Event>,
     drops: Arc<Drops>,
     /// How many actions have begun and are not told of.
     open: AtomicUsize,
@@ -45,22 +79,29 @@ pub(super) struct Teller {
 }
 
 impl Teller {
-    /// A teller for one sandbox.
-    pub(super) fn new(
-        sandbox: String,
-        claims: bool,
-        queue: Sender<Frame>,
-        drops: Arc<Drops>,
-        account: Arc<Account>,
-    ) -> Self {
+    /// A teller into `queue`.
+    pub(super) fn new(queue: Sender<Event>, drops: Arc<Drops>, account: Arc<Account>) -> Self {
         let (open, idle, stopping) = Default::default();
-        Self { account, sandbox, claims, queue, drops, open, idle, stopping }
+        Self { account, queue, drops, open, idle, stopping }
     }
 
-    /// Queues a frame; where there is no room it is a drop.
+    /// Tells at once.
     pub(super) fn tell(&self, told: Told) {
-        if self.queue.try_send(self.frame(told)).is_err() {
-            self.drops.add(1);
+        self.queue(What::Told(told), Owed::new(&self.account));
+    }
+
+    /// An action has ended.
+    pub(super) fn ended(&self, ending: Ending, owed: Owed) {
+        self.queue(What::Ended(ending), owed);
+    }
+
+    /// Queues an event; where there is no room it is a drop.
+    fn queue(&self, what: What, owed: Owed) {
+        let event = Event { at: Timestamp::now(), what, owed };
+        if let Err(TrySendError::Full(event) | TrySendError::Closed(event)) =
+            self.queue.try_send(event)
+        {
+            self.drops.add(event.lost(&self.account));
             eprintln!("proxy: a frame is lost ({} now): the queue is full", self.drops.count());
         }
     }
@@ -71,40 +112,10 @@ impl Teller {
         self.tell(Told { decision: Decision::Denied, error, ..told });
     }
 
-    fn frame(&self, told: Told) -> Frame {
-        let name = told.family.map_or("unknown", Family::name);
-        let (system, resource) = told.target.and_then(bounded).unzip();
-        Frame {
-            v: "1".to_owned(),
-            ts_emit: jiff::Timestamp::now().to_string(),
-            session_id: self.account.session().to_owned(),
-            event_number: Some(self.account.number()),
-            channel: "opensandbox_execd".to_owned(),
-            tool: Tool { name: name.to_owned(), server: Some("execd".to_owned()) },
-            decision: told.decision,
-            action_type: Some(told.action),
-            input: told.input,
-            output: told.output,
-            error: told.error,
-            correlation_id: told.correlation,
-            target_system: system,
-            target_resource: resource,
-            sandbox_id: self.claims.then(|| self.sandbox.clone()),
-            binding: Some(Binding {
-                sandbox_id: self.sandbox.clone(),
-                endpoint: told.family.map(|family| format!("/{}", family.name())),
-                placement: None,
-            }),
-            coverage: Some(coverage()),
-            ..Frame::default()
-        }
-    }
-
-    /// Marks that an action has begun.
-    pub(super) fn begin(self: &Arc<Self>) -> Open {
+    /// Marks that an action has begun, of which something is to be told.
+    pub(super) fn begin(self: &Arc<Self>) -> (Open, Owed) {
         self.open.fetch_add(1, Ordering::SeqCst);
-        self.account.begin();
-        Open(Arc::clone(self))
+        (Open(Arc::clone(self)), Owed::new(&self.account))
     }
 
     /// Returns when no action is open.
@@ -129,33 +140,31 @@ impl Teller {
     }
 }
 
-/// An action that has begun; dropped when it is told of.
+/// Something that is to be told of; dropped when that has a number, or when there is nothing to tell.
+pub(super) struct Owed(Arc<Account>);
+
+impl Owed {
+    fn new(account: &Arc<Account>) -> Self {
+        account.begin();
+        Self(Arc::clone(account))
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// An action that has begun; dropped when it has ended.
 pub(super) struct Open(Arc<Teller>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.account.end();
         if self.0.open.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.0.idle.notify_waiters();
         }
     }
-}
-
-/// What this proxy sees, and the surfaces of execd that it only knows as `unknown`, or refuses.
-fn coverage() -> Value {
-    json!({
-        "covers": ["command", "code", "files", "directories", "pty"],
-        "excludes": ["code_contexts", "interrupts", "sessions", "port_proxy"],
-        "placement": "execd",
-        "opensandbox_version": "unknown",
-    })
-}
-
-/// A target of the lengths that a frame may have; a longer resource is left out, never cut.
-fn bounded((system, resource): (String, String)) -> Option<(String, String)> {
-    let end = (0..=system.len().min(SYSTEM)).rev().find(|at| system.is_char_boundary(*at));
-    let system = system[..end.unwrap_or(0)].to_owned();
-    (resource.len() <= RESOURCE && !resource.is_empty()).then_some((system, resource))
 }
 
 #[cfg(test)]
@@ -167,11 +176,13 @@ mod tests {
         let (queue, mut frames) = tokio::sync::mpsc::channel(1);
         let drops = Arc::new(Drops::default());
         let account = Arc::new(Account::new("s1"));
-        let teller = Teller::new("s1".to_owned(), false, queue, Arc::clone(&drops), account);
+        let teller = Teller::new(queue, Arc::clone(&drops), Arc::clone(&account));
         for _ in 0..3 {
             teller.tell(Told::default());
         }
         assert_eq!(drops.count(), 2);
+        // Two numbers are theirs, which nobody will see.
+        assert_eq!(account.number(), 3);
         assert!(frames.try_recv().is_ok() && frames.try_recv().is_err());
     }
 }

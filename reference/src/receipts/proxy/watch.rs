@@ -10,9 +10,10 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use super::asked::Item;
 use super::behind::Behind;
-use super::outcome::{Ended, Outcome, Reader};
+use super::ending::Ending;
+use super::outcome::{Ended, Reader};
 use super::routes::Family;
-use super::tell::{Open, Teller, Told};
+use super::tell::{Open, Owed, Teller};
 
 /// An action that has begun, until it is told.
 pub(super) struct Watch {
@@ -21,7 +22,8 @@ pub(super) struct Watch {
     pub items: Vec<Item>,
     reader: Behind,
     teller: Arc<Teller>,
-    told: bool,
+    /// What nobody has told of yet.
+    owed: Option<Owed>,
     /// How the answer ended, where that is still to be told.
     due: Option<Ended>,
     _open: Open,
@@ -35,21 +37,23 @@ impl Watch {
         items: Vec<Item>,
         reader: Reader,
     ) -> Self {
-        let (teller, open) = (Arc::clone(teller), teller.begin());
-        let reader = Behind::new(reader);
-        Self { action, family, items, reader, teller, told: false, due: None, _open: open }
+        let ((open, owed), teller) = (teller.begin(), Arc::clone(teller));
+        let (reader, owed) = (Behind::new(reader), Some(owed));
+        Self { action, family, items, reader, teller, owed, due: None, _open: open }
     }
 
     /// The answer began.
     pub(super) fn begins(&mut self, status: u16) {
         self.reader.begins(status);
         // A redirection carries nothing out; what follows it is told by itself.
-        self.told |= self.family.is_some() && matches!(status, 301 | 302 | 307 | 308);
+        if self.family.is_some() && matches!(status, 301 | 302 | 307 | 308) {
+            self.forget();
+        }
     }
 
     /// Somebody else tells of it.
     pub(super) fn forget(&mut self) {
-        self.told = true;
+        self.owed = None;
     }
 
     /// Tells what is known at this end when the answer is on its way: not before what the agent
@@ -64,13 +68,11 @@ impl Watch {
 
     /// Tells what is known at this end, once.
     pub(super) fn end(&mut self, ended: Ended) {
-        if std::mem::replace(&mut self.told, true) {
-            return;
-        }
-        let outcome = self.reader.end(ended);
-        for told in tellings(self.action, self.family, &self.items, &outcome) {
-            self.teller.tell(told);
-        }
+        let Some(owed) = self.owed.take() else { return };
+        let (action, family, reader) = (self.action, self.family, self.reader.clone());
+        reader.leave_little();
+        let items = std::mem::take(&mut self.items);
+        self.teller.ended(Ending { action, family, items, reader, ended }, owed);
     }
 }
 
@@ -79,51 +81,6 @@ impl Drop for Watch {
         let early = if self.teller.is_stopping() { Ended::Stopped } else { Ended::Left };
         self.end(self.due.unwrap_or(early));
     }
-}
-
-/// What is told of every item.
-fn tellings(action: &str, family: Option<Family>, items: &[Item], outcome: &Outcome) -> Vec<Told> {
-    let several = items.len() > 1;
-    let correlation = several.then(|| uuid::Uuid::new_v4().to_string());
-    // Where execd names the path it failed at, those before are gone and those after were not tried.
-    let culprit = outcome.said.as_deref().filter(|_| several).and_then(|said| culprit(items, said));
-    let reached = culprit.map_or(items.len(), |at| at + 1);
-    let mut tellings = Vec::new();
-    for (at, item) in items.iter().take(reached).enumerate() {
-        let done = culprit.is_some_and(|culprit| at < culprit);
-        let output = if done { Some(serde_json::json!({})) } else { item.output(outcome) };
-        let error = if done { None } else { outcome.error.clone() };
-        let background = outcome.id.clone().map(|id| ("opensandbox".to_owned(), id));
-        tellings.push(Told {
-            action: action.to_owned(),
-            family,
-            input: item.input.clone(),
-            output,
-            error,
-            correlation: correlation.clone(),
-            target: item.target.clone().or(background),
-            ..Told::default()
-        });
-    }
-    tellings
-}
-
-/// The one item that execd's message names as the one it could not remove.
-fn culprit(items: &[Item], said: &[u8]) -> Option<usize> {
-    let said: serde_json::Value = serde_json::from_slice(said).ok()?;
-    let message = said.get("message")?.as_str()?;
-    let names = |item: &Item| {
-        let path = item.input.as_ref().and_then(|input| input.get("path")?.as_str());
-        let begins = |kind, path| message.starts_with(&format!("error {kind} {path}. "));
-        path.is_some_and(|path| {
-            ["removing file", "removing directory", "resolving directory"]
-                .iter()
-                .any(|kind| begins(kind, path))
-        })
-    };
-    let mut found = items.iter().enumerate().filter(|(_, item)| names(item));
-    let (at, _) = found.next()?;
-    found.next().is_none().then_some(at)
 }
 
 /// A body whose bytes are watched on their way.
@@ -195,7 +152,7 @@ impl Body for Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         let (Some(inner), Some(watch)) = (self.inner.take(), self.watch.take()) else { return };
-        let stays = self.drains && !watch.told && !watch.teller.is_stopping();
+        let stays = self.drains && watch.owed.is_some() && !watch.teller.is_stopping();
         if let Ok(runtime) = tokio::runtime::Handle::try_current()
             && stays
         {
@@ -218,6 +175,3 @@ async fn drain(mut inner: Incoming, mut watch: Watch) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

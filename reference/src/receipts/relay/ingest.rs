@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::check::{Wrong, frame};
@@ -58,6 +59,10 @@ impl Relay {
         }
         let mut answer = Response::new(Full::new(Bytes::from(why)));
         *answer.status_mut() = status;
+        // Frames behind one that was lost are not read: they are sent anew, and tell of it.
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         answer
     }
 
@@ -87,6 +92,8 @@ impl Relay {
         }
         let unreachable = |error| (StatusCode::SERVICE_UNAVAILABLE, format!("daemon: {error}"));
         self.daemon.write(&frame).await.map_err(unreachable)?;
+        // Frames may come in tens: whoever waits for this processor goes first.
+        std::thread::yield_now();
         Ok((StatusCode::ACCEPTED, String::new()))
     }
 }

@@ -8,17 +8,20 @@ use super::*;
 use crate::receipts::frame::Frame;
 use crate::receipts::proxy::account::Account;
 use crate::receipts::proxy::drops::Drops;
+use crate::receipts::proxy::framing::Framing;
 use crate::receipts::proxy::outcome::hex;
+use crate::receipts::proxy::tell::Event;
 
-fn ptys() -> (Ptys, Receiver<Frame>) {
+fn ptys() -> (Ptys, Receiver<Event>) {
     let (queue, frames) = channel(100);
     let account = Arc::new(Account::new("s1"));
-    let teller = Teller::new("s1".to_owned(), false, queue, Arc::new(Drops::default()), account);
+    let teller = Teller::new(queue, Arc::new(Drops::default()), account);
     (Ptys::new(Arc::new(teller)), frames)
 }
 
-fn told(frames: &mut Receiver<Frame>) -> Vec<Frame> {
-    std::iter::from_fn(|| frames.try_recv().ok()).collect()
+fn told(events: &mut Receiver<Event>) -> Vec<Frame> {
+    let framing = Framing::new(Arc::new(Account::new("s1")), "s1".to_owned(), false);
+    std::iter::from_fn(|| events.try_recv().ok()).flat_map(|event| framing.frames(event)).collect()
 }
 
 fn actions(frames: &[Frame]) -> Vec<&str> {

@@ -1,0 +1,72 @@
+//! An action that has ended: what is told of it, item by item.
+
+use super::asked::Item;
+use super::behind::Behind;
+use super::outcome::{Ended, Outcome};
+use super::routes::Family;
+use super::tell::Told;
+
+/// What is known of an action at its end. What it comes to is read later, on another thread.
+pub(super) struct Ending {
+    pub action: &'static str,
+    pub family: Option<Family>,
+    pub items: Vec<Item>,
+    pub reader: Behind,
+    pub ended: Ended,
+}
+
+impl Ending {
+    /// What is told.
+    pub(super) fn told(&self) -> Vec<Told> {
+        let outcome = self.reader.end(self.ended);
+        tellings(self.action, self.family, &self.items, &outcome)
+    }
+}
+
+/// What is told of every item.
+fn tellings(action: &str, family: Option<Family>, items: &[Item], outcome: &Outcome) -> Vec<Told> {
+    let several = items.len() > 1;
+    let correlation = several.then(|| uuid::Uuid::new_v4().to_string());
+    // Where execd names the path it failed at, those before are gone and those after were not tried.
+    let culprit = outcome.said.as_deref().filter(|_| several).and_then(|said| culprit(items, said));
+    let reached = culprit.map_or(items.len(), |at| at + 1);
+    let mut tellings = Vec::new();
+    for (at, item) in items.iter().take(reached).enumerate() {
+        let done = culprit.is_some_and(|culprit| at < culprit);
+        let output = if done { Some(serde_json::json!({})) } else { item.output(outcome) };
+        let error = if done { None } else { outcome.error.clone() };
+        let background = outcome.id.clone().map(|id| ("opensandbox".to_owned(), id));
+        tellings.push(Told {
+            action: action.to_owned(),
+            family,
+            input: item.input.clone(),
+            output,
+            error,
+            correlation: correlation.clone(),
+            target: item.target.clone().or(background),
+            ..Told::default()
+        });
+    }
+    tellings
+}
+
+/// The one item that execd's message names as the one it could not remove.
+fn culprit(items: &[Item], said: &[u8]) -> Option<usize> {
+    let said: serde_json::Value = serde_json::from_slice(said).ok()?;
+    let message = said.get("message")?.as_str()?;
+    let names = |item: &Item| {
+        let path = item.input.as_ref().and_then(|input| input.get("path")?.as_str());
+        let begins = |kind, path| message.starts_with(&format!("error {kind} {path}. "));
+        path.is_some_and(|path| {
+            ["removing file", "removing directory", "resolving directory"]
+                .iter()
+                .any(|kind| begins(kind, path))
+        })
+    };
+    let mut found = items.iter().enumerate().filter(|(_, item)| names(item));
+    let (at, _) = found.next()?;
+    found.next().is_none().then_some(at)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! What happened becomes a frame. That is work for the thread that sends: no agent waits for it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::account::Account;
+use super::routes::Family;
+use super::tell::{Event, RESOURCE, Told};
+use crate::receipts::frame::{Binding, Frame, Tool};
+
+/// The longest `target_system`.
+const SYSTEM: usize = 256;
+
+/// What all frames of a proxy have in common.
+pub(super) struct Framing {
+    account: Arc<Account>,
+    sandbox: String,
+    /// The sandbox was named by the caller, so that the relay must compare.
+    claims: bool,
+    coverage: Value,
+}
+
+impl Framing {
+    /// Frames of the session of an account.
+    pub(super) fn new(account: Arc<Account>, sandbox: String, claims: bool) -> Self {
+        Self { account, sandbox, claims, coverage: coverage() }
+    }
+
+    /// The frames of an event, with numbers.
+    pub(super) fn frames(&self, event: Event) -> Vec<Frame> {
+        let at = event.at.to_string();
+        let (told, owed) = event.told();
+        let frames = told.into_iter().map(|told| self.frame(&at, told)).collect();
+        drop(owed);
+        frames
+    }
+
+    fn frame(&self, at: &str, told: Told) -> Frame {
+        let name = told.family.map_or("unknown", Family::name);
+        let (system, resource) = told.target.and_then(bounded).unzip();
+        Frame {
+            v: "1".to_owned(),
+            ts_emit: at.to_owned(),
+            session_id: self.account.session().to_owned(),
+            event_number: Some(self.account.number()),
+            channel: "opensandbox_execd".to_owned(),
+            tool: Tool { name: name.to_owned(), server: Some("execd".to_owned()) },
+            decision: told.decision,
+            action_type: Some(told.action),
+            input: told.input,
+            output: told.output,
+            error: told.error,
+            correlation_id: told.correlation,
+            target_system: system,
+            target_resource: resource,
+            sandbox_id: self.claims.then(|| self.sandbox.clone()),
+            binding: Some(Binding {
+                sandbox_id: self.sandbox.clone(),
+                endpoint: told.family.map(|family| format!("/{}", family.name())),
+                placement: None,
+            }),
+            coverage: Some(self.coverage.clone()),
+            ..Frame::default()
+        }
+    }
+}
+
+/// What this proxy sees, and the surfaces of execd that it only knows as `unknown`, or refuses.
+fn coverage() -> Value {
+    json!({
+        "covers": ["command", "code", "files", "directories", "pty"],
+        "excludes": ["code_contexts", "interrupts", "sessions", "port_proxy"],
+        "placement": "execd",
+        "opensandbox_version": "unknown",
+    })
+}
+
+/// A target of the lengths that a frame may have; a longer resource is left out, never cut.
+fn bounded((system, resource): (String, String)) -> Option<(String, String)> {
+    let end = (0..=system.len().min(SYSTEM)).rev().find(|at| system.is_char_boundary(*at));
+    let system = system[..end.unwrap_or(0)].to_owned();
+    (resource.len() <= RESOURCE && !resource.is_empty()).then_some((system, resource))
+}

@@ -1,0 +1,96 @@
+//! The way to the relay: frames go out one behind the other, and are answered in that order.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::answers::{Answer, Answers};
+
+/// Where frames go.
+#[derive(Clone)]
+pub(super) struct Relay {
+    /// HOST:PORT.
+    pub authority: String,
+    /// Its name, as the certificate must have it.
+    pub name: ServerName<'static>,
+    /// Our certificate, and whom we trust.
+    pub tls: Arc<rustls::ClientConfig>,
+}
+
+/// How long a connection, and then each answer, may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+type Stream = TlsStream<TcpStream>;
+
+/// A connection to a relay.
+pub(super) struct Link {
+    answers: Answers<ReadHalf<Stream>>,
+    to: WriteHalf<Stream>,
+}
+
+impl Link {
+    /// Connects; both sides show who they are.
+    pub(super) async fn connect(relay: &Relay) -> Result<Self, String> {
+        let stream = timeout(PATIENCE, connect(relay)).await;
+        let (from, to) = tokio::io::split(stream.map_err(|_| late())??);
+        Ok(Self { answers: Answers::new(from), to })
+    }
+
+    /// Whether the relay has not closed it; it says nothing unasked.
+    pub(super) async fn is_open(&mut self) -> bool {
+        self.answers.is_quiet().await
+    }
+
+    /// Sends `count` posts and hands each answer on as it comes, until one is the last that this
+    /// connection gives. An error tells why there are no more.
+    pub(super) async fn exchange(
+        &mut self,
+        (posts, count): (&[u8], usize),
+        mut answered: impl FnMut(&Answer),
+    ) -> Result<(), String> {
+        let answers = &mut self.answers;
+        let read = async {
+            for _ in 0..count {
+                let answer = timeout(PATIENCE, answers.next()).await.map_err(|_| late())??;
+                answered(&answer);
+                if answer.last {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        tokio::select! {
+            read = read => read,
+            never = written(&mut self.to, posts) => match never {},
+        }
+    }
+}
+
+fn late() -> String {
+    format!("no answer within {PATIENCE:?}")
+}
+
+async fn connect(relay: &Relay) -> Result<Stream, String> {
+    let stream = TcpStream::connect(&relay.authority).await;
+    let stream = stream.map_err(|error| format!("no connection to the relay: {error}"))?;
+    let _faster = stream.set_nodelay(true);
+    let connector = TlsConnector::from(Arc::clone(&relay.tls));
+    let stream = connector.connect(relay.name.clone(), stream).await;
+    stream.map_err(|error| format!("TLS with the relay: {error}"))
+}
+
+/// Writes; what becomes of it is read in the answers.
+async fn written(to: &mut WriteHalf<Stream>, posts: &[u8]) -> Infallible {
+    if to.write_all(posts).await.is_ok() {
+        let _read_in_answers = to.flush().await;
+    }
+    pending().await
+}

@@ -1,0 +1,102 @@
+//! Frames on their way, and what is owed of them: lost unless they are settled.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::account::Account;
+use super::drops::Drops;
+use crate::receipts::frame::Frame;
+
+/// Frames that were taken from the queue, the oldest first.
+pub(super) struct Underway {
+    frames: VecDeque<Frame>,
+    /// The losses that the first frame tells of.
+    carried: i64,
+    drops: Arc<Drops>,
+    account: Arc<Account>,
+}
+
+impl Underway {
+    /// Nothing yet.
+    pub(super) fn new(drops: &Arc<Drops>, account: &Arc<Account>) -> Self {
+        let (drops, account) = (Arc::clone(drops), Arc::clone(account));
+        Self { frames: VecDeque::new(), carried: 0, drops, account }
+    }
+
+    /// Some more.
+    pub(super) fn push(&mut self, frames: Vec<Frame>) {
+        self.frames.extend(frames);
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The frames; the first of them tells of all losses so far.
+    pub(super) fn loaded(&mut self) -> impl Iterator<Item = &Frame> {
+        if let Some(first) = self.frames.front_mut() {
+            self.carried = self.carried.saturating_add(self.drops.take());
+            first.drop_count = (self.carried > 0).then_some(self.carried);
+        }
+        self.frames.iter()
+    }
+
+    /// The first was taken, with what it told of.
+    pub(super) fn taken(&mut self) {
+        self.frames.pop_front();
+        self.account.settle(u64::try_from(self.carried).unwrap_or_default() + 1);
+        self.carried = 0;
+    }
+
+    /// The first is wrong, and no loss; the next one tells of what it carried.
+    pub(super) fn wrong(&mut self) {
+        self.frames.pop_front();
+        self.account.settle(1);
+    }
+
+    /// The first is lost.
+    pub(super) fn lost(&mut self, why: &str) {
+        self.frames.pop_front();
+        self.drops.add(std::mem::take(&mut self.carried).saturating_add(1));
+        eprintln!("proxy: a frame is lost ({} now): {why}", self.drops.count());
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        let frames = i64::try_from(self.frames.len()).unwrap_or(i64::MAX);
+        self.drops.add(self.carried.saturating_add(frames));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(underway: &mut Underway) -> Vec<Option<i64>> {
+        underway.loaded().map(|frame| frame.drop_count).collect()
+    }
+
+    #[test]
+    fn the_first_tells_what_was_lost_and_what_is_not_settled_is_lost() {
+        let (drops, account) = (Arc::<Drops>::default(), Arc::new(Account::new("s1")));
+        let mut underway = Underway::new(&drops, &account);
+        underway.push(vec![Frame::default(); 5]);
+        drops.add(2);
+        assert_eq!(counts(&mut underway), [Some(2), None, None, None, None]);
+        // Nobody took it: three are lost now, which the next one tells.
+        underway.lost("for this test");
+        assert_eq!(drops.count(), 3);
+        assert_eq!(counts(&mut underway), [Some(3), None, None, None]);
+        // What is wrong is no loss, but has told nobody.
+        underway.wrong();
+        assert_eq!(counts(&mut underway), [Some(3), None, None]);
+        underway.taken();
+        assert_eq!(counts(&mut underway), [None, None]);
+        drops.add(1);
+        assert_eq!(counts(&mut underway), [Some(1), None]);
+        drop(underway);
+        assert_eq!(drops.count(), 3);
+    }
+}
