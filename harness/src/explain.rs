@@ -104,7 +104,7 @@ fn passes(case: &Case) -> String {
         Decision::Allowed => "the act ends as it does without a sandbox".to_owned(),
         Decision::Denied(denial) => format!("the act itself is refused with {}", reasons(denial)),
         Decision::Contained(_) => "the act may report what it likes".to_owned(),
-        Decision::Withheld => {
+        Decision::Withheld(_) => {
             "the backend says that it cannot start the act, or confines it".to_owned()
         }
         Decision::Refused => "the backend declines the policy and starts nothing".to_owned(),
@@ -153,7 +153,7 @@ fn fails(case: &Case) -> Vec<String> {
         Decision::Denied(_) => {
             fail("contract", "nothing happens, and the act is told that it succeeded");
         }
-        Decision::Contained(_) | Decision::Withheld => {}
+        Decision::Contained(_) | Decision::Withheld(_) => {}
         Decision::Refused => fail("contract", "the policy is taken although it cannot be kept"),
         Decision::Answer(_) | Decision::Receipts(_) => {}
     }
@@ -187,7 +187,7 @@ fn matters(case: &Case) -> Vec<String> {
             "A command that runs under this policy is not trusted. If the effect is seen outside, \
              it has reached what the policy keeps from it, whatever it was told."
         }
-        Decision::Withheld => {
+        Decision::Withheld(_) => {
             "Whoever asks for a sandbox and gets a command without one believes to be protected. A \
              host that cannot give it is a reason not to start, not a reason to go without."
         }

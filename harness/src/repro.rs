@@ -89,7 +89,7 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "it needs a host or a network inside this one, which a script does not build",
         ),
         (
-            case.expect.decision == Decision::Withheld,
+            matches!(case.expect.decision, Decision::Withheld(_)),
             "it is about who starts nothing, whatever the reason",
         ),
         (launcher.apart || launcher.hold_stdin, "it needs a launcher that is more than a shell"),

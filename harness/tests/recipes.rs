@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail it")]
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
@@ -138,6 +139,33 @@ fn every_recipe_renders_every_policy_or_says_why_not() {
         }
     }
     assert!(rendered.len() > 10 && rendered.values().all(|count| *count > 2), "{rendered:?}");
+}
+
+/// What a recipe cannot protect is not asked of it: a protected name that is a link of some kind, or
+/// one that the backend protects whatever it is told.
+#[rstest]
+#[case::text_from_the_root("bubblewrap", Some("/conf"), "metadata", false)]
+#[case::relative_text("bubblewrap", Some("conf"), "metadata", true)]
+#[case::relative_text_declined("codex", Some("conf"), "metadata", false)]
+#[case::no_link("codex", None, "metadata", true)]
+#[case::not_protected("codex", Some("conf"), "none", true)]
+#[case::a_name_of_its_own("srt", None, "none", false)]
+#[case::protected_as_well("srt", None, "metadata", true)]
+fn names_that_cannot_be_protected_or_let_be_are_inexpressible(
+    #[case] name: &str,
+    #[case] link: Option<&str>,
+    #[case] protect: &str,
+    #[case] said: bool,
+) {
+    let scene = Scene::new();
+    match link {
+        Some("/conf") => symlink(scene.at("w/conf"), scene.at("w/.idea")).unwrap(),
+        Some(text) => symlink(text, scene.at("w/.idea")).unwrap(),
+        None => std::fs::create_dir(scene.at("w/.idea")).unwrap(),
+    }
+    let launched = scene.launch(name, &format!(r#"{{"protect": "{protect}"}}"#));
+    assert_eq!(launched.is_ok(), said, "{launched:?}");
+    assert!(said || matches!(launched, Err(LaunchError::Inexpressible(_))), "{launched:?}");
 }
 
 #[rstest]

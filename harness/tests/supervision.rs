@@ -192,17 +192,19 @@ fn who_is_out_of_reach_is_found(#[case] carries: bool, #[case] saw: &str) {
     assert_eq!(ended, carries, "who is found is ended");
 }
 
-/// A shell has what it starts in the background ignore INT and QUIT, and that is inherited.
+/// A shell has what it starts in the background ignore INT and QUIT, nohup HUP; that is inherited.
 #[test]
 fn what_the_starting_shell_ignores_is_not_ignored_by_commands() {
-    let case = "purpose: QUIT ends a command.\nrequirement: R-test\n\
-        act: {sh: 'ulimit -c 0; kill -QUIT $$; exit 3'}\nexpect: {allowed: {}, exit: {signal: QUIT}}\n";
-    let place = Place::with(&[("exec/quit", case)]);
+    let case = "purpose: ${s} ends a command.\nrequirement: R-test\n\
+        act: {sh: 'ulimit -c 0; kill -${s} $$; exit 3'}\nexpect: {allowed: {}, exit: {signal: '${s}'}}\n\
+        rows: {h: {with: {s: HUP}}, i: {with: {s: INT}}, q: {with: {s: QUIT}}, t: {with: {s: TERM}}}\n";
+    let place = Place::with(&[("exec/ends", case)]);
     let args = ["run", "--backend", "none", "--cases", &place.arg("corpus")].map(str::to_owned);
     let mut shell = Command::new("sh");
-    let shell = shell.args(["-c", "trap '' INT QUIT; exec \"$@\"", "sh", BOXPROOF]).args(args);
+    let shell =
+        shell.args(["-c", "trap '' HUP INT QUIT TERM; exec \"$@\"", "sh", BOXPROOF]).args(args);
     let ran = shell.env("XDG_CACHE_HOME", place.path("cache")).output().unwrap();
     let told = String::from_utf8_lossy(&ran.stdout);
     assert_eq!(ran.status.code(), Some(0), "{told}");
-    assert!(told.ends_with("1 cases: 1 pass\n"), "{told}");
+    assert!(told.ends_with("4 cases: 4 pass\n"), "{told}");
 }

@@ -45,7 +45,8 @@ pub enum Decision {
     /// The act may report success, but nothing happened or leaked outside.
     Contained(Denial),
     /// Nothing happens outside: the backend declines, says that it cannot be set up, or confines.
-    Withheld,
+    /// What is confined may fail for these reasons.
+    Withheld(Denial),
     /// The backend declines the policy and starts nothing.
     Refused,
     /// A question about policy documents is answered so.
@@ -61,7 +62,7 @@ impl Decision {
             Self::Allowed => "allowed",
             Self::Denied(_) => "denied",
             Self::Contained(_) => "contained",
-            Self::Withheld => "withheld",
+            Self::Withheld(_) => "withheld",
             Self::Refused => "refused",
             Self::Answer(_) => "answer",
             Self::Receipts(_) => "receipts",
@@ -108,9 +109,10 @@ struct Written {
     /// Nothing happens outside; the act may fail for one of these reasons or report success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     contained: Option<Denial>,
-    /// Nothing happens outside, whether the backend starts the act or says that it cannot.
+    /// Nothing happens outside, whether the backend says that it cannot start the act or starts it;
+    /// then that may fail for one of these reasons or report success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    withheld: Option<Plain>,
+    withheld: Option<Denial>,
     /// The backend declines the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refused: Option<Plain>,
@@ -157,7 +159,7 @@ impl TryFrom<Written> for Expect {
             written.allowed.map(|_| Decision::Allowed),
             written.denied.map(Decision::Denied),
             written.contained.map(Decision::Contained),
-            written.withheld.map(|_| Decision::Withheld),
+            written.withheld.map(Decision::Withheld),
             written.refused.map(|_| Decision::Refused),
             written.answer.map(Decision::Answer),
             written.receipts.map(Decision::Receipts),
@@ -225,7 +227,7 @@ impl From<Expect> for Written {
             }
             Decision::Denied(denial) => written.denied = Some(denial),
             Decision::Contained(denial) => written.contained = Some(denial),
-            Decision::Withheld => written.withheld = Some(Plain {}),
+            Decision::Withheld(denial) => written.withheld = Some(denial),
             Decision::Refused => written.refused = Some(Plain {}),
             Decision::Answer(answer) => written.answer = Some(answer),
             Decision::Receipts(receipts) => written.receipts = Some(receipts),

@@ -100,6 +100,10 @@ fn texts(paths: Vec<PathBuf>) -> Vec<String> {
 /// The functions a template can call, and the test `existing`; links are followed.
 pub(super) fn add_functions(env: &mut Environment<'_>) {
     env.add_test("existing", |path: &str| Path::new(path).exists());
+    env.add_test("link", |path: &str| Path::new(path).is_symlink());
+    env.add_test("absolute_link", |path: &str| {
+        std::fs::read_link(path).is_ok_and(|text| text.is_absolute())
+    });
     env.add_function("exists", |path: &str| Path::new(path).exists());
     env.add_function("is_dir", |path: &str| Path::new(path).is_dir());
     env.add_function("is_file", |path: &str| Path::new(path).is_file());

@@ -9,7 +9,7 @@ use boxproof_cases::protocol::{
     Document, Mode, ProfileRequest, Reading, RunRequest, SettingsDialect, SettingsRunRequest,
 };
 
-use super::{Backend, Exits, Kind, Manifest, Noise, Stop, context, template};
+use super::{Backend, Exits, Kind, Manifest, Noise, Stop, context, program, template};
 
 /// What the harness brings to a launch.
 #[derive(Debug, Clone, Copy)]
@@ -175,11 +175,19 @@ fn besides(
     Ok(all)
 }
 
+/// Commands of the recipe's own, found where boxproof finds programs: a case may start the backend
+/// with a PATH that leads elsewhere.
 fn steps(
     templates: &[String],
     scene: &minijinja::Value,
 ) -> Result<Vec<Vec<OsString>>, LaunchError> {
-    templates.iter().map(|step| template::argv(step, scene)).collect()
+    let found = |mut argv: Vec<OsString>| {
+        let here = argv.first().and_then(|name| program::find(name.to_str()?));
+        // What is not found keeps its name, so that the error of starting it tells which.
+        argv.iter_mut().zip(here).for_each(|(name, path)| *name = path.into());
+        argv
+    };
+    templates.iter().map(|step| template::argv(step, scene).map(found)).collect()
 }
 
 /// What every process has: the launcher's environment and the command's working directory.

@@ -32,7 +32,10 @@ pub use noise::{Noise, Sound};
 pub use parts::{Callable, Parts};
 pub use pattern::Pattern;
 pub use resolve::{BackendError, resolve, run_as};
-pub use shipped::{names as shipped_names, pinned_versions, plain_cases, text as shipped_text};
+pub use shipped::{
+    channels as shipped_channels, names as shipped_names, pinned_versions, plain_cases,
+    text as shipped_text,
+};
 pub use version::VersionRange;
 
 use crate::known::Known;

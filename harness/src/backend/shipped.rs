@@ -8,6 +8,8 @@ use boxproof_cases::load::{LoadError, parse};
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
 
+use super::{Manifest, ManifestKind};
+
 static BACKENDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/backends");
 
 /// The suffix of a file of known failures.
@@ -32,6 +34,17 @@ pub fn names() -> Vec<&'static str> {
         stems.filter(|stem| !stem.ends_with(KNOWN) && !LISTS.contains(stem)).collect();
     names.sort_unstable();
     names
+}
+
+/// The names of those that are receipts channels: they confine nothing.
+pub fn channels() -> Vec<&'static str> {
+    let is_channel = |name: &&str| {
+        find(name).is_some_and(|shipped| {
+            Manifest::parse(&shipped.file, shipped.text)
+                .is_ok_and(|manifest| manifest.kind == ManifestKind::Receipts)
+        })
+    };
+    names().into_iter().filter(is_channel).collect()
 }
 
 /// The shipped manifest called `name`.

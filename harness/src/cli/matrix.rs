@@ -14,7 +14,7 @@ use super::{Cases, Failure, child, print, records, terminal_options};
 pub(super) struct Args {
     #[command(flatten)]
     cases: Cases,
-    /// `all` (the reference, no sandbox, and every shipped backend), or backends by comma.
+    /// `all` (the reference, no sandbox, and every shipped sandbox), or backends by comma.
     #[arg(long, value_name = "LIST", default_value = "all", value_delimiter = ',')]
     backends: Vec<String>,
     /// Where records (run-*.ndjson), matrix.md and matrix.html are written. Records that other

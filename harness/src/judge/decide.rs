@@ -55,10 +55,12 @@ pub(super) fn decide(
         Decision::Refused | Decision::Answer(_) | Decision::Receipts(_) => Ok(()),
         Decision::Denied(_) | Decision::Contained(_) => trace(confined),
         // Who says that nothing was started leaves no trace.
-        Decision::Withheld if confined.runs.iter().all(|run| ending::unstarted(run).is_some()) => {
+        Decision::Withheld(_)
+            if confined.runs.iter().all(|run| ending::unstarted(run).is_some()) =>
+        {
             Ok(())
         }
-        Decision::Withheld => trace(confined),
+        Decision::Withheld(_) => trace(confined),
     }
 }
 
@@ -90,7 +92,7 @@ fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
         Decision::Allowed => allowed(case, control, run)?,
         Decision::Denied(denial) => denied(case, denial, run)?,
         Decision::Contained(denial) => contained(case, denial, control, run)?,
-        Decision::Withheld => withheld(case, control, run)?,
+        Decision::Withheld(denial) => withheld(case, denial, control, run)?,
         Decision::Refused => refused(case, run)?,
         Decision::Answer(_) | Decision::Receipts(_) => {
             let why = "a question or a channel was run like a command";
@@ -112,15 +114,16 @@ fn end_state(case: &Case, control: Option<&Report>, confined: &Report) -> Result
 
 /// The backend was set up, did not decline (unless that is expected), and ended in time.
 pub(super) fn started(run: &RunReport, decision: &Decision) -> Result<(), Finding> {
-    if let Some(why) = ending::setup_failed(run).filter(|_| *decision != Decision::Withheld) {
-        return Err(Finding::error(Reason::SetupFailed, why));
+    match (ending::setup_failed(run), decision) {
+        (None, _) | (Some(_), Decision::Withheld(_)) => {}
+        (Some(why), _) => return Err(Finding::error(Reason::SetupFailed, why)),
     }
     if run.exit == Exit::TimedOut {
         let message = "the backend did not end in time";
         return Err(Finding::inconclusive(Reason::TimedOut, message));
     }
     match (ending::declined(run), decision) {
-        (None, _) | (Some(_), Decision::Refused | Decision::Withheld) => Ok(()),
+        (None, _) | (Some(_), Decision::Refused | Decision::Withheld(_)) => Ok(()),
         (Some(why), Decision::Allowed) => Err(Finding::over_block(Reason::PolicyRefused, why)),
         (Some(why), _) => Err(Finding::contract(Reason::PolicyRefused, why)),
     }
@@ -283,7 +286,12 @@ fn refused(case: &Case, run: &RunReport) -> Result<(), Finding> {
 }
 
 /// Not started, and said so; else as if it were to be contained. The oracles have been asked.
-fn withheld(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
+fn withheld(
+    case: &Case,
+    denial: &Denial,
+    control: Option<&RunReport>,
+    run: &RunReport,
+) -> Result<(), Finding> {
     let under_way = run.ready || matches!(ending::seen(case, run), Seen::Outcome(_));
     match ending::unstarted(run) {
         Some(_) if !under_way => Ok(()),
@@ -291,7 +299,7 @@ fn withheld(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result
             let message = format!("the act was done all the same: {why}");
             Err(Finding::contract(Reason::NotRefused, message))
         }
-        None => contained(case, &Denial::default(), control, run),
+        None => contained(case, denial, control, run),
     }
 }
 

@@ -147,10 +147,9 @@ fn spoken(case: &Case, shell: &Shell) -> Vec<String> {
 fn told(case: &Case, besides: &[&str]) -> String {
     let mut listed: Vec<&str> = match &case.expect.decision {
         Decision::Denied(denial) => denial.errno.iter().map(String::as_str).collect(),
-        Decision::Contained(denial) => {
+        Decision::Contained(denial) | Decision::Withheld(denial) => {
             denial.errno.iter().map(String::as_str).chain(REFUSALS).collect()
         }
-        Decision::Withheld => REFUSALS.to_vec(),
         Decision::Allowed | Decision::Refused | Decision::Answer(_) | Decision::Receipts(_) => {
             Vec::new()
         }

@@ -57,13 +57,13 @@ pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd
     }
 }
 
-/// Has INT and QUIT end this process again, as a command expects: whoever was started in the
-/// background by a shell ignores them, and so would everything that it starts.
+/// Has HUP, INT, QUIT and TERM end this process again, as a command expects: whoever was started in
+/// the background by a shell, or by nohup, ignores some, and so would everything that it starts.
 ///
 /// # Errors
 /// The errno of sigaction(2).
 pub(crate) fn default_signals() -> io::Result<()> {
-    for ending in [Signal::SIGINT, Signal::SIGQUIT] {
+    for ending in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM] {
         // SAFETY: the default action is no handler, so nothing of ours runs in one.
         unsafe { signal(ending, SigHandler::SigDfl) }?;
     }

@@ -2,15 +2,18 @@
 
 use boxproof_reports::Header;
 
-use crate::backend::shipped_names;
+use crate::backend::{shipped_channels, shipped_names};
 
 /// Backends that are there for the audit of the corpus.
 const AUDIT: [&str; 2] = ["allow-all", "deny-all"];
 
-/// The backends of `list`, in which `all` stands for every one that is not there for the audit.
+/// The backends of `list`, in which `all` stands for every sandbox: neither for those that are there
+/// for the audit, nor for receipts channels, which are shipped as a pattern for others.
 pub(super) fn specs(list: &[String]) -> Vec<String> {
+    let channels = shipped_channels();
+    let boxes = |name: &&str| !AUDIT.contains(name) && !channels.contains(name);
     let all = ["reference"].into_iter().chain(shipped_names());
-    let all = all.filter(|name| !AUDIT.contains(name)).map(str::to_owned);
+    let all = all.filter(boxes).map(str::to_owned);
     let mut specs: Vec<String> = Vec::new();
     for spec in list {
         match spec.as_str() {
@@ -36,8 +39,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_is_everything_that_is_no_tool_of_the_audit() {
+    fn all_is_everything_that_is_no_tool_of_the_audit_and_no_channel() {
         let specs = specs(&["all".to_owned(), "./own".to_owned()]);
+        assert!(shipped_names().contains(&"receipts-reference"));
+        assert!(!specs.iter().any(|spec| spec == "receipts-reference"), "{specs:?}");
         assert_eq!(specs[0], "reference");
         assert_eq!(specs.last().map(String::as_str), Some("./own"));
         assert!(specs.iter().any(|spec| spec == "bubblewrap"), "{specs:?}");

@@ -62,7 +62,7 @@ twin: {mode: workspace_write}
 /// What must not happen on a host that cannot confine it.
 const WITHHELD: &str = "fixture: {f: x}
 act: {probe: write, path: f, text: y}
-expect: {withheld: {}, oracle: [{unchanged: f}]}
+expect: {withheld: {errno: [ECONNREFUSED]}, oracle: [{unchanged: f}]}
 twin: {mode: workspace_write}
 ";
 
@@ -154,7 +154,7 @@ fn stopped(case: &Case) -> RunReport {
             observation: seen(case, refusal("EROFS")),
             ..run
         },
-        Decision::Refused | Decision::Withheld => RunReport {
+        Decision::Refused | Decision::Withheld(_) => RunReport {
             exit: Exit::Code(126),
             observation: Observation::Missing,
             result: Some(not_started(ErrorKind::Unsupported)),
