@@ -10,7 +10,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::account::Account;
 use super::drops::Drops;
@@ -102,15 +102,16 @@ impl Sender {
 
     /// Returns when agents make a pause, or when it has been long enough.
     async fn linger(&self) {
-        let begun = Instant::now();
-        let mut pause = PAUSE;
-        while begun.elapsed() < LINGER {
+        let (mut left, mut pause) = (LINGER, PAUSE);
+        while !left.is_zero() {
             let before = self.account.changes();
             sleep(pause).await;
             if self.account.changes() == before {
                 return;
             }
-            pause *= 2;
+            left -= pause;
+            // Looking costs something, too.
+            pause = (4 * pause).min(left);
         }
     }
 
