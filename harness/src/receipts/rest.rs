@@ -95,9 +95,11 @@ fn state(task: &Path) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use nix::sys::signal::{Signal, killpg};
+    use std::os::unix::process::CommandExt as _;
     use std::process::{Child, Command, Stdio};
 
     fn looked(looks: u32, events: u64, at_work: bool, from: Silence) -> Silence {
@@ -121,11 +123,12 @@ mod tests {
         assert!(looked(LOOKS, 8, false, after).is_rest());
     }
 
+    /// A shell with a group of its own, which ends with it.
     struct Shell(Child);
 
     impl Drop for Shell {
         fn drop(&mut self) {
-            let _ = self.0.kill();
+            let _ = killpg(Pid::from_raw(self.0.id().cast_signed()), Signal::SIGKILL);
             let _ = self.0.wait();
         }
     }
@@ -142,12 +145,12 @@ mod tests {
         true
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn who_turns_wants_to_run_and_who_reads_does_not() {
         let shell = |line: &str| {
             let mut command = Command::new("sh");
-            command.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::null());
+            command.args(["-c", line]).process_group(0);
+            command.stdin(Stdio::piped()).stdout(Stdio::null());
             Shell(command.spawn().unwrap())
         };
         // One that waits for a child is at work when the child is.
