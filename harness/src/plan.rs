@@ -100,6 +100,7 @@ mod tests {
     use super::*;
     use crate::backend::{Kind, Missing};
     use crate::selection::Slow;
+    use crate::sight::Sight;
     use boxproof_cases::Capability;
     use boxproof_cases::case::HostFact;
     use boxproof_cases::protocol::ClaimLevel;
@@ -146,7 +147,11 @@ mod tests {
     }
 
     fn planned(extra: &str, missing: bool, all: bool) -> String {
-        let host = Host { facts: BTreeSet::from([HostFact::Git]), ..Host::default() };
+        planned_with(Sight::default(), extra, missing, all)
+    }
+
+    fn planned_with(sight: Sight, extra: &str, missing: bool, all: bool) -> String {
+        let host = Host { facts: BTreeSet::from([HostFact::Git]), sight, ..Host::default() };
         let selection = Selection::new::<&str>(&[], Slow::ByIdOnly).unwrap();
         let plan = plan(&suite(extra), &selection, &[backend(missing)], &host, PlanOptions { all });
         assert_eq!(plan.cases.len(), 1);
@@ -184,6 +189,41 @@ mod tests {
     #[case("host: [node]", "not-applicable(node)")]
     fn all_overrides_claims_and_nothing_else(#[case] extra: &str, #[case] what: &str) {
         assert_eq!(planned(extra, false, true), what);
+    }
+
+    /// Neither the host's facts nor the backend are asked before what can be seen, and `all` makes
+    /// nobody see more.
+    #[rstest]
+    #[case::namespaces("control: private_ns", "run", "not-applicable(namespaces)")]
+    #[case::victims("stdin: $VICTIM", "run", "not-applicable(victims)")]
+    #[case::sockets("stdin: $ABSTRACT", "run", "not-applicable(sockets)")]
+    #[case::before_facts(
+        "control: private_ns\nhost: [node]",
+        "not-applicable(node)",
+        "not-applicable(namespaces)"
+    )]
+    #[case::after_platform(
+        "control: private_ns\nplatforms: [OTHER]",
+        "not-applicable(platform)",
+        "not-applicable(platform)"
+    )]
+    #[case::nothing_to_see("", "run", "run")]
+    fn what_cannot_be_seen_is_not_run(
+        #[case] extra: &str,
+        #[case] by_all: &str,
+        #[case] by_little: &str,
+        #[values(false, true)] all: bool,
+    ) {
+        assert_eq!(planned_with(Sight::default(), extra, false, all), by_all);
+        assert_eq!(planned_with(Sight::on_macos(), extra, false, all), by_little);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_said_before_that_the_backend_is_missing() {
+        let extra = "control: private_ns";
+        let of = |sight| planned_with(sight, extra, true, false);
+        assert_eq!(of(Sight::default()), "skipped(not installed)");
+        assert_eq!(of(Sight::on_macos()), "not-applicable(namespaces)");
     }
 
     #[test]

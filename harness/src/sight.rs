@@ -32,7 +32,7 @@ impl Sight {
 
     /// macOS hides the environment of its own programs, has neither namespaces nor those sockets, and
     /// tells nobody that a process was traced.
-    fn on_macos() -> Self {
+    pub(crate) fn on_macos() -> Self {
         Self { survivors: false, victims: false, sockets: false, namespaces: false }
     }
 

@@ -12,7 +12,7 @@ use super::execd::Execd;
 use super::play::{Ground, LIMIT, Player};
 use super::seen::{Marker, Seen};
 use super::stack::{Sandbox, Stack};
-use super::{extreme, look};
+use super::{extreme, look, rest};
 use crate::backend::{Backend, Callable, Kind};
 use crate::execution::{Arm, ArmKind};
 use crate::run::Scene;
@@ -170,15 +170,24 @@ impl Act<'_> {
     async fn wait(&self, player: &mut Player, sent: Vec<(String, String)>) -> Result<(), String> {
         let since = Instant::now();
         let mut last = Vec::new();
-        let deadline = |all: bool| if all { LATE } else { LIMIT };
+        let mut events = player.stack()?.events();
         loop {
             let lines = player.stack()?.export().await?;
             let arrived = |hash: &str| lines.iter().any(|line| line.contains(hash));
             let all = sent.iter().all(|(hash, _)| arrived(hash));
-            let still = lines == last;
+            let stack = player.stack()?;
+            // Silence of parts that wait for a processor means nothing.
+            let at_work = rest::at_work(stack);
+            let passed = std::mem::replace(&mut events, stack.events()) != events;
+            let still = lines == last && !passed && !at_work;
             let enough = super::actions(&lines).len() >= self.least(sent.len());
-            let late = since.elapsed() > deadline(all);
-            if (all && still && enough) || late || player.stack()?.daemon.is_none() && still {
+            let gone = stack.daemon.is_none();
+            let is_over = match since.elapsed() {
+                long if long > LIMIT && at_work => return Err(rest::still_at_work(LIMIT)),
+                long if long > LIMIT => true,
+                long => still && (gone || all && (enough || long > LATE)),
+            };
+            if is_over {
                 let mark = |(hash, by): &(String, String)| Marker {
                     hash: hash.clone(),
                     by: by.clone(),

@@ -7,7 +7,7 @@
 //! | [`seen`], [`extreme`] | what was seen; two channels that are always wrong | no |
 //! | [`execd`] | the made-up execd behind the proxy | sockets |
 //! | [`keys`], [`certs`] | the daemon's key, everybody's certificates | `keys` writes files |
-//! | [`stack`], [`running`], [`wire`], [`look`] | the parts as processes, what lies between them, what they hold | yes |
+//! | [`stack`], [`running`], [`wire`], [`rest`], [`look`] | the parts as processes, what lies between them, whether they are at work, what they hold | yes |
 //! | [`http`], [`frames`], [`terminal`], [`play`] | the steps of a case | sockets |
 
 mod attend;
@@ -20,6 +20,7 @@ pub mod http;
 pub mod keys;
 pub mod look;
 mod play;
+mod rest;
 pub mod running;
 pub mod seen;
 pub mod sign;

@@ -14,6 +14,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use super::certs::Authority;
 use super::http::{self, Exchange, Written};
+use super::rest::rest;
 use super::seen::{Answer, Seen};
 use super::sign::{self, Keys};
 use super::stack::{Sandbox, Stack};
@@ -22,9 +23,6 @@ use super::{frames, keys};
 
 /// How long one thing is waited for.
 pub(super) const LIMIT: Duration = Duration::from_secs(8);
-
-/// How long a proxy may take to see that nothing can be handed over.
-const FAILS: Duration = Duration::from_secs(3);
 
 /// Where the requests of a case go.
 pub(super) enum Ground {
@@ -74,16 +72,16 @@ impl Player {
                 Ok(())
             }
             ChannelStep::Wire(mode) => {
-                self.calm().await;
+                self.calm(None).await?;
                 self.turn(*mode)
             }
             ChannelStep::Stop(stop) => {
-                self.calm().await;
+                self.calm(None).await?;
                 self.stack()?.stop(stop.part, stop.by).await
             }
             ChannelStep::Start(part) => self.stack()?.start(*part).await,
             ChannelStep::Pause(part) => {
-                self.calm().await;
+                self.calm(None).await?;
                 self.stack()?.pause(*part).await
             }
             ChannelStep::Resume(part) => self.stack()?.resume(*part),
@@ -108,13 +106,12 @@ impl Player {
         self.sandboxes().get(id).ok_or_else(|| format!("there is no sandbox {id}"))
     }
 
-    /// Waits until nothing passes between proxies and relay: what was done before is on its way no
-    /// longer.
-    async fn calm(&self) {
-        for sandbox in self.sandboxes().values() {
-            if let Some(wire) = &sandbox.wire {
-                wire.quiet(FAILS).await;
-            }
+    /// Waits until what was done before is on its way no longer; with `before`, until something
+    /// has happened since then.
+    async fn calm(&self, before: Option<u64>) -> Faulty<()> {
+        match &self.ground {
+            Ground::Channel(stack) => rest(stack, before).await,
+            Ground::Direct(_) => Ok(()),
         }
     }
 
@@ -136,7 +133,10 @@ impl Player {
     async fn request(&mut self, number: usize, step: &RequestStep, past: bool) -> Faulty<()> {
         let sandbox = self.sandbox(&step.sandbox)?;
         let address = if past { sandbox.execd.address } else { sandbox.address };
-        let before = sandbox.wire.as_ref().map(super::wire::Wire::events).unwrap_or_default();
+        let before = match &self.ground {
+            Ground::Channel(stack) => stack.events(),
+            Ground::Direct(_) => 0,
+        };
         if let Some(text) = &step.until {
             let mut exchange = match Exchange::begin(address, &written(step, 1)?).await {
                 Ok(exchange) => exchange,
@@ -166,12 +166,9 @@ impl Player {
             answers.push(asked.await.map_err(|error| error.to_string())?);
         }
         self.answered(number, answers);
-        if !past
-            && !self.hands_over(&step.sandbox)
-            && let Some(wire) = &self.sandbox(&step.sandbox)?.wire
-        {
+        if !past && !self.hands_over(&step.sandbox) {
             // What could not be handed over is to be counted before the next step.
-            wire.settled(before, FAILS).await;
+            self.calm(Some(before)).await?;
         }
         Ok(())
     }

@@ -392,6 +392,17 @@ impl Stack {
         Ok(Running { name: name.to_owned(), child, out, err })
     }
 
+    /// The parts that run.
+    pub fn parts(&self) -> impl Iterator<Item = &Running> {
+        let proxies = self.sandboxes.values().map(|sandbox| &sandbox.proxy);
+        [&self.daemon, &self.relay].into_iter().chain(proxies).flatten()
+    }
+
+    /// How much has happened between proxies and relay.
+    pub fn events(&self) -> u64 {
+        self.sandboxes.values().filter_map(|one| one.wire.as_ref()).map(Wire::events).sum()
+    }
+
     /// The parts that ended although nobody ended them, one sentence each.
     pub fn died(&mut self) -> Vec<String> {
         let proxies = self.sandboxes.values_mut().map(|sandbox| &mut sandbox.proxy);

@@ -3,13 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use boxproof_cases::case::Wire as Mode;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 /// A forwarder. It ends with its runtime.
 #[derive(Debug)]
@@ -19,9 +17,6 @@ pub struct Wire {
     mode: watch::Sender<(Mode, SocketAddr)>,
     events: Arc<AtomicU64>,
 }
-
-/// How long nothing must happen for what was begun to be over.
-const QUIET: Duration = Duration::from_millis(120);
 
 impl Wire {
     /// A forwarder to `relay`.
@@ -52,43 +47,10 @@ impl Wire {
         self.mode.borrow().0 == Mode::Pass
     }
 
-    /// How much has happened.
+    /// How much has happened: connections that came and pieces that passed. That one ended is
+    /// nothing that anybody tried, and may be seen late.
     pub fn events(&self) -> u64 {
         self.events.load(Ordering::SeqCst)
-    }
-
-    /// Waits until something has happened since `before`, and then nothing for a while; whether it
-    /// did within `limit`.
-    pub async fn settled(&self, before: u64, limit: Duration) -> bool {
-        let deadline = Instant::now() + limit;
-        let (mut last, mut since) = (before, Instant::now());
-        loop {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            let now = self.events();
-            if now != last {
-                (last, since) = (now, Instant::now());
-            }
-            if last != before && since.elapsed() >= QUIET {
-                return true;
-            }
-            if Instant::now() >= deadline {
-                return last != before;
-            }
-        }
-    }
-}
-
-impl Wire {
-    /// Waits until nothing has happened for a while.
-    pub async fn quiet(&self, limit: Duration) {
-        let deadline = Instant::now() + limit;
-        let (mut last, mut since) = (self.events(), Instant::now());
-        while since.elapsed() < QUIET && Instant::now() < deadline {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            if self.events() != last {
-                (last, since) = (self.events(), Instant::now());
-            }
-        }
     }
 }
 
@@ -120,27 +82,24 @@ async fn carry(
             let (from_client, to_client) = client.into_split();
             let (from_server, to_server) = server.into_split();
             tokio::select! {
-                () = copy(from_client, to_server, None) => {}
-                () = copy(from_server, to_client, Some(&events)) => {}
+                () = copy(from_client, to_server, &events) => {}
+                () = copy(from_server, to_client, &events) => {}
                 _ = mode.changed() => {}
             }
         }
     }
-    events.fetch_add(1, Ordering::SeqCst);
 }
 
 async fn copy(
     mut from: tokio::net::tcp::OwnedReadHalf,
     mut to: tokio::net::tcp::OwnedWriteHalf,
-    events: Option<&AtomicU64>,
+    events: &AtomicU64,
 ) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
         if to.write_all(&buffer[..count]).await.is_err() {
             return;
         }
-        if let Some(events) = events {
-            events.fetch_add(1, Ordering::SeqCst);
-        }
+        events.fetch_add(1, Ordering::SeqCst);
     }
 }

@@ -27,3 +27,62 @@ pub(super) fn set(stream: &TcpStream, peer: IpAddr) {
         let _slower = set_tcp_congestion(stream, CONGESTION);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use rustix::net::sockopt::{socket_recv_buffer_size, socket_send_buffer_size};
+    use rustix::net::sockopt::{tcp_congestion, tcp_nodelay};
+    use std::net::{Ipv4Addr, Ipv6Addr};
+    use tokio::net::TcpListener;
+
+    /// What the kernel says of a socket: whether it sends at once, its room each way, who paces it.
+    type Told = (bool, usize, usize, String);
+
+    fn told(stream: &TcpStream) -> Told {
+        let rooms = (socket_recv_buffer_size(stream), socket_send_buffer_size(stream));
+        let congestion = tcp_congestion(stream).unwrap();
+        (tcp_nodelay(stream).unwrap(), rooms.0.unwrap(), rooms.1.unwrap(), congestion)
+    }
+
+    /// Room that no kernel gives by itself; some give just what a near socket is to have.
+    const OWN: usize = 24 * 1024;
+
+    /// What the kernel says of both ends of a connection before and after they were set for `peer`.
+    async fn before_and_after(peer: IpAddr) -> Vec<(Told, Told)> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let ends = [near, listener.accept().await.unwrap().0];
+        let both = ends.iter().map(|end| {
+            set_socket_recv_buffer_size(end, OWN).unwrap();
+            set_socket_send_buffer_size(end, OWN).unwrap();
+            let before = told(end);
+            set(end, peer);
+            (before, told(end))
+        });
+        both.collect()
+    }
+
+    #[rstest]
+    #[case::four(Ipv4Addr::new(127, 0, 0, 9).into())]
+    #[case::six(Ipv6Addr::LOCALHOST.into())]
+    #[tokio::test]
+    async fn near_sockets_have_little_room_and_nobody_who_paces(#[case] peer: IpAddr) {
+        for (before, after) in before_and_after(peer).await {
+            assert_eq!((before.0, before.1, before.2), (false, 2 * OWN, 2 * OWN));
+            assert_eq!(after, (true, 2 * ROOM, 2 * ROOM, CONGESTION.to_owned()));
+        }
+    }
+
+    #[rstest]
+    #[case::four(Ipv4Addr::new(192, 0, 2, 1).into())]
+    #[case::six("2001:db8::1".parse().unwrap())]
+    #[tokio::test]
+    async fn far_sockets_keep_what_they_had(#[case] peer: IpAddr) {
+        for (before, after) in before_and_after(peer).await {
+            let (_, receives, sends, congestion) = before;
+            assert_eq!(after, (true, receives, sends, congestion));
+        }
+    }
+}
