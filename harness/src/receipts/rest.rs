@@ -15,8 +15,8 @@ use crate::sys;
 /// How often is looked.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How many looks must find silence, so that short timers of a part have run out.
-const LOOKS: u32 = 12;
+/// How many looks must find silence: a part may collect for a tenth of a second what it sends.
+const LOOKS: u32 = 24;
 
 /// How long a part may take to begin with what it was asked for, if it does not want to run.
 const BEGINS: Duration = Duration::from_secs(3);
