@@ -169,6 +169,7 @@ impl Act<'_> {
     /// Waits until every marker has its receipt, what must come has come, and nothing more comes.
     async fn wait(&self, player: &mut Player, sent: Vec<(String, String)>) -> Result<(), String> {
         let since = Instant::now();
+        let deadline = since + LIMIT;
         let mut last = Vec::new();
         let mut events = player.stack()?.events();
         loop {
@@ -182,10 +183,10 @@ impl Act<'_> {
             let still = lines == last && !passed && !at_work;
             let enough = super::actions(&lines).len() >= self.least(sent.len());
             let gone = stack.daemon.is_none();
-            let is_over = match since.elapsed() {
-                long if long > LIMIT && at_work => return Err(rest::still_at_work(LIMIT)),
-                long if long > LIMIT => true,
-                long => still && (gone || all && (enough || long > LATE)),
+            let is_over = match Instant::now() {
+                now if now > deadline && at_work => return Err(rest::still_at_work(LIMIT)),
+                now if now > deadline => true,
+                now => still && (gone || all && (enough || now > since + LATE)),
             };
             if is_over {
                 let mark = |(hash, by): &(String, String)| Marker {

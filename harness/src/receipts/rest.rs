@@ -57,6 +57,7 @@ impl Silence {
 /// When its parts are at work for so long that nobody knows what is still to come.
 pub(super) async fn rest(stack: &Stack, before: Option<u64>) -> Result<(), String> {
     let begun = Instant::now();
+    let deadline = begun + LIMIT;
     let mut silence = Silence::since(stack.events());
     loop {
         tokio::time::sleep(LOOK).await;
@@ -65,7 +66,7 @@ pub(super) async fn rest(stack: &Stack, before: Option<u64>) -> Result<(), Strin
         if silence.is_rest() && (happened || begun.elapsed() >= BEGINS) {
             return Ok(());
         }
-        if begun.elapsed() >= LIMIT {
+        if Instant::now() >= deadline {
             return Err(still_at_work(LIMIT));
         }
     }

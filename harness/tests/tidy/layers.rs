@@ -25,7 +25,7 @@ fn has_word(line: &str, word: &str) -> bool {
 }
 
 /// What may touch the operating system: a file, or a folder with all below it; and why.
-const OS: [(&str, &str); 28] = [
+const OS: [(&str, &str); 29] = [
     ("cases/src/suite.rs", "reads the corpus"),
     ("harness/src/backend/context.rs", "templates ask whether a path exists"),
     ("harness/src/backend/program.rs", "looks programs up"),
@@ -41,6 +41,7 @@ const OS: [(&str, &str); 28] = [
     ("harness/src/receipts/keys.rs", "writes keys"),
     ("harness/src/receipts/look.rs", "looks for what should be nowhere"),
     ("harness/src/receipts/play.rs", "plays the steps"),
+    ("harness/src/receipts/rest.rs", "looks whether parts are at work"),
     ("harness/src/receipts/running.rs", "a process of a channel"),
     ("harness/src/receipts/stack.rs", "starts the parts"),
     ("harness/src/receipts/terminal.rs", "speaks to terminals"),
