@@ -4,13 +4,14 @@
 //! them nothing. What has come until then goes out together, one post a frame. What the relay does not
 //! take is counted, and the next frame that is sent tells the number.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use super::account::Account;
 use super::drops::Drops;
@@ -105,7 +106,7 @@ impl Sender {
         let (mut left, mut pause) = (LINGER, PAUSE);
         while !left.is_zero() {
             let before = self.account.changes();
-            sleep(pause).await;
+            let _pause = timeout(pause, pending::<()>()).await;
             if self.account.changes() == before {
                 return;
             }
