@@ -100,7 +100,7 @@ impl Scene {
 
 fn in_time<T>(all: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(20), all).await.unwrap() })
+    runtime.block_on(async { timeout(Duration::from_secs(20), all).await.unwrap() })
 }
 
 struct Outcome {
