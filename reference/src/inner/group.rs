@@ -67,11 +67,15 @@ impl Group {
         if !self.has_ended
             && let Some(end) = sys::end_of(self.leader)?
         {
-            self.has_ended = true;
             // First of all: reaping takes as long as it takes the supervisor to wake up.
-            control::post(control, end.encode())?;
+            self.tell(end, control)?;
         }
-        self.reap()
+        self.reap(|| sys::reap(false), control)
+    }
+
+    fn tell(&mut self, end: Report, control: BorrowedFd<'_>) -> io::Result<()> {
+        self.has_ended = true;
+        control::post(control, end.encode())
     }
 
     /// Whether nobody is left who has a grace. Members that nobody reaps do not count: dead ones
@@ -118,10 +122,19 @@ impl Group {
         if sys::heeds_stop(self.leader) { Signal::TSTP } else { Signal::STOP }
     }
 
-    fn reap(&mut self) -> io::Result<()> {
+    /// Reaps what `next` gives. The leader may have ended since it was looked for: its end is known
+    /// to who reaps it, and to nobody after that.
+    fn reap(
+        &mut self,
+        mut next: impl FnMut() -> io::Result<Child>,
+        control: BorrowedFd<'_>,
+    ) -> io::Result<()> {
         loop {
-            match sys::reap(false)? {
-                Child::Ended => {}
+            match next()? {
+                Child::Ended(who, end) if who == self.leader && !self.has_ended => {
+                    self.tell(end, control)?;
+                }
+                Child::Ended(..) => {}
                 Child::Running => return Ok(()),
                 Child::None => {
                     if sys::ADOPTS_ORPHANS {
@@ -140,5 +153,46 @@ fn wait(children: BorrowedFd<'_>, control: BorrowedFd<'_>) -> io::Result<[bool; 
     match poll(&mut polled, None) {
         Err(Errno::INTR) => Ok([false; 2]),
         other => Ok(other.map(|_| polled.map(|fd| !fd.revents().is_empty()))?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Heard;
+    use rstest::rstest;
+    use std::os::fd::AsFd;
+
+    /// Whether the leader's end is told, once, where it is seen only as the leader is reaped.
+    #[rstest]
+    #[case::among_others(&[(9, Report::Exited(0)), (7, Report::Exited(3)), (8, Report::Signalled(9))])]
+    #[case::alone(&[(7, Report::Exited(3))])]
+    fn an_end_that_comes_between_the_look_and_the_reaping_is_told(#[case] ended: &[(i32, Report)]) {
+        let (ours, theirs) = control::pair().unwrap();
+        let mut group = Group::led_by(Pid::from_raw(7));
+        let mut all = ended.iter().map(|(who, end)| Child::Ended(Pid::from_raw(*who), *end));
+        group.reap(|| Ok(all.next().unwrap_or(Child::Running)), theirs.as_fd()).unwrap();
+        assert!(group.has_ended);
+        drop(theirs);
+        let heard = control::next_report(&ours).unwrap();
+        assert!(matches!(heard, Heard::Report(Report::Exited(3), None)));
+        assert!(matches!(control::next_report(&ours).unwrap(), Heard::End));
+    }
+
+    /// Whether a leader that was told of before it is reaped is told of no more.
+    #[test]
+    fn an_end_that_was_told_is_not_told_again() {
+        let (ours, theirs) = control::pair().unwrap();
+        let mut group = Group::led_by(Pid::from_raw(7));
+        group.tell(Report::Exited(3), theirs.as_fd()).unwrap();
+        let mut all = [Child::Ended(Pid::from_raw(7), Report::Exited(3)), Child::None].into_iter();
+        group.reap(|| Ok(all.next().unwrap()), theirs.as_fd()).unwrap();
+        assert_eq!(group.left == Left::Nothing, sys::ADOPTS_ORPHANS);
+        drop(theirs);
+        assert!(matches!(
+            control::next_report(&ours).unwrap(),
+            Heard::Report(Report::Exited(3), _)
+        ));
+        assert!(matches!(control::next_report(&ours).unwrap(), Heard::End));
     }
 }

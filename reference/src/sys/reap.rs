@@ -19,8 +19,8 @@ pub(crate) enum Child {
     None,
     /// None has ended.
     Running,
-    /// One had ended.
-    Ended,
+    /// This one had ended, like this.
+    Ended(Pid, Report),
 }
 
 /// waitpid(2) for any child; `block` waits until one has ended.
@@ -28,8 +28,16 @@ pub(crate) fn reap(block: bool) -> io::Result<Child> {
     let options = if block { WaitOptions::empty() } else { WaitOptions::NOHANG };
     match rustix::io::retry_on_intr(|| process::wait(options)) {
         Err(Errno::CHILD) => Ok(Child::None),
-        other => Ok(other?.map_or(Child::Running, |_| Child::Ended)),
+        other => Ok(other?.map_or(Child::Running, |(child, status)| {
+            let end = told(status.terminating_signal(), status.exit_status());
+            Child::Ended(Pid::from_raw(child.as_raw_nonzero().get()), end)
+        })),
     }
+}
+
+/// How a child that died of `signal`, or else exited with `code`, ended.
+fn told(signal: Option<i32>, code: Option<i32>) -> Report {
+    signal.map_or_else(|| Report::Exited(code.unwrap_or_default()), Report::Signalled)
 }
 
 /// How `child`, which is not reaped, ended, if it has.
@@ -37,10 +45,7 @@ pub(crate) fn end_of(child: Pid) -> io::Result<Option<Report>> {
     let Some(child) = process::Pid::from_raw(child.as_raw()) else { return Ok(None) };
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let ended = process::waitid(WaitId::Pid(child), look)?;
-    Ok(ended.map(|ended| match ended.terminating_signal() {
-        Some(signal) => Report::Signalled(signal),
-        None => Report::Exited(ended.exit_status().unwrap_or_default()),
-    }))
+    Ok(ended.map(|ended| told(ended.terminating_signal(), ended.exit_status())))
 }
 
 /// Whether there is a child, dead or alive, in `group` or at all.

@@ -43,7 +43,7 @@ impl Processes {
 impl Table for Processes {
     fn look(&mut self) -> io::Result<Vec<Entry>> {
         // The dead ones of our own are nobody's business any more.
-        while reap(false)? == Child::Ended {}
+        while matches!(reap(false)?, Child::Ended(..)) {}
         let mut entries = Vec::new();
         for pid in all()? {
             let Some(info) = info(pid) else { continue };
