@@ -88,13 +88,16 @@ impl Sender {
             }
             // What comes from now on waits for others again.
             let mut due = queue.len();
-            while underway.len() > 0 {
+            loop {
                 while due > 0
                     && underway.len() < MOST
                     && let Ok(event) = queue.try_recv()
                 {
                     due -= 1;
                     underway.push(self.framing.frames(event));
+                }
+                if underway.len() == 0 {
+                    break;
                 }
                 self.send_some(&mut underway).await;
             }

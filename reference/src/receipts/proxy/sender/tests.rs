@@ -92,7 +92,7 @@ impl Scene {
         let (drops, account) = (Arc::<Drops>::default(), Arc::new(Account::new("s1")));
         let framing = Framing::new(Arc::clone(&account), "s1".to_owned(), false);
         let sender = Sender::new(relay, framing, Arc::clone(&drops), Arc::clone(&account));
-        let (to, queue) = mpsc::channel(64);
+        let (to, queue) = mpsc::channel(128);
         let teller = Teller::new(to, Arc::clone(&drops), Arc::clone(&account));
         Self { sender, queue, teller, drops, account, listener, tls, _folder: folder }
     }
@@ -215,4 +215,36 @@ fn after_a_loss_one_frame_tries() {
     let outcome = played(false, 6, script);
     assert_eq!(outcome.seen[6..], [(5, Some(1)), (6, Some(2))]);
     assert_eq!((outcome.sent.taken, outcome.lost), (4, 0));
+}
+
+/// Whether what waited while the agents made no pause goes out at once, however much it is: only what
+/// comes meanwhile waits for the next pause.
+#[test]
+fn what_is_due_waits_no_more() {
+    let sent = in_time(async {
+        let Scene { sender, queue, teller, listener, tls, _folder, .. } = Scene::new().await;
+        (0..70).for_each(|_| teller.tell(Told::default()));
+        let (_stop, stopped) = oneshot::channel();
+        let playing = async {
+            let stream = tls.accept(listener.accept().await.unwrap().0).await.unwrap();
+            let mut stream = BufReader::new(stream);
+            for posts in [1, 2, 4, 8, 16, MOST, 7] {
+                for _ in 0..posts {
+                    post(&mut stream).await;
+                }
+                assert!(stream.buffer().is_empty(), "what came meanwhile did not wait");
+                if posts == MOST {
+                    teller.tell(Told::default());
+                }
+                stream.write_all(TAKEN.repeat(posts).as_bytes()).await.unwrap();
+                stream.flush().await.unwrap();
+            }
+            drop(teller);
+            post(&mut stream).await;
+            stream.write_all(TAKEN.as_bytes()).await.unwrap();
+            stream.flush().await.unwrap();
+        };
+        tokio::join!(sender.send(queue, stopped), playing).0
+    });
+    assert_eq!(sent, Sent { taken: 71, wrong: 0 });
 }
