@@ -68,7 +68,7 @@ fn latency(criterion: &mut criterion::Criterion, channel: &Channel) {
             took
         }),
     ];
-    let ratios = pairs::compare(criterion, "500 requests of 1 KiB, in turn", rounds(40), variants);
+    let ratios = pairs::compare(criterion, "500 requests of 1 KiB, in turn", rounds(100), variants);
     for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
         let [plain, proxy] = [plain, proxy].map(|all| quantile(&all.borrow(), part));
         let ratio = proxy.as_secs_f64() / plain.as_secs_f64();

@@ -10,26 +10,62 @@ use crate::receipts::strict::{self, Json};
 /// One object of an action: a command, a piece of code, a path.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Item {
-    pub input: Option<Value>,
-    /// System and resource.
-    pub target: Option<(String, String)>,
+    pub named: Named,
     /// How many bytes were written, if any were.
     pub written: Option<u64>,
 }
 
+/// What an item is. Its receipt's input and target are made of it later, on another thread.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) enum Named {
+    #[default]
+    Nothing,
+    /// A path, with what else its input says.
+    Path(String, Option<(&'static str, Value)>),
+    /// Another input.
+    Input(Value),
+    /// A target alone: system and resource.
+    Target(String, String),
+}
+
 impl Item {
     /// A path, with what else its input says.
-    pub(super) fn path(path: &str, more: Option<(&str, Value)>) -> Self {
-        let mut input = Map::from_iter([("path".to_owned(), json!(path))]);
-        input.extend(more.map(|(name, value)| (name.to_owned(), value)));
-        let target = Some(("opensandbox".to_owned(), path.to_owned()));
-        Self { input: Some(input.into()), target, written: None }
+    pub(super) fn path(path: impl Into<String>, more: Option<(&'static str, Value)>) -> Self {
+        Named::Path(path.into(), more).into()
+    }
+
+    /// What its receipt commits to.
+    pub(super) fn input(&self) -> Option<Value> {
+        match &self.named {
+            Named::Path(path, more) => {
+                let mut input = Map::from_iter([("path".to_owned(), json!(path))]);
+                input.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+                Some(input.into())
+            }
+            Named::Input(input) => Some(input.clone()),
+            Named::Nothing | Named::Target(..) => None,
+        }
+    }
+
+    /// System and resource, if they are known already.
+    pub(super) fn target(&self) -> Option<(String, String)> {
+        match &self.named {
+            Named::Path(path, _) => Some(("opensandbox".to_owned(), path.clone())),
+            Named::Target(system, resource) => Some((system.clone(), resource.clone())),
+            Named::Nothing | Named::Input(_) => None,
+        }
     }
 
     /// What is told of its result.
     pub(super) fn output(&self, outcome: &Outcome) -> Option<Value> {
         let written = self.written.map(|bytes| json!({"bytes_written": bytes}));
         outcome.output.clone().map(|output| written.unwrap_or(output))
+    }
+}
+
+impl From<Named> for Item {
+    fn from(named: Named) -> Self {
+        Self { named, written: None }
     }
 }
 
@@ -67,9 +103,9 @@ fn command(json: &Json) -> Asked {
     let input = json.member("command").and_then(Json::text).and_then(|text| {
         let mut input = Map::from_iter([("command".to_owned(), json!(text))]);
         input.extend(env(json)?.map(|env| ("env".to_owned(), env)));
-        Some(input.into())
+        Some(Named::Input(input.into()))
     });
-    Asked { items: vec![Item { input, ..Item::default() }], background }
+    Asked { items: vec![input.unwrap_or_default().into()], background }
 }
 
 /// The variables, if there are any; nothing at all if they are none that execd takes.
@@ -86,14 +122,14 @@ fn code(json: &Json) -> Item {
     let language = language.filter(|language| !language.is_empty()).unwrap_or("command");
     let input = json.member("code").and_then(Json::text).map(|code| {
         let hash = hex(Sha256::new_with_prefix(code));
-        json!({"code_hash": hash, "language": language})
+        Named::Input(json!({"code_hash": hash, "language": language}))
     });
-    Item { input, ..Item::default() }
+    input.unwrap_or_default().into()
 }
 
 fn names(json: &Json) -> Vec<Item> {
     let names = json.members().unwrap_or_default().iter();
-    or_one(names.map(|(path, _)| Item::path(path, None)).collect())
+    or_one(names.map(|(path, _)| Item::path(path.as_str(), None)).collect())
 }
 
 fn moves(json: &Json) -> Vec<Item> {
@@ -135,7 +171,7 @@ mod tests {
     fn worked_values(#[case] asks: Asks, #[case] body: &str, #[case] wanted: &str) {
         let asked = read(asks, body.as_bytes()).unwrap();
         let [item] = &asked.items[..] else { panic!("{asked:?}") };
-        assert_eq!(hash(item.input.as_ref().unwrap()), format!("sha256:{wanted}"));
+        assert_eq!(hash(&item.input().unwrap()), format!("sha256:{wanted}"));
     }
 
     #[rstest]
@@ -153,20 +189,20 @@ mod tests {
     #[test]
     fn names_keep_their_order_and_case() {
         let asked = read(Asks::Names, br#"{"b":{},"a":{},"A":{}}"#).unwrap();
-        let paths = asked.items.iter().map(|item| item.input.clone().unwrap()["path"].clone());
+        let paths = asked.items.iter().map(|item| item.input().unwrap()["path"].clone());
         assert_eq!(paths.collect::<Vec<_>>(), ["b", "a", "A"]);
     }
 
     #[test]
     fn no_language_is_the_shell() {
         let asked = read(Asks::Code, br#"{"code":"ls"}"#).unwrap();
-        assert_eq!(asked.items[0].input.as_ref().unwrap()["language"], "command");
+        assert_eq!(asked.items[0].input().unwrap()["language"], "command");
     }
 
     #[test]
     fn moves_have_both_ends() {
         let asked = read(Asks::Moves, br#"[{"src":"a","dest":"b"}]"#).unwrap();
-        assert_eq!(asked.items[0].input, Some(json!({"path": "a", "destination": "b"})));
+        assert_eq!(asked.items[0].input(), Some(json!({"path": "a", "destination": "b"})));
     }
 
     #[test]

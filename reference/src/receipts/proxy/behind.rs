@@ -15,7 +15,7 @@ const WORTH: usize = 32 << 10;
 /// With more that waits, whoever brings it reads it: an answer is never kept as a whole.
 const MOST: usize = 2 << 20;
 
-/// What may wait with an answer that has ended.
+/// So much is read at once: that takes no longer than handing it over.
 const LITTLE: usize = 4 << 10;
 
 /// A reader that may be some bytes behind.
@@ -62,6 +62,9 @@ impl Behind {
 
     /// More of it came.
     pub(super) fn feed(&self, bytes: &Bytes) {
+        if bytes.len() <= LITTLE && self.0.read(bytes) {
+            return;
+        }
         let length = self.0.push(bytes.clone());
         if length > MOST {
             drop(self.0.caught_up());
@@ -73,11 +76,14 @@ impl Behind {
         }
     }
 
-    /// It ended, and may have to wait: it does not keep much.
-    pub(super) fn leave_little(&self) {
-        if lock(&self.0.waiting).length > LITTLE {
-            drop(self.0.caught_up());
-        }
+    /// Whether reading all that waits would hold nobody up.
+    pub(super) fn is_little(&self) -> bool {
+        lock(&self.0.waiting).length <= LITTLE && self.0.reader.try_lock().is_ok()
+    }
+
+    /// Reads all that waits: what has ended keeps nothing but what it comes to.
+    pub(super) fn catch_up(&self) {
+        drop(self.0.caught_up());
     }
 
     /// It ended; what is known now.
@@ -87,6 +93,14 @@ impl Behind {
 }
 
 impl Shared {
+    /// Reads `bytes` if nothing waits and nobody reads; whether it did.
+    fn read(&self, bytes: &[u8]) -> bool {
+        let nothing = lock(&self.waiting).bytes.is_empty();
+        // Whoever has taken the last of what waited may still be reading that.
+        let reader = nothing.then(|| self.reader.try_lock().ok()).flatten();
+        reader.map(|mut reader| reader.feed(bytes)).is_some()
+    }
+
     /// How much waits then.
     fn push(&self, bytes: Bytes) -> usize {
         let mut waiting = lock(&self.waiting);
@@ -136,11 +150,30 @@ mod tests {
             behind.feed(&piece);
             assert!(lock(&behind.0.waiting).length <= MOST);
         }
-        behind.feed(&Bytes::from(vec![0; LITTLE + 1]));
-        whole.update(vec![0; LITTLE + 1]);
-        behind.leave_little();
-        assert!(lock(&behind.0.waiting).length <= LITTLE);
         let outcome = behind.end(Ended::Whole);
         assert_eq!(outcome.output, Some(serde_json::json!({"content_hash": hex(whole)})));
+    }
+
+    #[test]
+    fn little_is_read_at_once_unless_something_is_before_it() {
+        let behind = Behind::new(Reader::new(Shows::Content, false));
+        behind.begins(200);
+        let waiting = || lock(&behind.0.waiting).length;
+        let little = Bytes::from(vec![1; LITTLE]);
+        behind.feed(&little);
+        assert_eq!(waiting(), 0);
+        behind.feed(&Bytes::from(vec![2; LITTLE + 1]));
+        assert!(!behind.is_little());
+        behind.feed(&little);
+        assert_eq!(waiting(), 2 * LITTLE + 1);
+        behind.catch_up();
+        assert!(behind.is_little());
+        let reading = lock(&behind.0.reader);
+        assert!(!behind.is_little());
+        drop(reading);
+        let whole = [vec![1; LITTLE], vec![2; LITTLE + 1], vec![1; LITTLE]].concat();
+        let outcome = behind.end(Ended::Whole);
+        let hash = hex(Sha256::new_with_prefix(whole));
+        assert_eq!(outcome.output, Some(serde_json::json!({"content_hash": hash})));
     }
 }

@@ -1,12 +1,12 @@
 //! An action that has ended: what is told of it, item by item.
 
-use super::asked::Item;
+use super::asked::{Item, Named};
 use super::behind::Behind;
 use super::outcome::{Ended, Outcome};
 use super::routes::Family;
 use super::tell::Told;
 
-/// What is known of an action at its end. What it comes to is read later, on another thread.
+/// What is known of an action at its end. Named it comes to is read later, on another thread.
 pub(super) struct Ending {
     pub action: &'static str,
     pub family: Option<Family>,
@@ -39,11 +39,11 @@ fn tellings(action: &str, family: Option<Family>, items: &[Item], outcome: &Outc
         tellings.push(Told {
             action: action.to_owned(),
             family,
-            input: item.input.clone(),
+            input: item.input(),
             output,
             error,
             correlation: correlation.clone(),
-            target: item.target.clone().or(background),
+            target: item.target().or(background),
             ..Told::default()
         });
     }
@@ -55,13 +55,9 @@ fn culprit(items: &[Item], said: &[u8]) -> Option<usize> {
     let said: serde_json::Value = serde_json::from_slice(said).ok()?;
     let message = said.get("message")?.as_str()?;
     let names = |item: &Item| {
-        let path = item.input.as_ref().and_then(|input| input.get("path")?.as_str());
-        let begins = |kind, path| message.starts_with(&format!("error {kind} {path}. "));
-        path.is_some_and(|path| {
-            ["removing file", "removing directory", "resolving directory"]
-                .iter()
-                .any(|kind| begins(kind, path))
-        })
+        let Named::Path(path, _) = &item.named else { return false };
+        let mut kinds = ["removing file", "removing directory", "resolving directory"].iter();
+        kinds.any(|kind| message.starts_with(&format!("error {kind} {path}. ")))
     };
     let mut found = items.iter().enumerate().filter(|(_, item)| names(item));
     let (at, _) = found.next()?;

@@ -6,12 +6,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{
+    CONNECTION, CONTENT_TYPE, EXPECT, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
+    UPGRADE,
+};
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::oneshot;
 
-use super::asked::{self, Asked, Item};
+use super::asked::{self, Asked, Item, Named};
 use super::outcome::{Ended, Reader};
+use super::outgoing::Outgoing;
 use super::pty::Ptys;
 use super::routes::{Asks, Family, Route, Shows, route};
 use super::target::Target;
@@ -34,8 +38,8 @@ pub(super) struct Proxy {
     pub token: Option<HeaderValue>,
 }
 
-/// An answer's body.
-pub(super) type Answer = Response<http_body_util::combinators::UnsyncBoxBody<Bytes, hyper::Error>>;
+/// An answer on its way to an agent.
+pub(super) type Answer = Response<Outgoing>;
 
 /// Why a request does not go on.
 pub(super) struct Refusal {
@@ -55,9 +59,9 @@ pub(super) async fn answer(
     proxy: Arc<Proxy>,
     request: Request<Incoming>,
 ) -> Result<Answer, Infallible> {
-    let line = format!("{} {}", request.method(), request.uri().path());
+    let line = || format!("{} {}", request.method(), request.uri().path());
     let (answer, seen) = match Target::of(request.uri()) {
-        Err(why) => (Err(Refusal::unclear(why)), Seen::unknown(line, request.uri().path())),
+        Err(why) => (Err(Refusal::unclear(why)), Seen::unknown(line(), request.uri().path())),
         Ok(target) => {
             let route = route(request.method().as_str(), &target.path);
             let seen = Seen::of(route, line, &target);
@@ -78,13 +82,13 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    fn of(route: Route, line: String, target: &Target) -> Self {
+    fn of(route: Route, line: impl FnOnce() -> String, target: &Target) -> Self {
         let named = |action, family| Self { action, family: Some(family), target: None };
         match route {
             Route::Action { action, family, .. } => named(action, family),
             Route::PtyNew | Route::PtyAttach => named("system.pty.open", Family::Pty),
             Route::PtyEnd => named("system.pty.close", Family::Pty),
-            Route::Quiet | Route::Refused | Route::Unknown => Self::unknown(line, &target.path),
+            Route::Quiet | Route::Refused | Route::Unknown => Self::unknown(line(), &target.path),
         }
     }
 
@@ -100,7 +104,8 @@ impl Seen {
     }
 
     fn item(&self) -> Item {
-        Item { target: self.target.clone(), ..Item::default() }
+        let target = self.target.clone().map(|(system, resource)| Named::Target(system, resource));
+        target.unwrap_or_default().into()
     }
 }
 
@@ -146,7 +151,7 @@ impl Proxy {
         asks: Asks,
         shows: Shows,
     ) -> Result<Answer, Refusal> {
-        let item = |path: String| Item::path(&path, None);
+        let item = |path: String| Item::path(path, None);
         let (asked, request) = match asks {
             Asks::Path | Asks::Paths => {
                 let paths = match asks {
@@ -208,7 +213,7 @@ impl Proxy {
     /// Forwards without telling.
     pub(super) async fn pass(&self, request: Request<Incoming>) -> Answer {
         match self.upstream.send(self.forward(request)).await {
-            Ok(answer) => agents(answer).map(BodyExt::boxed_unsync),
+            Ok(answer) => agents(answer).map(Outgoing::Passed),
             Err(no) => self.no_answer(&no),
         }
     }
@@ -269,20 +274,15 @@ impl Proxy {
 /// The header by which execd knows its callers.
 const TOKEN: HeaderName = HeaderName::from_static("x-execd-access-token");
 
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+
 /// Headers that concern one connection alone.
-const BETWEEN_TWO: [&str; 8] = [
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "expect",
-];
+const BETWEEN_TWO: [HeaderName; 8] =
+    [CONNECTION, KEEP_ALIVE, PROXY_CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, EXPECT];
 
 fn agents(mut answer: Response<Incoming>) -> Response<Incoming> {
-    for name in ["connection", "keep-alive", "proxy-connection"] {
+    for name in [CONNECTION, KEEP_ALIVE, PROXY_CONNECTION] {
         answer.headers_mut().remove(name);
     }
     answer
@@ -296,7 +296,7 @@ fn watched_answer(
     match answer {
         Ok(answer) => {
             watch.begins(answer.status().as_u16());
-            agents(answer).map(|body| Watched::new(body, watch, drains).boxed_unsync())
+            agents(answer).map(|body| Outgoing::Watched(Watched::new(body, watch, drains)))
         }
         Err(no) => {
             watch.end(if no.unreachable { Ended::Unreachable } else { Ended::Cut });
@@ -322,8 +322,7 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
 /// An error in execd's own form.
 fn plain(status: StatusCode, code: &str, message: &str) -> Answer {
     let body = serde_json::json!({"code": code, "message": message}).to_string();
-    let body = Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync();
-    let mut answer = Response::new(body);
+    let mut answer = Response::new(Outgoing::Whole(Bytes::from(body).into()));
     *answer.status_mut() = status;
     let kind = HeaderValue::from_static("application/json; charset=utf-8");
     answer.headers_mut().insert(CONTENT_TYPE, kind);

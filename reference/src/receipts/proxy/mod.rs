@@ -11,6 +11,7 @@ mod exchange;
 mod framing;
 mod link;
 mod outcome;
+mod outgoing;
 mod pty;
 mod routes;
 mod sender;

@@ -55,11 +55,25 @@ pub(super) struct Reader {
     shows: Shows,
     background: bool,
     status: u16,
+    read: Read,
+}
+
+/// What was read of an answer.
+enum Read {
+    /// What it says does not matter.
+    Nothing,
+    Content(Sha256),
+    Stream(Box<Stream>),
+    Kept(Vec<u8>),
+    /// It was too long to be kept.
+    TooLong,
+}
+
+/// A stream of events.
+#[derive(Default)]
+struct Stream {
     events: Events,
     seen: Seen,
-    content: Sha256,
-    kept: Vec<u8>,
-    too_long: bool,
 }
 
 /// What events showed.
@@ -97,16 +111,13 @@ struct EventError<'a> {
 impl Reader {
     /// For an answer that shows `shows`.
     pub(super) fn new(shows: Shows, background: bool) -> Self {
-        Self {
-            shows,
-            background,
-            status: 0,
-            events: Events::default(),
-            seen: Seen::default(),
-            content: Sha256::new(),
-            kept: Vec::new(),
-            too_long: false,
-        }
+        let read = match shows {
+            Shows::Exit | Shows::Results => Read::Stream(Box::default()),
+            Shows::Content => Read::Content(Sha256::new()),
+            Shows::Entries | Shows::Deleted => Read::Kept(Vec::new()),
+            Shows::Done | Shows::Nothing => Read::Nothing,
+        };
+        Self { shows, background, status: 0, read }
     }
 
     /// The answer began.
@@ -120,25 +131,16 @@ impl Reader {
 
     /// More of it came.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        match self.shows {
-            Shows::Exit if self.good() => {
-                self.events.feed(bytes, &mut |event| self.seen.exit(event));
+        let (good, results) = (self.good(), self.shows == Shows::Results);
+        match &mut self.read {
+            Read::Stream(stream) if good => {
+                let Stream { events, seen } = &mut **stream;
+                events.feed(bytes, &mut |event| seen.take(event, results));
             }
-            Shows::Results if self.good() => {
-                self.events.feed(bytes, &mut |event| self.seen.results(event));
-            }
-            Shows::Content if self.good() => self.content.update(bytes),
-            Shows::Entries | Shows::Deleted => self.keep(bytes),
+            Read::Content(content) if good => content.update(bytes),
+            Read::Kept(kept) if kept.len() + bytes.len() > KEPT => self.read = Read::TooLong,
+            Read::Kept(kept) => kept.extend_from_slice(bytes),
             _ => {}
-        }
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        self.too_long |= self.kept.len() + bytes.len() > KEPT;
-        if self.too_long {
-            self.kept = Vec::new();
-        } else {
-            self.kept.extend_from_slice(bytes);
         }
     }
 
@@ -147,64 +149,84 @@ impl Reader {
         if let Some(error) = ended.error() {
             return Outcome { error: Some(error.to_owned()), ..Outcome::default() };
         }
-        if !self.good() {
-            let error = Some(format!("execd answered {}", self.status));
-            return Outcome {
-                error,
-                said: Some(std::mem::take(&mut self.kept)),
-                ..Outcome::default()
-            };
-        }
-        match self.shows {
-            Shows::Exit => self.exited(),
-            Shows::Results => self.ran(),
-            Shows::Content => done(json!({"content_hash": hex(self.content.clone())})),
-            Shows::Entries => self.listed(),
-            Shows::Done | Shows::Deleted => done(json!({})),
-            Shows::Nothing => Outcome::default(),
+        let good = self.good();
+        match &mut self.read {
+            read if !good => {
+                let error = Some(format!("execd answered {}", self.status));
+                Outcome { error, said: read.kept().map(<[u8]>::to_vec), ..Outcome::default() }
+            }
+            Read::Stream(stream) if self.shows == Shows::Results => stream.ran(),
+            Read::Stream(stream) => stream.exited(self.background),
+            Read::Content(content) => done(json!({"content_hash": hex(content.clone())})),
+            read if self.shows == Shows::Entries => {
+                Outcome { output: read.kept().and_then(entries), ..Outcome::default() }
+            }
+            _ if self.shows == Shows::Nothing => Outcome::default(),
+            _ => done(json!({})),
         }
     }
+}
 
-    fn exited(&mut self) -> Outcome {
-        self.events.finish(&mut |event| self.seen.exit(event));
-        let id = self.seen.id.take().filter(|_| self.background);
+impl Read {
+    fn kept(&self) -> Option<&[u8]> {
+        match self {
+            Self::Kept(kept) => Some(kept),
+            _ => None,
+        }
+    }
+}
+
+/// The hash of a list of entries, if it is one.
+fn entries(text: &[u8]) -> Option<Value> {
+    let entries = serde_json::from_slice::<Value>(text).ok()?;
+    let text = serde_json_canonicalizer::to_vec(&entries).ok()?;
+    Some(json!({"entries_hash": hex(Sha256::new_with_prefix(text))}))
+}
+
+impl Stream {
+    fn exited(&mut self, background: bool) -> Outcome {
+        let Self { events, seen } = self;
+        events.finish(&mut |event| seen.take(event, false));
+        let id = seen.id.take().filter(|_| background);
         let exit = |code: i64| Some(json!({"exit_code": code}));
-        match self.seen.failed {
+        match seen.failed {
             Some(Some(code)) => {
                 let error = Some(format!("exit code {code}"));
                 Outcome { output: exit(code), error, ..Outcome::default() }
             }
             Some(None) => failed("the command was not started"),
-            None if !self.seen.complete => failed("the stream ended without an end of the command"),
-            None if self.background => Outcome { id, ..Outcome::default() },
+            None if !seen.complete => failed("the stream ended without an end of the command"),
+            None if background => Outcome { id, ..Outcome::default() },
             None => Outcome { output: exit(0), ..Outcome::default() },
         }
     }
 
     fn ran(&mut self) -> Outcome {
-        self.events.finish(&mut |event| self.seen.results(event));
-        if self.events.lost || self.seen.unreadable {
+        let Self { events, seen } = self;
+        events.finish(&mut |event| seen.take(event, true));
+        if events.lost || seen.unreadable {
             return failed("an event of the stream could not be read");
         }
-        let error = match (self.seen.failed, self.seen.complete) {
+        let error = match (seen.failed, seen.complete) {
             (Some(_), _) => Some("the code ended with an error".to_owned()),
             (None, false) => Some("the stream ended without an end of the code".to_owned()),
             (None, true) => None,
         };
-        let (results, logs) = (self.seen.results.clone(), self.seen.logs.clone());
+        let (results, logs) = (seen.results.clone(), seen.logs.clone());
         let output = Some(json!({"result_hash": hex(results), "logs_hash": hex(logs)}));
         Outcome { output, error, ..Outcome::default() }
-    }
-
-    fn listed(&self) -> Outcome {
-        let entries = serde_json::from_slice::<Value>(&self.kept).ok().filter(|_| !self.too_long);
-        let text = entries.and_then(|entries| serde_json_canonicalizer::to_vec(&entries).ok());
-        let hash = |text| json!({"entries_hash": hex(Sha256::new_with_prefix(text))});
-        Outcome { output: text.map(hash), ..Outcome::default() }
     }
 }
 
 impl Seen {
+    /// One event: of a kernel, whose results count, or of a command.
+    fn take(&mut self, text: &[u8], results: bool) {
+        match results {
+            true => self.results(text),
+            false => self.exit(text),
+        }
+    }
+
     fn event<'a>(&mut self, text: &'a [u8]) -> Option<Event<'a>> {
         let event = serde_json::from_slice::<Event<'_>>(text).ok();
         self.unreadable |= event.is_none();

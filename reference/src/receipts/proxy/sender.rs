@@ -21,7 +21,7 @@ use super::tell::Event;
 use super::underway::Underway;
 
 /// With nothing going on for so long, what there is is sent.
-const PAUSE: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_millis(10);
 /// How long an event waits while agents make no pause.
 const LINGER: Duration = Duration::from_millis(100);
 /// How many frames may be on their way at once. If the connection breaks then, they count as lost.

@@ -17,6 +17,17 @@ use super::exchange::{Proxy, answer};
 /// How long to wait for a descriptor.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// More often than any connection's timer is due (hyper's are set to 30 s).
+const TICK: Duration = Duration::from_secs(10);
+
+/// A timer that is always the nearest: one that is set nearer than all others wakes the driver by a
+/// system call, and a connection sets one for each request.
+async fn tick() {
+    loop {
+        let _pause = timeout(TICK, pending::<()>()).await;
+    }
+}
+
 /// Serves until SIGTERM or SIGINT, and then for `drain` what has begun.
 pub(super) async fn serve(
     listener: TcpListener,
@@ -26,6 +37,7 @@ pub(super) async fn serve(
     let mut term = signal(SignalKind::terminate())?;
     let mut int = signal(SignalKind::interrupt())?;
     let (stop, stopped) = watch::channel(());
+    tokio::spawn(tick());
     loop {
         let accepted = tokio::select! {
             _ = term.recv() => break,

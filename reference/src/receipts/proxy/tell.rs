@@ -42,7 +42,7 @@ pub(super) struct Event {
 
 /// What happened.
 pub(super) enum What {
-    Told(Told),
+    Told(Box<Told>),
     Ended(Ending),
 }
 
@@ -50,7 +50,7 @@ impl Event {
     /// What is told of it, and what is owed until that has numbers.
     pub(super) fn told(self) -> (Vec<Told>, Owed) {
         let told = match self.what {
-            What::Told(told) => vec![told],
+            What::Told(told) => vec![*told],
             What::Ended(ending) => ending.told(),
         };
         (told, self.owed)
@@ -87,7 +87,7 @@ impl Teller {
 
     /// Tells at once.
     pub(super) fn tell(&self, told: Told) {
-        self.queue(What::Told(told), Owed::new(&self.account));
+        self.queue(What::Told(Box::new(told)), Owed::new(&self.account));
     }
 
     /// An action has ended.

@@ -147,7 +147,7 @@ async fn pairs(mut body: Multipart<'_>) -> Result<Vec<Item>, String> {
     let items = paths.iter().enumerate().map(|(at, path)| match files.len() == paths.len() {
         true => file(at).item(path),
         // execd refuses such a body; there is no knowing which belong together.
-        false => Item::path(path, None),
+        false => Item::path(path.as_str(), None),
     });
     Ok(or_one(items.collect()))
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 fn told(paths: &[&str], message: &str) -> Vec<(Option<String>, bool, bool)> {
-    let items: Vec<Item> = paths.iter().map(|path| Item::path(path, None)).collect();
+    let items: Vec<Item> = paths.iter().map(|path| Item::path(*path, None)).collect();
     let said = json!({"code": "RUNTIME_ERROR", "message": message}).to_string();
     let outcome = Outcome {
         error: Some("execd answered 500".to_owned()),

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, Wr
 use super::{Closed, Stream};
 use crate::receipts::proxy::asked::json_of;
 use crate::receipts::proxy::exchange::{Answer, Proxy, Refusal, unreachable};
+use crate::receipts::proxy::outgoing::Outgoing;
 use crate::receipts::proxy::upstream;
 use crate::receipts::strict::Json;
 use crate::receipts::wire::{Passed, Wire};
@@ -48,8 +49,7 @@ impl Proxy {
         {
             self.ptys.recorded(id, asked.member("command").and_then(Json::text));
         }
-        let body = Full::new(body).map_err(|never| match never {}).boxed_unsync();
-        Ok(Answer::from_parts(parts, body))
+        Ok(Answer::from_parts(parts, Outgoing::Whole(body.into())))
     }
 
     /// `DELETE /pty/{id}`: execd kills the shell.
@@ -99,7 +99,7 @@ impl Proxy {
                 }
             });
         }
-        Ok(answer.map(BodyExt::boxed_unsync))
+        Ok(answer.map(Outgoing::Passed))
     }
 
     /// A shell that nobody watched may be over, and the next connection starts another.
