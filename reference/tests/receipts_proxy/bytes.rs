@@ -160,6 +160,26 @@ fn a_length_beside_chunks_does_not_reach_execd() {
     assert_eq!(channel.frames(1)[0]["input"], json!({"command": "true"}));
 }
 
+/// RFC 9110, 7.6.1: what concerns one connection alone is not passed on, in either direction.
+#[test]
+fn headers_of_one_connection_stay_on_it() {
+    let (execd, asked) = canned(&[
+        b"HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\nX-Theirs: 1\r\nContent-Length: 0\r\n\r\n",
+    ]);
+    let channel = Channel::before(execd, &[]);
+    let request = "GET /files/download?path=a HTTP/1.1\r\nHost: e\r\nConnection: close\r\nKeep-Alive: x\r\nProxy-Connection: x\r\nTE: trailers\r\nTrailer: x\r\nUpgrade: x\r\nExpect: x\r\nX-Ours: 1\r\n\r\n";
+    let answer = raw(channel.proxy.address, request.as_bytes());
+    let asked = asked.recv_timeout(PATIENCE).unwrap();
+    let names = |message: &[u8]| -> Vec<String> {
+        let text = String::from_utf8_lossy(message).to_lowercase();
+        let lines = text.lines().skip(1).take_while(|line| !line.is_empty());
+        lines.map(|line| line.split_once(':').unwrap().0.to_owned()).collect()
+    };
+    assert_eq!(names(&asked), ["host", "x-ours"]);
+    // The agent's own connection is to be closed, as it asked.
+    assert_eq!(names(&answer), ["x-theirs", "connection", "content-length"]);
+}
+
 #[rstest]
 #[case::folded(
     "POST /command HTTP/1.1\r\nHost: e\r\nX-A: b\r\n c\r\nContent-Length: 0\r\n\r\n",

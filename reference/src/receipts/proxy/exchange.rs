@@ -7,13 +7,13 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{
-    CONNECTION, CONTENT_TYPE, EXPECT, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
-    UPGRADE,
+    CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
 };
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::oneshot;
 
-use super::asked::{self, Asked, Item, Named};
+use super::asked::{self, Item, Named};
 use super::outcome::{Ended, Reader};
 use super::outgoing::Outgoing;
 use super::pty::Ptys;
@@ -126,15 +126,23 @@ impl Proxy {
             Route::Unknown => {
                 let reader = Reader::new(Shows::Nothing, false);
                 let watch = self.watch(seen, vec![seen.item()], reader);
-                Ok(self.watched(self.forward(request), watch, false).await)
+                Ok(self.watched(self.forward(request), watch).await)
             }
-            Route::Action { asks: Asks::Upload, .. } => self.upload(request, &target, seen).await,
+            Route::Action { asks: asks @ (Asks::Path | Asks::Paths), shows, .. } => {
+                let items = items(asks, &target)?;
+                let watch = self.watch(seen, items, Reader::new(shows, false));
+                self.act(self.forward(request), watch, shows).await
+            }
+            // The future of a request is moved as a whole: what few need is a box in it.
+            Route::Action { asks: Asks::Upload, .. } => {
+                Box::pin(self.upload(request, &target, seen)).await
+            }
             Route::Action { asks, shows, .. } => {
-                self.act(request, &target, seen, asks, shows).await
+                Box::pin(self.act_on_body(request, seen, asks, shows)).await
             }
-            Route::PtyNew => self.pty_new(request).await,
-            Route::PtyAttach => self.pty_attach(request, target.part(1)).await,
-            Route::PtyEnd => Ok(self.pty_end(request, target.part(1)).await),
+            Route::PtyNew => Box::pin(self.pty_new(request)).await,
+            Route::PtyAttach => Box::pin(self.pty_attach(request, target.part(1))).await,
+            Route::PtyEnd => Ok(Box::pin(self.pty_end(request, target.part(1))).await),
         }
     }
 
@@ -142,41 +150,37 @@ impl Proxy {
         Watch::new(&self.teller, (seen.action, seen.family), items, reader)
     }
 
-    /// An action whose request is read before it goes on.
-    async fn act(
+    /// An action whose request's body is read before it goes on.
+    async fn act_on_body(
         self: &Arc<Self>,
         request: Request<Incoming>,
-        target: &Target,
         seen: &Seen,
         asks: Asks,
         shows: Shows,
     ) -> Result<Answer, Refusal> {
-        let item = |path: String| Item::path(path, None);
-        let (asked, request) = match asks {
-            Asks::Path | Asks::Paths => {
-                let paths = match asks {
-                    Asks::Path => target.one_path().map(|path| path.into_iter().collect()),
-                    _ => target.paths(),
-                };
-                let paths: Vec<String> = paths.map_err(Refusal::unclear)?;
-                let items = asked::or_one(paths.into_iter().map(item).collect());
-                (Asked { items, background: false }, self.forward(request))
-            }
-            _ => {
-                let most = if asks == Asks::Command { FRAMED } else { BODY };
-                let (request, body) = self.whole(request, most).await?;
-                (asked::read(asks, &body).map_err(Refusal::unclear)?, request)
-            }
-        };
+        let most = if asks == Asks::Command { FRAMED } else { BODY };
+        let (request, body) = self.whole(request, most).await?;
+        let asked = asked::read(asks, &body).map_err(Refusal::unclear)?;
         let watch = self.watch(seen, asked.items, Reader::new(shows, asked.background));
+        self.act(request, watch, shows).await
+    }
+
+    /// An action of which all is known.
+    async fn act(
+        self: &Arc<Self>,
+        request: Request<upstream::Body>,
+        watch: Watch,
+        shows: Shows,
+    ) -> Result<Answer, Refusal> {
         if shows == Shows::Content {
-            return Ok(self.watched(request, watch, false).await);
+            return Ok(self.watched(request, watch).await);
         }
         // What was begun goes on without the agent, and so does what sees its end.
         let (proxy, (tell, told)) = (Arc::clone(self), oneshot::channel());
         tokio::spawn(async move {
+            let answer = proxy.upstream.send(request).await;
             // An answer that nobody takes is dropped, and read on from there.
-            drop(tell.send(proxy.watched(request, watch, true).await));
+            drop(tell.send(watched_answer(answer, watch, true)));
         });
         Ok(told.await.unwrap_or_else(|_| unreachable("the proxy is being stopped")))
     }
@@ -226,13 +230,8 @@ impl Proxy {
         unreachable(&no.why)
     }
 
-    async fn watched(
-        &self,
-        request: Request<upstream::Body>,
-        watch: Watch,
-        drains: bool,
-    ) -> Answer {
-        watched_answer(self.upstream.send(request).await, watch, drains)
+    async fn watched(&self, request: Request<upstream::Body>, watch: Watch) -> Answer {
+        watched_answer(self.upstream.send(request).await, watch, false)
     }
 
     /// Reads a body to its end, so that it can be understood before execd does.
@@ -260,9 +259,7 @@ impl Proxy {
     }
 
     pub(super) fn headed<B>(&self, mut request: Request<B>) -> Request<B> {
-        for name in BETWEEN_TWO {
-            request.headers_mut().remove(name);
-        }
+        strip(request.headers_mut(), &BETWEEN_TWO);
         if let Some(token) = &self.token {
             request.headers_mut().insert(TOKEN, token.clone());
         }
@@ -271,21 +268,38 @@ impl Proxy {
     }
 }
 
+/// What a query names.
+fn items(asks: Asks, target: &Target) -> Result<Vec<Item>, Refusal> {
+    let paths: Result<Vec<String>, _> = match asks {
+        Asks::Path => target.one_path().map(|path| path.into_iter().collect()),
+        _ => target.paths(),
+    };
+    let paths = paths.map_err(Refusal::unclear)?.into_iter();
+    Ok(asked::or_one(paths.map(|path| Item::path(path, None)).collect()))
+}
+
 /// The header by which execd knows its callers.
 const TOKEN: HeaderName = HeaderName::from_static("x-execd-access-token");
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
-/// Headers that concern one connection alone.
+/// Headers that concern one connection alone; the first three are found in answers, too.
 const BETWEEN_TWO: [HeaderName; 8] =
     [CONNECTION, KEEP_ALIVE, PROXY_CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, EXPECT];
 
 fn agents(mut answer: Response<Incoming>) -> Response<Incoming> {
-    for name in [CONNECTION, KEEP_ALIVE, PROXY_CONNECTION] {
-        answer.headers_mut().remove(name);
-    }
+    strip(answer.headers_mut(), &BETWEEN_TWO[..3]);
     answer
+}
+
+/// Most messages have none of them, which a look at the few they have tells sooner.
+fn strip(headers: &mut HeaderMap, names: &[HeaderName]) {
+    if headers.keys().any(|name| names.contains(name)) {
+        for name in names {
+            headers.remove(name);
+        }
+    }
 }
 
 fn watched_answer(
