@@ -2,11 +2,13 @@
 //! [`attend`].
 
 use std::collections::BTreeMap;
+use std::future::pending;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Channel, Control, Decision, ReceiptsExpect};
+use tokio::time::timeout;
 
 use super::execd::Execd;
 use super::play::{Ground, LIMIT, Player};
@@ -27,6 +29,37 @@ const LATE: Duration = Duration::from_secs(3);
 
 /// How much of what the parts wrote is kept.
 const KEPT: usize = 8192;
+
+/// What one look at a store found.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    /// Nothing has come or passed since the last one.
+    still: bool,
+    /// A part wants to run.
+    at_work: bool,
+    /// There is no daemon any more.
+    gone: bool,
+    /// Every marker has its receipt.
+    marked: bool,
+    /// As many receipts are there as must come.
+    enough: bool,
+}
+
+impl Look {
+    /// Whether there is nothing to wait for any more, after `waited`.
+    ///
+    /// # Errors
+    /// When parts are at work for so long that nobody knows what is still to come.
+    fn is_over(self, waited: Duration) -> Result<bool, String> {
+        let Self { still, at_work, gone, marked, enough } = self;
+        match waited > LIMIT {
+            true if at_work => Err(rest::still_at_work(LIMIT)),
+            true => Ok(true),
+            // Silence of parts that wait for a processor means nothing.
+            false => Ok(still && !at_work && (gone || marked && (enough || waited > LATE))),
+        }
+    }
+}
 
 /// Plays `case` and says what was seen. Nothing of it is left afterwards.
 pub fn attend(
@@ -105,7 +138,7 @@ impl Act<'_> {
             Err(why) => return self.faulty(Seen::default(), why),
         };
         let mut player = Player::new(ground);
-        let over = tokio::time::timeout(self.limit, self.steps(&mut player)).await;
+        let over = timeout(self.limit, self.steps(&mut player)).await;
         let over = over.unwrap_or_else(|_| Err(format!("not over within {:?}", self.limit)));
         player.seen.duration_ms = started.elapsed().as_secs_f64() * 1000.0;
         let found = player.sandboxes().values().flat_map(|sandbox| sandbox.execd.recorded());
@@ -169,26 +202,21 @@ impl Act<'_> {
     /// Waits until every marker has its receipt, what must come has come, and nothing more comes.
     async fn wait(&self, player: &mut Player, sent: Vec<(String, String)>) -> Result<(), String> {
         let since = Instant::now();
-        let deadline = since + LIMIT;
         let mut last = Vec::new();
         let mut events = player.stack()?.events();
         loop {
             let lines = player.stack()?.export().await?;
             let arrived = |hash: &str| lines.iter().any(|line| line.contains(hash));
-            let all = sent.iter().all(|(hash, _)| arrived(hash));
             let stack = player.stack()?;
-            // Silence of parts that wait for a processor means nothing.
-            let at_work = rest::at_work(stack);
             let passed = std::mem::replace(&mut events, stack.events()) != events;
-            let still = lines == last && !passed && !at_work;
-            let enough = super::actions(&lines).len() >= self.least(sent.len());
-            let gone = stack.daemon.is_none();
-            let is_over = match Instant::now() {
-                now if now > deadline && at_work => return Err(rest::still_at_work(LIMIT)),
-                now if now > deadline => true,
-                now => still && (gone || all && (enough || now > since + LATE)),
+            let look = Look {
+                still: lines == last && !passed,
+                at_work: rest::at_work(stack),
+                gone: stack.daemon.is_none(),
+                marked: sent.iter().all(|(hash, _)| arrived(hash)),
+                enough: super::actions(&lines).len() >= self.least(sent.len()),
             };
-            if is_over {
+            if look.is_over(since.elapsed())? {
                 let mark = |(hash, by): &(String, String)| Marker {
                     hash: hash.clone(),
                     by: by.clone(),
@@ -199,7 +227,7 @@ impl Act<'_> {
                 return Ok(());
             }
             last = lines;
-            tokio::time::sleep(STILL).await;
+            let _pause = timeout(STILL, pending::<()>()).await;
         }
     }
 
@@ -229,5 +257,41 @@ impl Act<'_> {
         player.seen.operator =
             texts.filter(|text| told.contains(&text.to_lowercase())).cloned().collect();
         player.seen.logs = logs.chars().take(KEPT).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(1);
+    const LATER: Duration = LATE.saturating_add(SOON);
+    const ENDED: Duration = LIMIT.saturating_add(SOON);
+    /// All is there, and nobody is at work.
+    const ALL: Look = Look { still: true, at_work: false, gone: false, marked: true, enough: true };
+
+    #[rstest]
+    #[case::all(ALL, SOON, Ok(true))]
+    #[case::something_passed(Look { still: false, ..ALL }, LATER, Ok(false))]
+    #[case::somebody_is_at_work(Look { at_work: true, ..ALL }, LATER, Ok(false))]
+    #[case::a_marker_is_missing(Look { marked: false, ..ALL }, LATER, Ok(false))]
+    #[case::others_may_come(Look { enough: false, ..ALL }, LATE, Ok(false))]
+    #[case::others_do_not_come(Look { enough: false, ..ALL }, LATER, Ok(true))]
+    #[case::nobody_stores(Look { gone: true, marked: false, enough: false, ..ALL }, SOON, Ok(true))]
+    #[case::nobody_stores_yet(Look { gone: true, still: false, ..ALL }, SOON, Ok(false))]
+    #[case::silence_of_work(Look { gone: true, at_work: true, ..ALL }, SOON, Ok(false))]
+    #[case::no_marker_at_the_end(Look { still: false, marked: false, ..ALL }, ENDED, Ok(true))]
+    #[case::work_at_the_end(Look { at_work: true, ..ALL }, ENDED, Err("still at work"))]
+    fn what_is_waited_for(
+        #[case] look: Look,
+        #[case] waited: Duration,
+        #[case] over: Result<bool, &str>,
+    ) {
+        match (look.is_over(waited), over) {
+            (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
+            (found, wanted) => assert_eq!(found, wanted.map_err(str::to_owned)),
+        }
     }
 }
