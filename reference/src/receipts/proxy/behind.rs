@@ -15,7 +15,8 @@ const WORTH: usize = 32 << 10;
 /// With more that waits, whoever brings it reads it: an answer is never kept as a whole.
 const MOST: usize = 2 << 20;
 
-/// So much is read at once: that takes no longer than handing it over.
+/// An answer of this length is read at once: that takes no longer than handing it over. So much may
+/// also wait with a longer one that has ended.
 const LITTLE: usize = 4 << 10;
 
 /// A reader that may be some bytes behind.
@@ -33,6 +34,8 @@ struct Shared {
 struct Waiting {
     bytes: VecDeque<Bytes>,
     length: usize,
+    /// How much has come at all.
+    whole: usize,
 }
 
 /// The thread that reads; without one, everybody reads for themselves.
@@ -62,8 +65,8 @@ impl Behind {
 
     /// More of it came.
     pub(super) fn feed(&self, bytes: &Bytes) {
-        if bytes.len() <= LITTLE && self.0.read(bytes) {
-            return;
+        if self.0.is_short(bytes.len()) {
+            return lock(&self.0.reader).feed(bytes);
         }
         let length = self.0.push(bytes.clone());
         if length > MOST {
@@ -76,14 +79,16 @@ impl Behind {
         }
     }
 
-    /// Whether reading all that waits would hold nobody up.
-    pub(super) fn is_little(&self) -> bool {
-        lock(&self.0.waiting).length <= LITTLE && self.0.reader.try_lock().is_ok()
+    /// Whether all of it was short, and is read.
+    pub(super) fn is_short(&self) -> bool {
+        self.0.is_short(0)
     }
 
-    /// Reads all that waits: what has ended keeps nothing but what it comes to.
-    pub(super) fn catch_up(&self) {
-        drop(self.0.caught_up());
+    /// It ended, and may have to wait: it does not keep much.
+    pub(super) fn leave_little(&self) {
+        if lock(&self.0.waiting).length > LITTLE {
+            drop(self.0.caught_up());
+        }
     }
 
     /// It ended; what is known now.
@@ -93,12 +98,12 @@ impl Behind {
 }
 
 impl Shared {
-    /// Reads `bytes` if nothing waits and nobody reads; whether it did.
-    fn read(&self, bytes: &[u8]) -> bool {
-        let nothing = lock(&self.waiting).bytes.is_empty();
-        // Whoever has taken the last of what waited may still be reading that.
-        let reader = nothing.then(|| self.reader.try_lock().ok()).flatten();
-        reader.map(|mut reader| reader.feed(bytes)).is_some()
+    /// Whether the answer is short, with `more` that comes. Nothing of such a one waits, and the thread
+    /// does not know of it.
+    fn is_short(&self, more: usize) -> bool {
+        let mut waiting = lock(&self.waiting);
+        waiting.whole += more;
+        waiting.whole <= LITTLE
     }
 
     /// How much waits then.
@@ -155,23 +160,22 @@ mod tests {
     }
 
     #[test]
-    fn little_is_read_at_once_unless_something_is_before_it() {
+    fn a_short_answer_is_read_at_once_and_a_longer_one_keeps_little() {
         let behind = Behind::new(Reader::new(Shows::Content, false));
         behind.begins(200);
         let waiting = || lock(&behind.0.waiting).length;
-        let little = Bytes::from(vec![1; LITTLE]);
-        behind.feed(&little);
+        behind.feed(&Bytes::from(vec![1; LITTLE]));
+        assert_eq!((waiting(), behind.is_short()), (0, true));
+        // However small the next piece is: it may be the end of something long.
+        behind.feed(&Bytes::from(vec![2; 1]));
+        assert_eq!((waiting(), behind.is_short()), (1, false));
+        behind.feed(&Bytes::from(vec![3; LITTLE - 1]));
+        behind.leave_little();
+        assert_eq!(waiting(), LITTLE);
+        behind.feed(&Bytes::from(vec![4; 1]));
+        behind.leave_little();
         assert_eq!(waiting(), 0);
-        behind.feed(&Bytes::from(vec![2; LITTLE + 1]));
-        assert!(!behind.is_little());
-        behind.feed(&little);
-        assert_eq!(waiting(), 2 * LITTLE + 1);
-        behind.catch_up();
-        assert!(behind.is_little());
-        let reading = lock(&behind.0.reader);
-        assert!(!behind.is_little());
-        drop(reading);
-        let whole = [vec![1; LITTLE], vec![2; LITTLE + 1], vec![1; LITTLE]].concat();
+        let whole = [vec![1; LITTLE], vec![2], vec![3; LITTLE - 1], vec![4]].concat();
         let outcome = behind.end(Ended::Whole);
         let hash = hex(Sha256::new_with_prefix(whole));
         assert_eq!(outcome.output, Some(serde_json::json!({"content_hash": hash})));

@@ -56,10 +56,10 @@ impl Watch {
         self.owed = None;
     }
 
-    /// Tells what is known at this end, where that takes some reading when the answer is on its way:
+    /// Tells what is known at this end; of an answer that may be still to read, when it is on its way:
     /// not before what the agent waits for is written. A task that never runs tells when it is dropped.
     fn end_behind(mut self, ended: Ended) {
-        if self.reader.is_little() {
+        if self.reader.is_short() {
             return self.end(ended);
         }
         self.due = Some(ended);
@@ -73,7 +73,7 @@ impl Watch {
     pub(super) fn end(&mut self, ended: Ended) {
         let Some(owed) = self.owed.take() else { return };
         let (action, family, reader) = (self.action, self.family, self.reader.clone());
-        reader.catch_up();
+        reader.leave_little();
         let items = std::mem::take(&mut self.items);
         self.teller.ended(Ending { action, family, items, reader, ended }, owed);
     }
