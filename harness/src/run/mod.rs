@@ -40,6 +40,7 @@ use watched::Watched;
 
 use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
 use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
+use crate::plain_file;
 use crate::sweep::{self, Survivors, Traces};
 use crate::workspace::{Workspace, base_env};
 use stream::{Streams, read_streams};
@@ -62,6 +63,9 @@ const UNHEARD: &str =
     "it hands the command's output on only when that has ended, so nobody hears the act meanwhile";
 /// Why a case about survivors is not asked of a backend whose processes cannot be seen.
 const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
+
+/// The most bytes of a native result, captured streams included.
+const RESULT_LIMIT: u64 = 64 << 20;
 
 /// Why an arm has no report.
 enum Stop {
@@ -421,7 +425,8 @@ fn base64(text: &str) -> String {
 /// The native result at `path`, if there is to be one.
 fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
     let Some(path) = path else { return Ok(None) };
-    let text = std::fs::read(path).map_err(|error| format!("no result was written: {error}"))?;
+    let text = plain_file::read(path, RESULT_LIMIT)
+        .map_err(|error| format!("no result was written: {error}"))?;
     let result = serde_json::from_slice::<RunResult>(&text)
         .map_err(|error| format!("the result is not of the protocol: {error}"))?;
     match result.protocol {

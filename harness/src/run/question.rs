@@ -21,10 +21,14 @@ use boxproof_cases::protocol::{
 use crate::backend::{Backend, Kind};
 use crate::execution::{Answered, Execution, Reply};
 use crate::host::ask::{self, Answer};
+use crate::plain_file;
 use crate::workspace::Workspace;
 
 pub use call::request;
 use call::{Call, calls};
+
+/// The most bytes of an answer to a question.
+const ANSWER_LIMIT: u64 = 16 << 20;
 
 /// What every question of a run shares.
 #[derive(Debug, Clone, Copy)]
@@ -165,9 +169,9 @@ fn finish(call: &Call<'_>, begun: Begun) -> Vec<Reply> {
 
 /// The answer in the file `result`.
 fn read(result: &Path, ended: &Answer) -> Result<Told, String> {
-    let text = std::fs::read(result).map_err(|_| {
+    let text = plain_file::read(result, ANSWER_LIMIT).map_err(|error| {
         let exit = ended.code.map_or("a signal".to_owned(), |code| format!("exit {code}"));
-        format!("it ended with {exit} and wrote no answer: {}", ended.first_line())
+        format!("it ended with {exit} and wrote no answer ({error}): {}", ended.first_line())
     })?;
     let answer: PolicyAnswer = serde_json::from_slice(&text)
         .map_err(|error| format!("the answer is not of the protocol: {error}"))?;

@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
+
+use crate::plain_file;
 
 /// What is at one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,8 +106,7 @@ fn holds(path: &Path, meta: &fs::Metadata) -> String {
         return format!("a link to {}", target.display());
     }
     if kind.is_file() {
-        let hash = fs::read(path).map(|bytes| format!("{:x}", Sha256::digest(bytes)));
-        let hash = hash.unwrap_or_else(|error| format!("unreadable ({error})"));
+        let hash = plain_file::hash(path).unwrap_or_else(|error| format!("unreadable ({error})"));
         return format!("{} bytes (sha256 {:.12})", meta.len(), hash);
     }
     let kind = if kind.is_fifo() {
