@@ -59,6 +59,8 @@ pub struct Answered {
 pub struct Tried {
     /// The deed; paths are absolute and without links.
     pub attempt: Attempt,
+    /// The arm's own directory, which holds workspace and `$OUT`.
+    pub root: String,
     /// The run's own temp folder.
     pub tmp: String,
     /// What the text must have and lack besides.

@@ -115,6 +115,9 @@ pub struct Compiled {
     /// Parameters of a profile that the caller gives (`-D NAME=VALUE`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub params: Vec<String>,
+    /// Parameters of a profile whose values the compiler knows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
     /// What the text cannot hold, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,

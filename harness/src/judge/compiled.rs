@@ -6,18 +6,39 @@ use super::reason::{Finding, Reason};
 use crate::execution::{Answered, Tried};
 use crate::models::Flaw;
 use crate::models::mounts::Mounts;
-use crate::models::sbpl::Profile;
+use crate::models::sbpl::{Profile, real_name};
 
 /// Whether what was tried can be done under `compiled`.
 pub(super) fn permits(compiled: &Compiled, tried: &Tried) -> Result<bool, Flaw> {
-    if let Some(other) = compiled.params.iter().find(|name| *name != TMP_PARAM) {
-        return Err(Flaw::Unknown(format!("a value for the parameter {other}")));
-    }
-    let params = compiled.params.iter().map(|name| (name.as_str(), tried.tmp.as_str()));
+    let value = |name: &str| match compiled.values.get(name) {
+        Some(value) => Some(real_names(value, &tried.root)),
+        None => (name == TMP_PARAM).then(|| real_name(&tried.tmp)),
+    };
+    let given = compiled.params.iter().chain(compiled.values.keys());
+    let params: Vec<(&str, String)> = given
+        .map(|name| {
+            let value = value(name)
+                .ok_or_else(|| Flaw::Unknown(format!("a value for the parameter {name}")))?;
+            Ok((name.as_str(), value))
+        })
+        .collect::<Result<_, Flaw>>()?;
+    let params = params.iter().map(|(name, value)| (*name, value.as_str()));
     let (deed, object) = (tried.attempt.deed, tried.attempt.object.as_str());
     match &compiled.text {
-        CompiledText::Sbpl(text) => Profile::read(text, params)?.permits(deed, object),
+        CompiledText::Sbpl(text) => {
+            Profile::read(&real_names(text, &tried.root), params)?.permits(deed, object)
+        }
         CompiledText::Argv(argv) => Mounts::read(argv)?.permits(deed, object),
+    }
+}
+
+/// `text` with the name that macOS would have for the arm's own directory. Where the harness makes
+/// it is not the backend's choice, so that either name is right.
+fn real_names(text: &str, root: &str) -> String {
+    let real = real_name(root);
+    match real == root {
+        true => text.to_owned(),
+        false => text.replace(&real, root).replace(root, &real),
     }
 }
 
@@ -27,7 +48,8 @@ pub(super) fn says(answered: &Answered) -> Result<(), Finding> {
         return Ok(());
     };
     let text = match &compiled.text {
-        CompiledText::Sbpl(text) => text.clone(),
+        // The pieces of a case are put together from the arm's directory as it is named here.
+        CompiledText::Sbpl(text) => text.replace(&real_name(&tried.root), &tried.root),
         CompiledText::Argv(words) => words.join(" "),
     };
     let differs = tried.text.differs(&text);

@@ -1,5 +1,6 @@
 //! A plan as the words of `bwrap`, for whoever runs the command without us. Pure.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use boxproof_cases::protocol::{Compiled, CompiledText};
@@ -25,6 +26,7 @@ pub(super) fn argv(view: &View, cwd: &Path, opens: &Opens) -> Result<Compiled, R
     Ok(Compiled {
         text: CompiledText::Argv(words.collect::<Result<_, _>>()?),
         params: Vec::new(),
+        values: BTreeMap::new(),
         limits: nested.into_iter().chain(limits).collect(),
     })
 }

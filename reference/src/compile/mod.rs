@@ -88,8 +88,19 @@ fn write(compiled: Result<Compiled, Refusal>, result: &Path) -> Result<i32, Stri
     Ok(code)
 }
 
-/// The text for `target`.
+/// The text for `target`, with the names and limits of the system that is to enforce it.
 fn compiled(target: CompileTarget, request: &CompileRequest) -> Result<Compiled, Refusal> {
+    let mut compiled = compiled_here(target, request)?;
+    if let CompiledText::Sbpl(text) = &mut compiled.text {
+        if !cfg!(target_os = "macos") {
+            *text = sbpl::with_real_names(text);
+        }
+        compiled.limits.extend(sbpl::too_large(text));
+    }
+    Ok(compiled)
+}
+
+fn compiled_here(target: CompileTarget, request: &CompileRequest) -> Result<Compiled, Refusal> {
     let asked = asked::asked(target, request)?;
     request::check(&asked.order)?;
     match (&request.rules, target) {

@@ -50,6 +50,7 @@ pub(super) fn profile(
     Ok(Compiled {
         text: CompiledText::Sbpl(out.finish()),
         params: Vec::new(),
+        values: BTreeMap::new(),
         limits: LIMITS[..shown].iter().map(|limit| (*limit).to_owned()).collect(),
     })
 }

@@ -77,3 +77,78 @@ pub(super) fn quoted(text: &str) -> String {
     quoted.push('"');
     quoted
 }
+
+/// Links at the root of macOS into `/private`; a rule is about names without links.
+const LINKS: [&str; 3] = ["/tmp", "/var", "/etc"];
+
+/// Returns `text`, compiled on another system, with the names that macOS has for paths below its
+/// links at the root: in strings that are paths, and at the start of patterns.
+pub(super) fn with_real_names(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '\\']) {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        // An escaped character begins no string.
+        let skipped = if after.starts_with('\\') {
+            after.chars().take(2).map(char::len_utf8).sum()
+        } else {
+            1
+        };
+        let (mark, mut tail) = after.split_at(skipped);
+        out.push_str(mark);
+        if let Some(pattern) = tail.strip_prefix('^').filter(|_| mark == "\"") {
+            out.push('^');
+            tail = pattern;
+        }
+        if mark == "\"" && LINKS.iter().any(|link| is_path_below(tail, link)) {
+            out.push_str("/private");
+        }
+        rest = tail;
+    }
+    out + rest
+}
+
+/// Whether the string that begins with `text` is `link` or a path or pattern below it.
+fn is_path_below(text: &str, link: &str) -> bool {
+    text.strip_prefix(link).is_some_and(|rest| rest.starts_with(['/', '"', '(', '$']))
+}
+
+/// The most bytes that a compiled profile may have.
+const MOST_BYTES: usize = 65_535;
+
+/// Tells that macOS may refuse a profile of this size.
+pub(super) fn too_large(text: &str) -> Option<String> {
+    let (bytes, rules) = (text.len(), text.lines().count());
+    (bytes > MOST_BYTES).then(|| {
+        format!(
+            "The profile has {bytes} bytes in {rules} lines, and macOS takes at most {MOST_BYTES} \
+             bytes of a compiled profile: it may refuse this one. Fold lists of paths into patterns."
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("(subpath \"/tmp\")", "(subpath \"/private/tmp\")")]
+    #[case("(literal \"/var/a\" \"/etc\")", "(literal \"/private/var/a\" \"/private/etc\")")]
+    #[case("(regex \"^/var(/[^/]+)*/x$\")", "(regex \"^/private/var(/[^/]+)*/x$\")")]
+    #[case("(subpath \"/variable\")", "(subpath \"/variable\")")]
+    #[case("(subpath \"/private/tmp\")", "(subpath \"/private/tmp\")")]
+    #[case("(literal \"/a\\\"/tmp/b\")", "(literal \"/a\\\"/tmp/b\")")]
+    #[case("(param \"TMP\")", "(param \"TMP\")")]
+    fn names_are_those_of_macos(#[case] text: &str, #[case] real: &str) {
+        assert_eq!(with_real_names(text), real);
+    }
+
+    #[test]
+    fn a_large_profile_tells_its_size() {
+        assert_eq!(too_large("(version 1)\n"), None);
+        let told = too_large(&"(deny default)\n".repeat(5_000)).unwrap();
+        assert!(told.contains("75000 bytes in 5000 lines"), "{told}");
+    }
+}

@@ -1,7 +1,7 @@
 //! A plan as a Seatbelt profile: each step of the view becomes rules about its place, in the order
 //! of the steps, so that the last rule that matches is that of the topmost step. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Compiled, CompiledText, Policy, TMP_PARAM, TmpPolicy, WirePath};
@@ -45,6 +45,7 @@ pub(super) fn profile(view: &View, policy: &Policy, opens: &Opens) -> Result<Com
     Ok(Compiled {
         text: CompiledText::Sbpl(out.finish()),
         params: private.then(|| TMP_PARAM.to_owned()).into_iter().collect(),
+        values: BTreeMap::new(),
         limits: moved_in.then(|| MOVED_IN.to_owned()).into_iter().collect(),
     })
 }

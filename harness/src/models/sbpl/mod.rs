@@ -1,18 +1,23 @@
-//! A Seatbelt profile as far as profiles of command sandboxes use the language: [`Profile`]. Rules
-//! of an operation are looked at in order and the last one that matches decides; where none does,
-//! the default does. Written from public descriptions; nothing here was compared with macOS.
+//! A Seatbelt profile as far as profiles of command sandboxes use the language: [`Profile`]. A
+//! question is decided only where both known readings of the language agree. Written from public
+//! descriptions; nothing here was compared with macOS.
 
+mod expand;
 mod filter;
 mod operations;
+mod parse;
 mod read;
+mod reading;
 #[cfg(test)]
 mod tests;
 
 use boxproof_cases::case::Deed;
 
 use super::Flaw;
-use filter::{Filter, Object, Params};
+use filter::{Filter, Object};
+use parse::{Params, filter};
 use read::Form;
+use reading::Rules;
 
 /// A profile that was read.
 #[derive(Debug, Clone)]
@@ -29,6 +34,15 @@ struct Rule {
     filter: Option<Filter>,
 }
 
+/// Profiles of the system that many others import.
+const IMPORTS: [&str; 5] =
+    ["bsd.sb", "com.apple.corefoundation.sb", "dyld-support.sb", "opendirectory.sb", "system.sb"];
+/// Forms that say how a decision is reported, and decide nothing.
+const REPORTS: [&str; 3] = ["debug", "disable-callouts", "trace"];
+/// A profile is compiled into at most 65,535 bytes. A text of several times that size is not loaded
+/// by the system, whatever it says.
+const MOST_BYTES: usize = 4 * 65_535;
+
 impl Profile {
     /// Reads `text` with these values of parameters.
     ///
@@ -38,6 +52,12 @@ impl Profile {
         text: &str,
         params: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, Flaw> {
+        if text.len() > MOST_BYTES {
+            let bytes = text.len();
+            return Err(Flaw::Unknown(format!(
+                "whether a profile of {bytes} bytes is loaded: compiled, it may have 65,535"
+            )));
+        }
         let params: Params =
             params.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let forms = read::read(text)?;
@@ -48,7 +68,8 @@ impl Profile {
             return Err(Flaw::Void("it does not begin with (version 1)".to_owned()));
         }
         let mut profile = Self { allows_by_default: false, rules: Vec::new() };
-        rest.iter().try_for_each(|form| profile.take(form, &params))?;
+        let rules = expand::expand(rest, &params)?;
+        rules.iter().try_for_each(|form| profile.take(form, &params))?;
         Ok(profile)
     }
 
@@ -56,14 +77,27 @@ impl Profile {
         let Form::List(forms, line) = form else {
             return Err(Flaw::Void("a rule is no list".to_owned()));
         };
-        let allows = match forms.first().and_then(Form::word) {
-            Some("allow") => true,
-            Some("deny") => false,
-            other => return Err(Flaw::Unknown(format!("line {line}: the rule {other:?}"))),
-        };
+        match forms.first().and_then(Form::word) {
+            Some("allow") => self.rule(true, &forms[1..], *line, params),
+            Some("deny") => self.rule(false, &forms[1..], *line, params),
+            Some("import") => self.import(&forms[1..], *line),
+            Some(word) if REPORTS.contains(&word) => Ok(()),
+            other => Err(Flaw::Unknown(format!("line {line}: the rule {other:?}"))),
+        }
+    }
+
+    fn rule(
+        &mut self,
+        allows: bool,
+        forms: &[Form],
+        line: usize,
+        params: &Params,
+    ) -> Result<(), Flaw> {
+        // `(with …)` says how a decision is told, wherever it stands.
+        let forms: Vec<&Form> = forms.iter().filter(|form| !is_modifier(form)).collect();
         let operations: Vec<String> =
-            forms[1..].iter().map_while(Form::word).map(str::to_owned).collect();
-        let filters = &forms[1 + operations.len()..];
+            forms.iter().map_while(|form| form.word()).map(str::to_owned).collect();
+        let filters = &forms[operations.len()..];
         if operations.is_empty() {
             return Err(Flaw::Void(format!("line {line}: a rule names no operation")));
         }
@@ -74,30 +108,49 @@ impl Profile {
             self.allows_by_default = allows;
             return Ok(());
         }
-        let filter = filters_of(filters, params)?;
+        let filters: Vec<Filter> =
+            filters.iter().map(|form| filter(form, params)).collect::<Result<_, _>>()?;
+        let filter = (!filters.is_empty()).then_some(Filter::Any(filters));
         self.rules.push(Rule { allows, operations, filter });
         Ok(())
     }
 
-    /// Whether `deed` can be done to `object`: a path without links, `host:port` or a name.
+    /// The system's own profiles are not here: what they may speak of is left open.
+    fn import(&mut self, forms: &[Form], line: usize) -> Result<(), Flaw> {
+        let [Form::Text(name)] = forms else {
+            return Err(Flaw::Unknown(format!("line {line}: this import")));
+        };
+        let file = name.strip_prefix("/System/Library/Sandbox/Profiles/").unwrap_or(name);
+        if !IMPORTS.contains(&file) {
+            return Err(Flaw::Unknown(format!("line {line}: the imported profile {name:?}")));
+        }
+        let operations = ["default", "file*", "mach*", "network*", "process*"].map(str::to_owned);
+        let operations = operations.to_vec();
+        self.rules.push(Rule { allows: true, operations, filter: Some(Filter::System) });
+        Ok(())
+    }
+
+    /// Whether `deed` can be done to `object`: a path without links, `host:port` or a name. A path
+    /// is meant as on macOS, where `/tmp`, `/var` and `/etc` are links into `/private`.
     ///
     /// # Errors
-    /// When the object is none of these.
+    /// When the object is none of these, or the profile does not decide.
     pub fn permits(&self, deed: Deed, object: &str) -> Result<bool, Flaw> {
-        let moved = format!("{object}.moved");
-        let path = Object::Path(object);
+        let path = real_name(object);
+        let moved = format!("{path}.moved");
+        let at = Object::Path(&path);
         let needs: Vec<(&str, Object<'_>)> = match deed {
-            Deed::Read => vec![("file-read-data", path)],
-            Deed::Write => vec![("file-write-data", path)],
-            Deed::Create => vec![("file-write-create", path), ("file-write-data", path)],
-            Deed::Remove => vec![("file-write-unlink", path)],
+            Deed::Read => vec![("file-read-data", at)],
+            Deed::Write => vec![("file-write-data", at)],
+            Deed::Create => vec![("file-write-create", at), ("file-write-data", at)],
+            Deed::Remove => vec![("file-write-unlink", at)],
             Deed::Move => {
-                vec![("file-write-unlink", path), ("file-write-create", Object::Path(&moved))]
+                vec![("file-write-unlink", at), ("file-write-create", Object::Path(&moved))]
             }
-            Deed::Run => vec![("process-exec", path), ("file-read-data", path)],
+            Deed::Run => vec![("process-exec", at), ("file-read-data", at)],
             Deed::Lookup => vec![("mach-lookup", Object::Service(object))],
             Deed::Connect if object.starts_with('/') => {
-                vec![("network-outbound", Object::Socket(object))]
+                vec![("network-outbound", Object::Socket(&path))]
             }
             Deed::Connect => {
                 let (host, port) = object.rsplit_once(':').ok_or_else(|| {
@@ -106,26 +159,44 @@ impl Profile {
                 vec![("network-outbound", Object::Remote(host, port))]
             }
         };
-        Ok(needs.into_iter().all(|(operation, object)| self.allows(operation, object)))
+        let decided = needs.into_iter().map(|(operation, object)| self.allows(operation, object));
+        let decided: Vec<Result<bool, Flaw>> = decided.collect();
+        // One denial is enough, whatever is left open.
+        match decided.contains(&Ok(false)) {
+            true => Ok(false),
+            false => decided.into_iter().collect::<Result<Vec<_>, _>>().map(|_| true),
+        }
     }
 
-    fn allows(&self, operation: &str, object: Object<'_>) -> bool {
-        let about = |rule: &&Rule| {
-            rule.operations.iter().any(|name| operations::covers(name, operation))
-                && rule.filter.as_ref().is_none_or(|filter| filter.has(object))
-        };
-        self.rules.iter().rev().find(about).map_or(self.allows_by_default, |rule| rule.allows)
+    fn allows(&self, operation: &str, object: Object<'_>) -> Result<bool, Flaw> {
+        let rules = Rules { rules: &self.rules, allows_by_default: self.allows_by_default };
+        let readings = [rules.by_order(operation, object), rules.by_name(operation, object)];
+        let allowed = readings.iter().any(|outcomes| outcomes.allowed);
+        let denied = readings.iter().any(|outcomes| outcomes.denied);
+        if allowed != denied {
+            return Ok(allowed);
+        }
+        Err(Flaw::Unknown(match readings[0] == readings[1] {
+            true => format!("whether {operation} is allowed: a rule asks more than the name tells"),
+            false => format!(
+                "whether {operation} is allowed: by their order the rules say otherwise than by \
+                 their names"
+            ),
+        }))
     }
 }
 
-/// The filters of one rule, of which one has to match; `(with …)` says how a denial is told.
-fn filters_of(forms: &[Form], params: &Params) -> Result<Option<Filter>, Flaw> {
-    let is_modifier = |form: &Form| {
-        matches!(form, Form::List(inner, _)
-        if inner.first().and_then(Form::word) == Some("with"))
-    };
-    let filters = forms.iter().filter(|form| !is_modifier(form));
-    let filters: Vec<Filter> =
-        filters.map(|form| filter::filter(form, params)).collect::<Result<_, _>>()?;
-    Ok((!filters.is_empty()).then_some(Filter::Any(filters)))
+/// `(with …)`.
+fn is_modifier(form: &Form) -> bool {
+    matches!(form, Form::List(inner, _) if inner.first().and_then(Form::word) == Some("with"))
+}
+
+/// Returns the name that macOS has for `path`: `/tmp`, `/var` and `/etc` are links there, and rules
+/// are about names without links.
+pub fn real_name(path: &str) -> String {
+    let links = ["/tmp", "/var", "/etc"];
+    match links.iter().any(|link| filter::is_below(path, link)) {
+        true => format!("/private{path}"),
+        false => path.to_owned(),
+    }
 }

@@ -56,7 +56,12 @@ fn permits(rules: &str, deed: Deed, object: &str) -> Result<bool, Flaw> {
     "/a/b",
     false
 )]
-#[case::last_allows("(deny file-write* (subpath \"/a\")) (allow file*)", Deed::Write, "/a/b", true)]
+#[case::last_allows(
+    "(deny file-write* (subpath \"/a\")) (allow file-write* (subpath \"/\"))",
+    Deed::Write,
+    "/a/b",
+    true
+)]
 #[case::parameter("(allow file-write* (subpath (param \"TMP\")))", Deed::Write, "/t/x", true)]
 #[case::put_together(
     "(allow file-write* (subpath (string-append (param \"TMP\") \"/x\")))",
@@ -109,6 +114,68 @@ fn permits(rules: &str, deed: Deed, object: &str) -> Result<bool, Flaw> {
     "/a",
     false
 )]
+#[case::datagrams_only(
+    "(allow network-outbound (remote udp \"*:53\"))",
+    Deed::Connect,
+    "1.2.3.4:53",
+    false
+)]
+#[case::streams_only(
+    "(allow network-outbound (remote tcp \"*:53\"))",
+    Deed::Connect,
+    "1.2.3.4:53",
+    true
+)]
+#[case::link_of_the_system("(allow file-write* (subpath \"/tmp\"))", Deed::Create, "/tmp/x", false)]
+#[case::behind_the_link(
+    "(allow file-write* (subpath \"/private/tmp\"))",
+    Deed::Create,
+    "/tmp/x",
+    true
+)]
+#[case::service_pattern(
+    "(allow mach-lookup (global-name-regex #\"^s\"))",
+    Deed::Lookup,
+    "st",
+    true
+)]
+#[case::words_about_devices(
+    "(allow device-microphone iokit-open (iokit-connection \"c\")) (allow file-read*)",
+    Deed::Read,
+    "/a",
+    true
+)]
+#[case::unclear_elsewhere("(allow file-read* (subpath \"/b/\"))", Deed::Read, "/a", false)]
+#[case::system_profile("(import \"system.sb\")", Deed::Write, "/Users/a/f", false)]
+#[case::reported("(debug deny) (allow file-read*)", Deed::Read, "/a", true)]
+#[case::modifier_first("(allow (with report) file-read*)", Deed::Read, "/a", true)]
+#[case::defined(
+    "(define ROOT \"/a\") (define (below path) (subpath (string-append ROOT path)))
+     (allow file-write* (below \"/b\"))",
+    Deed::Write,
+    "/a/b/c",
+    true
+)]
+#[case::defined_rules(
+    "(define (open path) (allow file-read* (subpath path)) (allow file-write* (subpath path)))
+     (open \"/a\")",
+    Deed::Write,
+    "/a/b",
+    true
+)]
+#[case::if_given(
+    "(if (param \"TMP\") (allow file-read*) (allow file-write*))",
+    Deed::Read,
+    "/a",
+    true
+)]
+#[case::if_not_given("(if (param \"OTHER\") (allow file-read*))", Deed::Read, "/a", false)]
+#[case::if_equal(
+    "(when (equal? (param \"TMP\") \"/t\") (allow file-read*))",
+    Deed::Read,
+    "/a",
+    true
+)]
 fn the_last_rule_that_matches_decides(
     #[case] rules: &str,
     #[case] deed: Deed,
@@ -122,6 +189,8 @@ fn the_last_rule_that_matches_decides(
 fn a_default_is_the_last_resort_wherever_it_stands() {
     let read = |text: &str| Profile::read(text, []).unwrap().permits(Deed::Read, "/a").unwrap();
     assert!(read("(version 1)(allow file-read*)(deny default)"));
+    assert!(read("(version 1)(allow file-read*)(deny default (with message \"T\"))"));
+    assert!(!read("(version 1)(deny file-read*  (literal \"/a\"))(allow default (with report))"));
     assert!(read("(version 1)(allow default)"));
     assert!(!read("(version 1)"));
 }
@@ -148,15 +217,60 @@ fn what_the_system_refuses_is_void(#[case] rules: &str, #[case] why: &str) {
 #[case::operation("(allow file-wirte*)", "file-wirte*")]
 #[case::member("(allow file-write-unlnik)", "file-write-unlnik")]
 #[case::filter("(allow file-read* (subpth \"/a\"))", "subpth")]
-#[case::import("(import \"system.sb\")", "import")]
-#[case::relative("(allow file-read* (subpath \"a\"))", "\"a\"")]
-#[case::trailing_slash("(allow file-read* (subpath \"/a/\"))", "\"/a/\"")]
-#[case::dots("(allow file-read* (subpath \"/a/../b\"))", "\"/a/../b\"")]
+#[case::import("(import \"other.sb\")", "other.sb")]
+#[case::relative("(allow file-read* (subpath \"a\"))", "more than the name tells")]
+#[case::trailing_slash("(allow file-read* (subpath \"/a/\"))", "more than the name tells")]
+#[case::dots("(allow file-read* (subpath \"/a/../b\"))", "more than the name tells")]
+#[case::type_of_file(
+    "(allow file-read* (require-all (subpath \"/\") (vnode-type REGULAR-FILE)))",
+    "more than the name tells"
+)]
+#[case::endless("(define (f x) (f x)) (f \"a\")", "calls itself")]
+#[case::condition("(if (file-exists \"/a\") (allow file-read*))", "this condition")]
+// The readings disagree: the operation's own name against its family's.
+#[case::own_name_allows(
+    "(allow file-read-data (subpath \"/\")) (deny file-read* (literal \"/a\"))",
+    "by their order the rules say otherwise"
+)]
+#[case::own_name_denies(
+    "(deny file-read-data (subpath \"/a\")) (allow file-read* (literal \"/a\"))",
+    "by their order the rules say otherwise"
+)]
+#[case::wider_name_allows(
+    "(deny file-read* (subpath \"/a\")) (allow file*)",
+    "by their order the rules say otherwise"
+)]
+#[case::without_a_filter(
+    "(allow file-read* (subpath \"/a\")) (deny file-read*)",
+    "by their order the rules say otherwise"
+)]
 #[case::class("(allow file-read* (regex #\"[\\.]\"))", "a class")]
 #[case::escape("(allow file-read* (literal \"/\\q\"))", "\\q")]
 fn what_the_model_does_not_know_is_no_decision(#[case] rules: &str, #[case] what: &str) {
     match permits(rules, Deed::Read, "/a") {
         Err(Flaw::Unknown(message)) => assert!(message.contains(what), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_the_system_may_open_is_left_open() {
+    let text = "(version 1)(deny default)(import \"system.sb\")";
+    let read = |path: &str| Profile::read(text, []).unwrap().permits(Deed::Read, path);
+    assert!(matches!(read("/usr/lib/libSystem.dylib"), Err(Flaw::Unknown(_))));
+    assert!(matches!(read("/etc/hosts"), Err(Flaw::Unknown(_))));
+    assert_eq!(read("/Users/a/.ssh/id"), Ok(false));
+}
+
+#[test]
+fn a_profile_that_is_far_too_large_is_not_judged() {
+    let rules = |count: usize| {
+        let rule = |n: usize| format!("(deny file-read* (literal \"/directory/file-{n}\"))\n");
+        format!("(version 1)(allow default)\n{}", (0..count).map(rule).collect::<String>())
+    };
+    assert!(Profile::read(&rules(1_000), []).is_ok());
+    match Profile::read(&rules(20_000), []) {
+        Err(Flaw::Unknown(why)) => assert!(why.contains("65,535"), "{why}"),
         other => panic!("{other:?}"),
     }
 }

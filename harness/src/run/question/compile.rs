@@ -8,7 +8,8 @@ use boxproof_cases::case::{
     Answer, Attempt, CalibanSpec, Decision, Deed, Documents, Question, TextExpect,
 };
 use boxproof_cases::protocol::{
-    CompileProfile, CompileRequest, CompileRules, CompileSettings, PROTOCOL, SettingsDialect,
+    CompileProfile, CompileRequest, CompileRules, CompileSettings, CompileTarget, PROTOCOL,
+    SettingsDialect,
 };
 
 use crate::execution::Tried;
@@ -44,20 +45,33 @@ pub(super) fn request(case: &Case, workspace: &Workspace) -> Result<CompileReque
 
 /// What `case` tries, if it is about a compiled policy.
 pub(super) fn tried(case: &Case, workspace: &Workspace) -> Result<Option<Tried>, String> {
-    let Some(Question::Compile(_, attempt)) = case.question() else { return Ok(None) };
+    let Some(Question::Compile(target, attempt)) = case.question() else { return Ok(None) };
     let object = workspace.vars.expand(&attempt.object).map_err(|error| error.to_string())?;
     let is_path = match attempt.deed {
         Deed::Lookup => false,
         Deed::Connect => object.starts_with('/'),
         _ => true,
     };
+    let root = real(workspace.root());
     let object = match is_path {
-        true => utf8(&real(&workspace.ws().join(object)))?,
+        true => utf8(&place(&workspace.ws().join(object), &root, *target))?,
         false => object,
     };
-    let tmp = utf8(&real(workspace.root()).join("own-tmp"))?;
+    let tmp = utf8(&root.join("own-tmp"))?;
+    let root = utf8(&root)?;
     let text = expected(case, workspace)?;
-    Ok(Some(Tried { attempt: Attempt { deed: attempt.deed, object }, tmp, text }))
+    Ok(Some(Tried { attempt: Attempt { deed: attempt.deed, object }, root, tmp, text }))
+}
+
+/// The place that `path` names where the compiled policy is enforced: outside of what the arm made,
+/// links of this host mean nothing on another system.
+fn place(path: &Path, root: &Path, target: CompileTarget) -> PathBuf {
+    let followed = real(path);
+    let foreign = target == CompileTarget::Seatbelt && !cfg!(target_os = "macos");
+    match foreign && !followed.starts_with(root) {
+        true => path.to_owned(),
+        false => followed,
+    }
 }
 
 /// What `case` asks of the text itself.

@@ -75,7 +75,7 @@ fn compiled(call: &Call<'_>, allows: bool) -> Compiled {
         (CompileTarget::Bubblewrap, true) => words(&["--bind", "/", "/"]),
         (CompileTarget::Bubblewrap, false) => words(&["--unshare-net", "--tmpfs", "/"]),
     };
-    Compiled { text, params: Vec::new(), limits: Vec::new() }
+    Compiled { text, params: Vec::new(), values: Default::default(), limits: Vec::new() }
 }
 
 fn words(words: &[&str]) -> CompiledText {
