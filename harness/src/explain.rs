@@ -102,6 +102,11 @@ fn arms(case: &Case) -> Vec<String> {
 fn passes(case: &Case) -> String {
     let act = match &case.expect.decision {
         Decision::Allowed => "the act ends as it does without a sandbox".to_owned(),
+        Decision::AllowedOrRefused(refusal) => format!(
+            "the act ends as it does without a sandbox, or the backend declines the policy and \
+             says {}",
+            refusal.says.join(" and ")
+        ),
         Decision::Denied(denial) => format!("the act itself is refused with {}", reasons(denial)),
         Decision::Contained(_) => "the act may report what it likes".to_owned(),
         Decision::Withheld(_) => {
@@ -150,6 +155,10 @@ fn fails(case: &Case) -> Vec<String> {
         Decision::Allowed => {
             fail("over-block", "the act is refused, or does not do what it does without a sandbox");
         }
+        Decision::AllowedOrRefused(_) => fail(
+            "over-block",
+            "the act is refused, or the policy is declined without the words that tell why",
+        ),
         Decision::Denied(_) => {
             fail("contract", "nothing happens, and the act is told that it succeeded");
         }
@@ -162,7 +171,7 @@ fn fails(case: &Case) -> Vec<String> {
     }
     let promises =
         case.expect.exit.is_some() || case.expect.stdout.is_some() || case.expect.stderr.is_some();
-    if promises || case.expect.decision == Decision::Allowed {
+    if promises || case.expect.decision.may_work() {
         fail("contract", "the decision is right, and exit code or streams are not");
     }
     if !case.expect.oracle.iter().any(|oracle| matches!(oracle, Oracle::NoSurvivors(_))) {
@@ -177,6 +186,10 @@ fn matters(case: &Case) -> Vec<String> {
         Decision::Allowed => {
             "Work that the policy allows must go on: a sandbox that is in the way is switched off, \
              and then it protects nobody."
+        }
+        Decision::AllowedOrRefused(_) => {
+            "A policy of this kind contradicts itself, or asks for what not every sandbox has. It \
+             may work or be declined by name; taken without a word and not kept, it misleads."
         }
         Decision::Denied(_) => {
             "A command that runs under this policy is not trusted. If the act works, it does what \

@@ -89,8 +89,8 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "it needs a host or a network inside this one, which a script does not build",
         ),
         (
-            matches!(case.expect.decision, Decision::Withheld(_)),
-            "it is about who starts nothing, whatever the reason",
+            matches!(case.expect.decision, Decision::Withheld(_) | Decision::AllowedOrRefused(_)),
+            "it is about a backend that may start nothing, which a script does not tell apart",
         ),
         (launcher.apart || launcher.hold_stdin, "it needs a launcher that is more than a shell"),
         (

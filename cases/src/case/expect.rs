@@ -35,11 +35,13 @@ pub struct Expect {
     pub compare: Vec<Compare>,
 }
 
-/// The seven expectations.
+/// The eight expectations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Same exit, stdout and end state as without a sandbox.
     Allowed,
+    /// As `Allowed`, or the backend declines the policy and says why.
+    AllowedOrRefused(Refusal),
     /// The act itself is refused, and the oracles agree.
     Denied(Denial),
     /// The act may report success, but nothing happened or leaked outside.
@@ -60,6 +62,7 @@ impl Decision {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Allowed => "allowed",
+            Self::AllowedOrRefused(_) => "allowed_or_refused",
             Self::Denied(_) => "denied",
             Self::Contained(_) => "contained",
             Self::Withheld(_) => "withheld",
@@ -74,8 +77,29 @@ impl Decision {
         match self {
             Self::Answer(answer) => answer.is_negative(),
             Self::Receipts(receipts) => receipts.is_negative(),
-            _ => *self != Self::Allowed,
+            _ => !self.may_work(),
         }
+    }
+
+    /// Whether the act may work as it does without a sandbox.
+    pub fn may_work(&self) -> bool {
+        matches!(self, Self::Allowed | Self::AllowedOrRefused(_))
+    }
+}
+
+/// How a backend declines a policy that it cannot keep.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// What its message must have, each of them: the names of the rules that contradict each other,
+    /// or the path that cannot be had. Without variables.
+    pub says: Vec<String>,
+}
+
+impl Refusal {
+    /// Whether `message` says everything.
+    pub fn is_said(&self, message: &str) -> bool {
+        self.says.iter().all(|text| message.contains(text.as_str()))
     }
 }
 
@@ -103,6 +127,9 @@ struct Written {
     /// The act works as without a sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     allowed: Option<Plain>,
+    /// The act works as without a sandbox, or the backend declines the policy and names why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    allowed_or_refused: Option<Refusal>,
     /// The act itself fails, for one of these reasons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     denied: Option<Denial>,
@@ -157,6 +184,7 @@ impl TryFrom<Written> for Expect {
     fn try_from(written: Written) -> Result<Self, String> {
         let found = [
             written.allowed.map(|_| Decision::Allowed),
+            written.allowed_or_refused.map(Decision::AllowedOrRefused),
             written.denied.map(Decision::Denied),
             written.contained.map(Decision::Contained),
             written.withheld.map(Decision::Withheld),
@@ -167,8 +195,8 @@ impl TryFrom<Written> for Expect {
         let mut found = found.into_iter().flatten();
         let (Some(decision), None) = (found.next(), found.next()) else {
             return Err(
-                "expect has exactly one of allowed, denied, contained, withheld, refused, answer \
-                 and receipts"
+                "expect has exactly one of allowed, allowed_or_refused, denied, contained, \
+                 withheld, refused, answer and receipts"
                     .into(),
             );
         };
@@ -192,6 +220,20 @@ fn check(decision: &Decision, oracles: &[Oracle], compares: bool) -> Result<(), 
     let word = decision.word();
     match decision {
         Decision::Allowed | Decision::Answer(_) | Decision::Receipts(_) => return Ok(()),
+        Decision::AllowedOrRefused(refusal) => {
+            return match refusal
+                .says
+                .iter()
+                .any(|text| !text.trim().is_empty() && !text.contains('$'))
+            {
+                true => Ok(()),
+                false => {
+                    Err("allowed_or_refused: `says` lists words, without variables, that the \
+                              refusal must have"
+                        .into())
+                }
+            };
+        }
         Decision::Denied(denial) if denial.errno.is_empty() && denial.signal.is_empty() => {
             return Err("denied names no reason: list the errnos (or signals) that count".into());
         }
@@ -223,6 +265,10 @@ impl From<Expect> for Written {
         match expect.decision {
             Decision::Allowed => {
                 written.allowed = Some(Plain {});
+                written.compare = Some(expect.compare);
+            }
+            Decision::AllowedOrRefused(refusal) => {
+                written.allowed_or_refused = Some(refusal);
                 written.compare = Some(expect.compare);
             }
             Decision::Denied(denial) => written.denied = Some(denial),

@@ -51,7 +51,12 @@ pub(super) fn decide(
     });
     gravest(runs.chain([complete(case, confined)]))?;
     match case.expect.decision {
-        Decision::Allowed => end_state(case, control, confined),
+        Decision::AllowedOrRefused(_)
+            if confined.runs.iter().all(|run| ending::declined(run).is_some()) =>
+        {
+            untouched(confined)
+        }
+        Decision::Allowed | Decision::AllowedOrRefused(_) => end_state(case, control, confined),
         Decision::Refused | Decision::Answer(_) | Decision::Receipts(_) => Ok(()),
         Decision::Denied(_) | Decision::Contained(_) => trace(confined),
         // Who says that nothing was started leaves no trace.
@@ -62,6 +67,16 @@ pub(super) fn decide(
         }
         Decision::Withheld(_) => trace(confined),
     }
+}
+
+/// A backend that declines has done nothing: no oracle saw an effect that the case forbids.
+fn untouched(confined: &Report) -> Result<(), Finding> {
+    let happened = confined.oracles.iter().find(|reading| !reading.positive && !reading.holds);
+    happened.map_or(Ok(()), |reading| {
+        let message =
+            format!("the policy was declined, and yet `{}`: {}", reading.oracle, reading.saw);
+        Err(Finding::contract(Reason::Oracle, message))
+    })
 }
 
 /// Who left no trace where the case asks for one may have done nothing that could be held.
@@ -89,7 +104,10 @@ fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
     timing::lived_on(case, control, run)?;
     started(run, &case.expect.decision)?;
     match &case.expect.decision {
-        Decision::Allowed => allowed(case, control, run)?,
+        Decision::AllowedOrRefused(_) if ending::declined(run).is_some() => {
+            return refused(case, run);
+        }
+        Decision::Allowed | Decision::AllowedOrRefused(_) => allowed(case, control, run)?,
         Decision::Denied(denial) => denied(case, denial, run)?,
         Decision::Contained(denial) => contained(case, denial, control, run)?,
         Decision::Withheld(denial) => withheld(case, denial, control, run)?,
@@ -124,6 +142,13 @@ pub(super) fn started(run: &RunReport, decision: &Decision) -> Result<(), Findin
     }
     match (ending::declined(run), decision) {
         (None, _) | (Some(_), Decision::Refused | Decision::Withheld(_)) => Ok(()),
+        (Some(why), Decision::AllowedOrRefused(refusal)) => match refusal.is_said(&why) {
+            true => Ok(()),
+            false => Err(Finding::over_block(
+                Reason::PolicyRefused,
+                format!("the refusal does not say {}: {why}", refusal.says.join(" and ")),
+            )),
+        },
         (Some(why), Decision::Allowed) => Err(Finding::over_block(Reason::PolicyRefused, why)),
         (Some(why), _) => Err(Finding::contract(Reason::PolicyRefused, why)),
     }

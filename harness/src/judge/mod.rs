@@ -127,7 +127,7 @@ fn control<'a>(case: &Case, arm: Option<&'a Arm>) -> Result<Option<&'a Report>, 
         return Err(failed(&ending::broken(step)));
     }
     let shown = match case.expect.decision {
-        Decision::Allowed => effect::works(case, control),
+        Decision::Allowed | Decision::AllowedOrRefused(_) => effect::works(case, control),
         _ => effect::shown(case, control),
     };
     shown.map_err(|shortfall| failed(shortfall.why()))?;

@@ -150,9 +150,11 @@ fn told(case: &Case, besides: &[&str]) -> String {
         Decision::Contained(denial) | Decision::Withheld(denial) => {
             denial.errno.iter().map(String::as_str).chain(REFUSALS).collect()
         }
-        Decision::Allowed | Decision::Refused | Decision::Answer(_) | Decision::Receipts(_) => {
-            Vec::new()
-        }
+        Decision::Allowed
+        | Decision::AllowedOrRefused(_)
+        | Decision::Refused
+        | Decision::Answer(_)
+        | Decision::Receipts(_) => Vec::new(),
     };
     listed.extend(besides);
     let texts: Vec<String> = reason_words(&listed).iter().map(|text| quoted(text)).collect();

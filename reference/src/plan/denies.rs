@@ -60,6 +60,7 @@ impl Denies {
         write.iter().try_for_each(|found| held(&found.links, roots))?;
         let protected = &host.protected;
         seen(protected.closed.as_deref())?;
+        protected.there.iter().try_for_each(|name| contradicted(&name.real, roots))?;
         write.extend(protected.there.iter().filter(|found| found.reachable).cloned());
         let mut write: Vec<PathBuf> = write.into_iter().map(|found| found.real).collect();
         write.sort();
@@ -112,6 +113,23 @@ impl Denies {
         absent.sort();
         absent.dedup_by(|a, b| a.path == b.path);
         self
+    }
+}
+
+/// A writable root below a protected name would start and then refuse all work. (A deny that is
+/// written down beats a grant on purpose.)
+///
+/// # Errors
+/// The names of both.
+fn contradicted(closed: &Path, roots: &[PathBuf]) -> Result<(), Refusal> {
+    match roots.iter().find(|root| root.starts_with(closed) && *root != closed) {
+        Some(root) => Err(Refusal::invalid(format!(
+            "policy: {} is a writable root below {}, which `protect` closes: remove the root, \
+             or protect nothing",
+            root.display(),
+            closed.display()
+        ))),
+        None => Ok(()),
     }
 }
 

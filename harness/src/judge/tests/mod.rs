@@ -15,6 +15,7 @@ use boxproof_cases::case::{Act, Decision, Moment, Twin};
 use boxproof_cases::protocol::{ErrorKind, PROTOCOL, RunError, RunResult};
 use boxproof_probes::{Outcome, Record};
 
+use crate::backend::Special;
 use crate::execution::{
     Arm, ArmKind, BrokenStep, Execution, Exit, Observation, Reading, Report, RunReport, Stamp,
     Stream,
@@ -57,6 +58,11 @@ const REFUSED: &str = "fixture: {f: x}
 act: {probe: write, path: f, text: y}
 expect: {refused: {}, oracle: [{unchanged: f}]}
 twin: {mode: workspace_write}
+";
+
+/// An act that must work, or whose policy is declined by name.
+const EITHER: &str = "act: {probe: write, path: f, text: y}
+expect: {allowed_or_refused: {says: [two, rules]}, exit: 0, oracle: [{exists: f}]}
 ";
 
 /// What must not happen on a host that cannot confine it.
@@ -107,7 +113,7 @@ fn good(case: &Case) -> Execution {
 }
 
 fn report(case: &Case, kind: ArmKind) -> Report {
-    let works = kind != ArmKind::Confined || case.expect.decision == Decision::Allowed;
+    let works = kind != ArmKind::Confined || case.expect.decision.may_work();
     let run = if works { succeeded(case) } else { stopped(case) };
     let readings = case.expect.oracle.iter().map(|oracle| Reading {
         oracle: oracle.to_string(),
@@ -162,6 +168,7 @@ fn stopped(case: &Case) -> RunReport {
         },
         Decision::Contained(_)
         | Decision::Allowed
+        | Decision::AllowedOrRefused(_)
         | Decision::Answer(_)
         | Decision::Receipts(_) => run,
     }
@@ -225,6 +232,15 @@ fn not_started(kind: ErrorKind) -> RunResult {
     let message = "it says why".to_owned();
     let error = Some(RunError { kind, message, file: None, line: None });
     RunResult { started: false, error, ..result(None, None) }
+}
+
+/// The confined arm declined the policy with `message`, and did nothing.
+fn declined_with(execution: &mut Execution, message: &str) {
+    let run = first(execution);
+    run.observation = Observation::Missing;
+    run.exit = Exit::Code(126);
+    run.special = Some(Special::Refused(message.to_owned()));
+    flip(confined(execution));
 }
 
 /// The report of an arm, to be spoilt.
