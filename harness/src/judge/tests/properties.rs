@@ -92,7 +92,7 @@ const GRAVITY: [(Verdict, Spoil); 5] = [
     (Verdict::Contract, |e| saw(e, Outcome::Succeeded)),
     (Verdict::Error, |e| {
         let why = "no namespace".to_owned();
-        confined(e).runs[1].special = Some(crate::backend::Special::SetupFailed(why));
+        confined(e).runs[1].special = Some(Special::SetupFailed(why));
     }),
     (Verdict::Inconclusive, |e| confined(e).runs[2].exit = Exit::TimedOut),
 ];

@@ -104,9 +104,6 @@ fn failures() -> Vec<Row> {
         row("the twin is refused", DENIED, |e| outcome_of(&mut arm(&mut e.twin).runs[0], refusal("EROFS")), OverBlock, Reason::Twin),
         row("the twin is declined", DENIED, |e| arm(&mut e.twin).runs[0].special = Some(Special::Refused("no".into())), OverBlock, Reason::Twin),
         row("the twin has no effect", DENIED, |e| flip(arm(&mut e.twin)), OverBlock, Reason::Twin),
-        row("a policy declined without its names", EITHER, |e| declined_with(e, "two of them"), OverBlock, Reason::PolicyRefused),
-        row("a policy taken, and its act refused", EITHER, |e| { saw(e, refusal("EROFS")); first(e).exit = Exit::Code(1) }, OverBlock, Reason::Refused),
-        row("a policy declined, and its act done", EITHER, |e| { first(e).special = Some(Special::Refused("two rules".into())); first(e).exit = Exit::Code(126) }, Contract, Reason::NotRefused),
         row("a step of an allowed act is declined", ALLOWED, |e| broke(confined(e), decline), OverBlock, Reason::PolicyRefused),
         row("a step of the twin is declined", DENIED, |e| broke(arm(&mut e.twin), decline), OverBlock, Reason::Twin),
         row("a step of a denied act is declined", DENIED, |e| broke(confined(e), decline), Contract, Reason::PolicyRefused),
@@ -138,6 +135,16 @@ fn failures() -> Vec<Row> {
         row("a file is missing", TOOL, |e| confined(e).tree.clear(), Contract, Reason::Tree),
         row("a file that the act removes is there", TOOL, |e| { confined(e).tree.insert("$WS/old".into(), "0644".into()); }, Contract, Reason::Tree),
         row("an allowed act touches what it must not", "fixture: {g: x}\nact: {probe: write, path: f, text: y}\nexpect: {allowed: {}, oracle: [{unchanged: g}]}\n", |e| { confined(e).oracles[0].holds = false; arm(&mut e.control).oracles[0].holds = true }, Contract, Reason::Oracle),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
+fn policies_that_may_be_declined() -> Vec<Row> {
+    use Verdict::{Contract, OverBlock};
+    vec![
+        row("a policy declined without its names", EITHER, |e| declined_with(e, "two of them"), OverBlock, Reason::PolicyRefused),
+        row("a policy taken, and its act refused", EITHER, |e| { saw(e, refusal("EROFS")); first(e).exit = Exit::Code(1) }, OverBlock, Reason::Refused),
+        row("a policy declined, and its act done", EITHER, |e| { first(e).special = Some(Special::Refused("two rules".into())); first(e).exit = Exit::Code(126) }, Contract, Reason::NotRefused),
     ]
 }
 
@@ -245,7 +252,9 @@ fn ended(run: &mut RunReport, code: i32) {
 }
 
 fn rows() -> impl Iterator<Item = Row> {
-    [passes(), failures(), ended_by_a_signal(), unlearnt()].into_iter().flatten()
+    [passes(), failures(), policies_that_may_be_declined(), ended_by_a_signal(), unlearnt()]
+        .into_iter()
+        .flatten()
 }
 
 #[test]
