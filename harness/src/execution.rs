@@ -110,6 +110,9 @@ pub struct Report {
     pub appeared: Vec<String>,
     /// What was left behind or crossed into the run, one sentence each.
     pub leaks: Vec<String>,
+    /// What the host was short of meanwhile, one clause each.
+    #[serde(default)]
+    pub shortages: Vec<String>,
     /// Milliseconds from the first spawn to the last exit.
     pub duration_ms: f64,
 }
@@ -230,4 +233,34 @@ pub struct Reading {
     pub holds: bool,
     /// What was seen, in a few words.
     pub saw: String,
+}
+
+/// Words of errors that are about a resource, in the locale of every arm.
+const WORDS: [&str; 8] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "Cannot allocate memory",
+    "Too many open files",
+    "Resource temporarily unavailable",
+    "Cannot fork",
+    "fork: retry",
+    "EAGAIN",
+];
+/// Whether `text` is about a resource of the host.
+pub fn is_about_resource(text: &str) -> bool {
+    WORDS.iter().any(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("cat: write error: No space left on device", true)]
+    #[case("sh: 1: Cannot fork", true)]
+    #[case("Permission denied", false)]
+    fn words_about_resources_are_known(#[case] text: &str, #[case] named: bool) {
+        assert_eq!(is_about_resource(text), named);
+    }
 }

@@ -22,6 +22,7 @@ pub mod schedule;
 pub mod scratch;
 pub mod selection;
 pub mod session;
+mod shortage;
 pub mod sight;
 mod sweep;
 mod sys;

@@ -98,6 +98,11 @@ fn own_program() -> PathBuf {
     if link.exists() { link } else { std::env::current_exe().unwrap_or(link) }
 }
 
+/// The size in bytes of the program that is copied as the probe; 0 where it cannot be looked at.
+pub(crate) fn program_size() -> u64 {
+    own_program().metadata().map_or(0, |meta| meta.len())
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
         self.alive.take();

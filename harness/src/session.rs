@@ -21,6 +21,7 @@ use crate::run::question::{Desk, ask_all};
 use crate::schedule::Order;
 use crate::scratch::{self, Scratch};
 use crate::selection::Selection;
+use crate::shortage;
 use crate::sweep;
 use crate::worker::Birthright;
 
@@ -89,6 +90,10 @@ pub fn conduct(
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
     let scratch = Scratch::make(&base)?;
+    shortage::before_run(&scratch.path, scratch::program_size())?;
+    for warning in shortage::warnings() {
+        eprintln!("boxproof: {warning}");
+    }
     let host = Host::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
@@ -165,7 +170,9 @@ fn is_worth_another((execution, judgement): &(Execution, Judgement)) -> bool {
 /// Only what taught nothing is tried again, and never at the price of a second time-out; and what
 /// was untimely or could not be set up, because on a busy host much is late.
 fn worth_another(judgement: &Judgement) -> bool {
-    [Reason::Timing, Reason::SetupFailed].map(Reason::word).contains(&judgement.reason.as_str())
+    [Reason::Timing, Reason::SetupFailed, Reason::Host]
+        .map(Reason::word)
+        .contains(&judgement.reason.as_str())
         || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
 

@@ -145,6 +145,7 @@ mod tests {
             tree: BTreeMap::from([("$WS/f".to_owned(), "0644".to_owned())]),
             appeared: vec!["$WS/f".to_owned()],
             leaks: vec!["process 7".to_owned()],
+            shortages: vec!["space: 0 bytes".to_owned()],
             duration_ms: 0.1,
         }))
     }

@@ -32,6 +32,7 @@ use nix::unistd::{AccessFlags, access};
 use crate::backend::{Backend, resolve};
 use crate::collect::shell_word;
 use crate::selection::{Selection, Slow};
+use crate::sys;
 
 /// Proves what a command sandbox really does.
 #[derive(Debug, Parser)]
@@ -124,6 +125,9 @@ impl From<io::Error> for Failure {
 /// Runs what was typed and returns the process's exit code.
 pub fn main() -> i32 {
     let cli = Cli::parse();
+    if let Err(error) = sys::survive_file_limit() {
+        anstream::eprintln!("boxproof: SIGXFSZ: {error}");
+    }
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::List(args) => list::run(&args),

@@ -23,7 +23,7 @@ use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Decision, Twin};
 use boxproof_reports::{TwinState, Verdict};
 
-use crate::execution::{Arm, Execution, Report};
+use crate::execution::{Arm, Execution, Report, is_about_resource};
 use effect::Shortfall;
 use reason::{Finding, gravest};
 
@@ -74,7 +74,34 @@ fn twin_state(case: &Case, execution: &Execution) -> TwinState {
     }
 }
 
+/// What is found, unless the host was at fault: a short host refuses much that a policy allows, and
+/// nothing is concluded of the backend then. What the host saw to happen stays.
 fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
+    let found = find(case, execution);
+    let blames = |finding: &Finding| {
+        use Verdict::{Contract, Error, Inconclusive, OverBlock};
+        matches!(finding.verdict, Contract | Error | Inconclusive | OverBlock)
+    };
+    match (found, shortage(execution)) {
+        (Err(finding), Some(why)) if blames(&finding) => {
+            let message = format!("the host is short of {why}; what was seen: {}", finding.message);
+            Err(Finding::error(Reason::Host, message))
+        }
+        (found, _) => found,
+    }
+}
+
+/// What the host was short of in one of the arms, if it was.
+fn shortage(execution: &Execution) -> Option<&str> {
+    let arms = [&execution.control, &execution.twin, &execution.confined];
+    arms.into_iter().flatten().find_map(|arm| match arm {
+        Arm::Done(report) => report.shortages.first().map(String::as_str),
+        Arm::Fault(why) if is_about_resource(why) => Some("what the harness needs"),
+        _ => None,
+    })
+}
+
+fn find(case: &Case, execution: &Execution) -> Result<(), Finding> {
     if case.question().is_some() {
         return question::conclude(case, execution);
     }

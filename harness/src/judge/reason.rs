@@ -34,6 +34,8 @@ reasons! {
     Inexpressible = "inexpressible",
     /// The harness did not do or see what it should have.
     Harness = "harness",
+    /// The host was short of something that the arm needs.
+    Host = "host",
     /// The sandbox could not be built.
     SetupFailed = "setup-failed",
     /// The confined run did not end in time.

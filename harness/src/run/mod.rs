@@ -18,6 +18,7 @@ mod tests;
 mod watch;
 mod watched;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ use watched::Watched;
 use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
 use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
 use crate::plain_file;
+use crate::shortage;
 use crate::sweep::{self, Survivors, Traces};
 use crate::workspace::{Workspace, base_env};
 use stream::{Streams, read_streams};
@@ -112,7 +114,8 @@ fn attempt(
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     let before = oracle::Before::look(case, &workspace, mounts)?;
     let uid = nix::unistd::geteuid().as_raw();
-    let mut runner = Runner { case, kind, backend, scene, uid, state: 0 };
+    let mut runner = Runner { case, kind, backend, scene, uid, state: 0, stalled: Cell::default() };
+    let limits = shortage::Limits::read();
     let started = Instant::now();
     let broken = runner.prelude(&mut workspace)?;
     let runs = match broken {
@@ -120,6 +123,10 @@ fn attempt(
         None => runner.judged(&mut workspace)?,
     };
     let duration_ms = started.elapsed().as_secs_f64() * 1000.0;
+    let reports: Vec<&RunReport> =
+        runs.iter().map(|run| &run.report).chain(broken.iter().map(|step| &step.run)).collect();
+    let mut shortages = shortage::of_arm(workspace.root(), limits, &reports);
+    shortages.extend(shortage::of_time(runner.stalled.get()));
     let survivors = look_for_survivors(case, &workspace)?;
     let mut after = before.compare(case, &mut workspace, &runs, &survivors);
     after.appeared.retain(|path| !residue.is_match(path));
@@ -131,6 +138,7 @@ fn attempt(
         tree: after.tree,
         appeared: after.appeared,
         leaks: after.leaks,
+        shortages,
         duration_ms,
     })
 }
@@ -174,6 +182,8 @@ struct Runner<'a> {
     uid: u32,
     /// How many launches there were; each has a state folder of its own.
     state: u32,
+    /// How long the worker did not run although it should have, at the worst.
+    stalled: Cell<Duration>,
 }
 
 impl Runner<'_> {
@@ -263,8 +273,10 @@ impl Runner<'_> {
             terminal: workspace.terminal.as_mut(),
             boss: self.scene.boss,
             settled: false,
+            stalled: Duration::ZERO,
         };
         let verge = watch(children, &mut around).map_err(|error| format!("poll: {error}"))?;
+        self.stalled.set(self.stalled.get().max(around.stalled));
         if verge == Verge::Abandoned {
             return Err(Stop::Fault("the run was ended".to_owned()));
         }

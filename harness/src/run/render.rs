@@ -89,7 +89,8 @@ pub fn render(
     for name in LATE.into_iter().filter(|name| case.uses(name)) {
         workspace.vars.set(name, token(name));
     }
-    let mut runner = Runner { case, kind, backend, scene, uid, state: 0 };
+    let mut runner =
+        Runner { case, kind, backend, scene, uid, state: 0, stalled: Default::default() };
     let mut steps = Vec::new();
     for step in &case.steps {
         let line = commandline(&step.act, &workspace.vars)?;

@@ -35,12 +35,17 @@ pub(super) struct Around<'a> {
     pub(super) boss: Option<BorrowedFd<'a>>,
     /// Whether nothing has happened for a moment, which the boss was told.
     pub(super) settled: bool,
+    /// How long this process did not run although it should have, at the worst.
+    pub(super) stalled: Duration,
 }
 
 /// The line that tells the boss that an arm only waits from now on.
 pub const SETTLED: &[u8] = b"~";
 /// How long nothing happens in an arm that only waits.
 const QUIET: Duration = Duration::from_millis(10);
+
+/// The longest sleep: a longer one could not tell a frozen host from a quiet backend.
+const TICK: Duration = Duration::from_secs(1);
 
 /// Watches `children` until all have ended, serving what is `around`, and gives up at once when
 /// the boss hangs up.
@@ -86,7 +91,13 @@ fn wait(
     set.extend(running().flat_map(Watched::interests).map(|(fd, flags)| PollFd::new(fd, flags)));
     let until = running().map(Watched::due).min().unwrap_or_else(Instant::now);
     let until = most.map_or(until, |most| until.min(Instant::now() + most));
-    let quiet = match poll(&mut set, timeout(until, running().any(Watched::has_no_watch))) {
+    let asked = Instant::now();
+    let limit = timeout(until, running().any(Watched::has_no_watch));
+    let polled = poll(&mut set, limit);
+    // A process that is frozen or starved is woken late, and everything after it is late, too.
+    let longest = limit.as_millis().map_or(TICK, |ms| Duration::from_millis(u64::from(ms)));
+    around.stalled = around.stalled.max(asked.elapsed().saturating_sub(longest));
+    let quiet = match polled {
         Ok(count) => count == 0,
         Err(Errno::EINTR) => false,
         Err(errno) => return Err(errno.into()),
@@ -109,6 +120,7 @@ fn timeout(until: Instant, unwatched: bool) -> PollTimeout {
     }
     // Rounded up: waking a moment early would only mean waking twice.
     let left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
+    let left = left.min(TICK);
     PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
 }
 

@@ -103,6 +103,18 @@ fn children_by_scan(parent: Pid) -> Vec<Pid> {
     pids.filter(|pid| parent_of(*pid) == Some(parent.as_raw())).map(Pid::from_raw).collect()
 }
 
+/// How many processes and threads `uid` has, as RLIMIT_NPROC counts them.
+pub(crate) fn tasks_of_user(uid: u32) -> u64 {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let tasks = processes.filter_map(|entry| {
+        let status = std::fs::read_to_string(entry.path().join("status")).ok()?;
+        let member = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let real: u32 = member("Uid:")?.split_whitespace().next()?.parse().ok()?;
+        (real == uid).then(|| member("Threads:")?.trim().parse::<u64>().ok()).flatten()
+    });
+    tasks.sum()
+}
+
 fn parent_of(pid: i32) -> Option<i32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()

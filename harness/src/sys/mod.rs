@@ -18,7 +18,7 @@ mod system;
 pub(crate) use nested::nest;
 pub(crate) use process::{
     default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random, resize,
-    stands_still, waiting_bytes,
+    stands_still, survive_file_limit, waiting_bytes,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;
@@ -26,5 +26,5 @@ pub(crate) use system::die_with_parent;
 pub(crate) use system::nest;
 pub(crate) use system::{
     become_user, children_of, detach, end_with_parent, exit_watch, own_tmpfs, private_mounts,
-    subreaper, table,
+    subreaper, table, tasks_of_user,
 };

@@ -1,7 +1,6 @@
 //! Processes: forking one of our own, descriptors a child starts with, random bytes.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -63,10 +62,21 @@ pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd
 /// # Errors
 /// The errno of sigaction(2).
 pub(crate) fn default_signals() -> io::Result<()> {
-    for ending in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM] {
+    let ending = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+    for ending in ending.into_iter().chain([Signal::SIGXFSZ]) {
         // SAFETY: the default action is no handler, so nothing of ours runs in one.
         unsafe { signal(ending, SigHandler::SigDfl) }?;
     }
+    Ok(())
+}
+
+/// Has a write beyond RLIMIT_FSIZE fail with EFBIG, which is told, instead of ending this process.
+///
+/// # Errors
+/// The errno of sigaction(2).
+pub(crate) fn survive_file_limit() -> io::Result<()> {
+    // SAFETY: to ignore a signal is no handler, so nothing of ours runs in one.
+    unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }?;
     Ok(())
 }
 
@@ -112,10 +122,11 @@ pub(crate) fn resize(terminal: BorrowedFd<'_>, rows: u16, columns: u16) -> io::R
 /// `N` random bytes from the kernel, in hex.
 ///
 /// # Errors
-/// When /dev/urandom cannot be read.
+/// The errno of getentropy(3).
 pub(crate) fn random<const N: usize>() -> io::Result<String> {
-    let mut bytes = [0; N];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let mut bytes = [0_u8; N];
+    // SAFETY: the buffer is as long as it says, and shorter than the 256 bytes of one call.
+    Errno::result(unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), N) })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -265,7 +265,7 @@ pub fn base_env(vars: &Vars) -> BTreeMap<String, String> {
 }
 
 fn random<const N: usize>() -> Result<String, String> {
-    sys::random::<N>().map_err(|error: io::Error| format!("/dev/urandom: {error}"))
+    sys::random::<N>().map_err(|error: io::Error| format!("random bytes: {error}"))
 }
 
 /// `text` with every `from` replaced by `to`.

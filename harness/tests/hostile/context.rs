@@ -163,6 +163,36 @@ impl RowContext {
         command
     }
 
+    /// The program with `args`, started by a shell after `line`.
+    pub(crate) fn below_shell(&self, line: &str, args: &[&str]) -> Command {
+        let plain = self.command(args);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{line}\nexec \"$@\""), "sh"]);
+        // The limit is the program's: the process that measures writes a file of its own.
+        let mut words: Vec<_> = plain.get_args().map(std::ffi::OsStr::to_owned).collect();
+        let program: Vec<_> = words.split_off(2);
+        let mut measured = Command::new(plain.get_program());
+        measured.args(words).arg(command.get_program()).args(command.get_args()).args(program);
+        self.as_prepared(measured)
+    }
+
+    /// The program with `args` in a mount namespace of its own, after the shell line `line`.
+    pub(crate) fn in_own_mounts(&self, line: &str, args: &[&str]) -> Command {
+        let below = self.below_shell(line, args);
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--"]).arg(below.get_program()).args(below.get_args());
+        self.as_prepared(command)
+    }
+
+    /// `command` with the directory, environment and streams of [`RowContext::command`].
+    pub(crate) fn as_prepared(&self, mut command: Command) -> Command {
+        let file = |name: &str| File::create(self.place.path(name)).unwrap();
+        command.current_dir("/").env("HOME", self.place.path("home"));
+        command.env_remove("XDG_CACHE_HOME").env_remove("SUDO_USER").process_group(0);
+        command.stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
+        command
+    }
+
     /// Arguments of a run of `filters` against `specs`, its scratch directory and record in here.
     pub(crate) fn arguments(&self, specs: &[&str], filters: &[&str]) -> Vec<String> {
         let (scratch, record) = (self.place.arg("scratch"), self.place.arg("record.ndjson"));
@@ -189,11 +219,22 @@ impl RowContext {
 
     /// Waits for `command` of [`RowContext::command`], and looks what it left.
     #[track_caller]
-    pub(crate) fn finish(&self, mut command: Command) -> FinishedRun {
+    pub(crate) fn finish(&self, command: Command) -> FinishedRun {
+        self.finish_while(command, |_| {})
+    }
+
+    /// The same; `meanwhile` is called once `command` has been started.
+    #[track_caller]
+    pub(crate) fn finish_while(
+        &self,
+        mut command: Command,
+        meanwhile: impl FnOnce(&Self),
+    ) -> FinishedRun {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         let started = Instant::now();
         let mut child = command.spawn().unwrap();
         let group = Pid::from_raw(child.id().cast_signed());
+        meanwhile(self);
         let deadline = started + DEADLINE;
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {

@@ -25,7 +25,7 @@ fn has_word(line: &str, word: &str) -> bool {
 }
 
 /// What may touch the operating system: a file, or a folder with all below it; and why.
-const OS: [(&str, &str); 30] = [
+const OS: [(&str, &str); 31] = [
     ("cases/src/suite.rs", "reads the corpus"),
     ("harness/src/backend/context.rs", "templates ask whether a path exists"),
     ("harness/src/backend/program.rs", "looks programs up"),
@@ -50,6 +50,7 @@ const OS: [(&str, &str); 30] = [
     ("harness/src/run/", "executes arms"),
     ("harness/src/scratch.rs", "makes the scratch folder"),
     ("harness/src/session.rs", "holds run, scratch and signals together"),
+    ("harness/src/shortage.rs", "looks what the host is short of"),
     ("harness/src/sweep/", "looks for what is left"),
     ("harness/src/sys/", "system calls"),
     ("harness/src/worker.rs", "executes arms"),

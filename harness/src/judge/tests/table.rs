@@ -139,6 +139,21 @@ fn failures() -> Vec<Row> {
 }
 
 #[rustfmt::skip] // One line a row.
+fn short_hosts() -> Vec<Row> {
+    use Verdict::{Error, UnderBlock};
+    fn short(report: &mut Report) {
+        report.shortages = vec!["space: 0 bytes".to_owned()];
+    }
+    vec![
+        row("a refusal where the host is short of space", ALLOWED, |e| { short(confined(e)); first(e).exit = Exit::Code(1); saw(e, refusal("ENOSPC")) }, Error, Reason::Host),
+        row("a broken promise where the host is short", TOOL, |e| { short(confined(e)); first(e).exit = Exit::Code(75) }, Error, Reason::Host),
+        row("a control on a short host", ALLOWED, |e| { short(arm(&mut e.control)); arm(&mut e.control).runs.clear() }, Error, Reason::Host),
+        row("a fault of the harness on a short host", ALLOWED, |e| e.confined = Some(Arm::Fault("state: No space left on device".into())), Error, Reason::Host),
+        row("an effect is seen on a short host, too", DENIED, |e| { short(confined(e)); flip(confined(e)) }, UnderBlock, Reason::Oracle),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
 fn policies_that_may_be_declined() -> Vec<Row> {
     use Verdict::{Contract, OverBlock};
     vec![
@@ -252,9 +267,15 @@ fn ended(run: &mut RunReport, code: i32) {
 }
 
 fn rows() -> impl Iterator<Item = Row> {
-    [passes(), failures(), policies_that_may_be_declined(), ended_by_a_signal(), unlearnt()]
-        .into_iter()
-        .flatten()
+    let tables = [
+        passes(),
+        failures(),
+        short_hosts(),
+        policies_that_may_be_declined(),
+        ended_by_a_signal(),
+        unlearnt(),
+    ];
+    tables.into_iter().flatten()
 }
 
 #[test]

@@ -53,7 +53,11 @@ fn watch_with(
     boss: Option<BorrowedFd<'_>>,
 ) -> Verge {
     let listeners = &mut Listeners::default();
-    watch(children, &mut Around { listeners, terminal, boss, settled: false }).unwrap()
+    watch(
+        children,
+        &mut Around { listeners, terminal, boss, settled: false, stalled: Duration::ZERO },
+    )
+    .unwrap()
 }
 
 /// A shell under watch, and our end of a line that hangs up when its last descendant is gone.

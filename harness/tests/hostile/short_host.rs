@@ -1,0 +1,163 @@
+//! Hosts that are short of something: what an honest backend cannot do there is the host's fault,
+//! and a backend that only says so is not excused.
+
+use std::ffi::OsString;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+
+use crate::baseline::{ALLOWED, DENIED};
+use crate::context::{BOTH, FinishedRun, HostileRow, RowContext, User};
+
+/// Cases of several kinds, which all pass on a host that is short of nothing.
+const CASES: &[&str] = &[
+    "exec/exit-codes/*",
+    "fs/create-outside/*",
+    "fs/write-outside/*",
+    "protect/git-write/*",
+    "work/names/*",
+];
+
+/// The words for one row of the table.
+type Row = (&'static str, &'static [User], bool, fn(&RowContext));
+
+const ROWS: &[Row] = &[
+    ("host-descriptors-16", BOTH, false, |context| limited(context, "ulimit -n 16", true)),
+    ("host-descriptors-128", BOTH, false, |context| limited(context, "ulimit -n 128", true)),
+    ("host-descriptors-256", BOTH, false, |context| limited(context, "ulimit -n 256", false)),
+    ("host-file-size", BOTH, false, |context| limited(context, "ulimit -f 20", true)),
+    ("host-processes-1", &[User::Ordinary], false, |context| processes(context, 1)),
+    ("host-processes-6", &[User::Ordinary], false, |context| processes(context, 6)),
+    ("host-processes-12", &[User::Ordinary], false, |context| processes(context, 12)),
+    ("host-processes-30", &[User::Ordinary], false, |context| processes(context, 30)),
+    ("host-umask", BOTH, false, |context| limited(context, "umask 077", false)),
+    ("host-closed-streams", BOTH, false, |context| limited(context, "exec <&- >&- 2>&-", false)),
+    ("host-unmapped-user", &[User::Ordinary], false, unmapped_user),
+    ("host-scratch-almost-full", &[User::Ordinary], false, almost_full),
+    ("host-liar-about-space", BOTH, false, liar),
+    ("host-frozen", BOTH, true, frozen),
+];
+
+pub(crate) fn rows() -> Vec<HostileRow> {
+    let row =
+        |(name, users, slow, check): &Row| HostileRow { name, users, slow: *slow, check: *check };
+    ROWS.iter().map(row).collect()
+}
+
+/// No verdict accuses the reference, and what is not a pass names the host or could not be learnt.
+#[track_caller]
+fn accuses_no_one(ran: &FinishedRun) {
+    let accused: Vec<String> = ran
+        .rows
+        .iter()
+        .filter(|row| {
+            let verdict = row["verdict"].as_str().unwrap_or_default();
+            ["under-block", "over-block", "contract", "leak"].contains(&verdict)
+        })
+        .map(|row| format!("{} {} {} {}", row["id"], row["verdict"], row["reason"], row["message"]))
+        .collect();
+    assert!(accused.is_empty(), "{accused:#?}\n{}", ran.stderr);
+}
+
+/// A run of [`CASES`] below a shell that has set a limit. Where `short`, it may end without rows,
+/// with a sentence that says why.
+fn limited(context: &RowContext, limit: &str, short: bool) {
+    let args = context.arguments(&["reference"], CASES);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = context.finish(context.below_shell(limit, &args));
+    accuses_no_one(&ran);
+    match short {
+        false => assert_eq!(ran.code, 0, "{}", ran.stderr),
+        true if ran.rows.is_empty() => {
+            assert!(
+                ran.code != 0 && ran.stderr.contains("boxproof"),
+                "{}: {}",
+                ran.code,
+                ran.stderr
+            );
+        }
+        true => {}
+    }
+}
+
+fn processes(context: &RowContext, count: u32) {
+    limited(context, &format!("prlimit --pid $$ --nproc={count}:{count}"), true);
+}
+
+/// A user whose uid is not mapped may make no user namespace.
+fn unmapped_user(context: &RowContext) {
+    let args = context.arguments(&["reference"], CASES);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let plain = context.command(&args);
+    let mut words: Vec<OsString> = plain.get_args().map(OsString::from).collect();
+    let program = words.iter().rposition(|word| word == "run").unwrap() - 1;
+    words.splice(program..program, ["unshare", "--user", "--"].map(OsString::from));
+    let mut command = Command::new(plain.get_program());
+    command.args(words);
+    let ran = context.finish(context.as_prepared(command));
+    accuses_no_one(&ran);
+    assert_eq!(ran.code, 4, "no row is judged without a sandbox: {}", ran.stderr);
+}
+
+/// Scratch on a file system that has a few KiB left once the probe is there, or from the start.
+fn almost_full(context: &RowContext) {
+    let scratch = context.place.arg("small");
+    std::fs::create_dir(&scratch).unwrap();
+    for kib in ["0", "4", "8", "12", "16", "20"] {
+        let from_the_start = kib == "0";
+        let wait = format!("until [ -s {scratch}/here/bx*/probe/boxprobe ]; do :; done");
+        let wait = if from_the_start { ":" } else { &wait };
+        let fill = format!(
+            "mount -t tmpfs -o size=1g,mode=1777 small {scratch} && \
+             ( {wait}; free=$(df --output=avail -k {scratch} | tail -1); \
+               head -c $(( (free - {kib}) * 1024 )) /dev/zero > {scratch}/filler ) {}",
+            if from_the_start { "" } else { "&" }
+        );
+        let mut args = context.arguments(&["reference"], CASES);
+        let at = args.iter().position(|arg| arg == "--scratch").unwrap();
+        args[at + 1] = format!("{scratch}/here");
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let ran = context.finish(context.in_own_mounts(&fill, &args));
+        accuses_no_one(&ran);
+        assert!(!from_the_start || ran.code == 3, "{}: {}", ran.code, ran.stderr);
+    }
+}
+
+/// A backend that does nothing and says that the host is full.
+fn liar(context: &RowContext) {
+    let script = "echo 'No space left on device' >&2; exit 1";
+    let ran = context.run(&context.backend("liar", script), &[ALLOWED, DENIED]);
+    ran.is_bounded();
+    assert_eq!(ran.verdict(ALLOWED), "contract exit", "{ran:#?}");
+    assert_ne!(ran.verdict(DENIED), "pass", "{ran:#?}");
+}
+
+/// The whole run stands still for longer than any tolerance.
+fn frozen(context: &RowContext) {
+    let args = context.arguments(&["reference"], &["exec/ended/*"]);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = context.finish_while(context.command(&args), freeze);
+    accuses_no_one(&ran);
+}
+
+/// Once an arm is there, stops every process of the run for longer than the harness takes for a
+/// stall.
+fn freeze(context: &RowContext) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let has_arm = || {
+        let runs = std::fs::read_dir(context.place.path("scratch")).into_iter().flatten().flatten();
+        runs.into_iter().any(|run| std::fs::read_dir(run.path()).is_ok_and(|w| w.count() > 1))
+    };
+    while !has_arm() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let stopped = context.processes();
+    assert!(!stopped.is_empty(), "no process of the run was found");
+    stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGSTOP));
+    let deadline = Instant::now() + Duration::from_secs(12);
+    while Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGCONT));
+}
