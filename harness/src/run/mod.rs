@@ -131,6 +131,9 @@ fn attempt(
         tree: after.tree,
         appeared: after.appeared,
         leaks: after.leaks,
+        spoilt: after.spoilt,
+        unseen: after.unseen,
+        distrust: None,
         duration_ms,
     })
 }

@@ -114,6 +114,7 @@ fn report(case: &Case, kind: ArmKind) -> Report {
         positive: oracle.is_positive(),
         holds: oracle.is_positive() || !works,
         saw: "what it saw".to_owned(),
+        unread: false,
     });
     Report {
         nonce: "bx1-2".to_owned(),
@@ -123,6 +124,9 @@ fn report(case: &Case, kind: ArmKind) -> Report {
         tree: BTreeMap::from([("$WS/f".to_owned(), "0644 1 bytes".to_owned())]),
         appeared: if works { vec!["$WS/f".to_owned()] } else { Vec::new() },
         leaks: Vec::new(),
+        spoilt: Vec::new(),
+        unseen: Vec::new(),
+        distrust: None,
         duration_ms: 1.0,
     }
 }
