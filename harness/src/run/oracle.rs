@@ -162,6 +162,7 @@ impl Before {
             }
         }
         appeared.extend(ground.strays.iter().map(|(name, _)| neutral(name)));
+        appeared.sort();
         After {
             readings: Vec::new(),
             tree,

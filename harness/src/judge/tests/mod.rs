@@ -243,6 +243,13 @@ fn confined(execution: &mut Execution) -> &mut Report {
     arm(&mut execution.confined)
 }
 
+/// Nothing could be seen by any oracle of `report`.
+fn unread(report: &mut Report) {
+    for reading in &mut report.oracles {
+        (reading.holds, reading.unread) = (false, true);
+    }
+}
+
 fn first(execution: &mut Execution) -> &mut RunReport {
     &mut confined(execution).runs[0]
 }
