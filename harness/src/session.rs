@@ -132,7 +132,12 @@ fn execute(
     let (questions, pairs): (Vec<_>, Vec<_>) =
         pairs.into_iter().partition(|(case, _)| cases[*case].question().is_some());
     let desk = Desk { scratch: &scratch.path, probe: &probe.path, run_id: &scratch.run_id, slots };
-    let replies = ask_all(&desk, (&cases, &request.backends), &questions);
+    let mut replies = HashMap::new();
+    for backend in 0..request.backends.len() {
+        // One after the other: none is to write another one's answers.
+        let own: Vec<_> = questions.iter().filter(|(_, of)| *of == backend).copied().collect();
+        replies.extend(ask_all(&desk, (&cases, &request.backends), &own));
+    }
     let mut order = Order::new(cases, request.backends.clone(), &pairs);
     judge_all(&order, replies, &mut judged);
     for last in [false, true] {

@@ -76,19 +76,9 @@ fn passes() -> Vec<Row> {
 }
 
 #[rustfmt::skip] // One line a row.
-fn failures() -> Vec<Row> {
-    use Verdict::{Contract, Leak, OverBlock, UnderBlock};
+fn spoilt_evidence() -> Vec<Row> {
+    use Verdict::{Contract, Leak, UnderBlock};
     vec![
-        row("hidden, and done all the same", DENIED, |e| { saw(e, refusal("ENOENT")); first(e).besides = vec!["ENOENT".to_owned()]; flip(confined(e)) }, UnderBlock, Reason::Oracle),
-        row("it came too late", &expecting(TOOL, "times: [{within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
-        row("the host lacks something and the act is done", WITHHELD, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
-        row("the effect happened", DENIED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
-        row("the effect happened although the probe denies it", CONTAINED, |e| { flip(confined(e)); saw(e, refusal("EROFS")) }, UnderBlock, Reason::Oracle),
-        row("the effect of a declined policy happened", REFUSED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
-        row("somebody is left", SURVIVORS, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
-        row("it happened, seen without a control", DENIED, |e| { flip(confined(e)); arm(&mut e.control).runs.clear() }, UnderBlock, Reason::Oracle),
-        row("it happened before a step failed", DENIED, |e| { flip(confined(e)); broke(confined(e), |_| {}) }, UnderBlock, Reason::Oracle),
-        row("it happened before time was up", DENIED, |e| { flip(confined(e)); first(e).exit = Exit::TimedOut }, UnderBlock, Reason::Oracle),
         row("a directory of the arm is closed by the run", DENIED, |e| { unread(confined(e)); confined(e).spoilt.push("$WS has mode 0000 instead of 0755".into()) }, UnderBlock, Reason::Oracle),
         row("a directory of the arm is gone, and the oracles hold", CONTAINED, |e| confined(e).spoilt.push("$HOME is gone".into()), UnderBlock, Reason::Oracle),
         row("the run's directory is closed, as a control shows, too", DENIED, |e| for arm in [&mut e.control, &mut e.confined] { super::arm(arm).spoilt.push("$RUN has mode 0000 instead of 0755".into()) }, UnderBlock, Reason::Oracle),
@@ -106,6 +96,23 @@ fn failures() -> Vec<Row> {
         row("the probe was replaced, and the effect happened", DENIED, |e| { confined(e).distrust = Some("the probe was replaced".into()); flip(confined(e)) }, UnderBlock, Reason::Oracle),
         row("the probe of the control was replaced", DENIED, |e| { arm(&mut e.control).distrust = Some("the probe was replaced".into()); arm(&mut e.control).runs[0].observation = Observation::Missing }, Verdict::Error, Reason::Harness),
         row("the probe of the twin was replaced", DENIED, |e| { arm(&mut e.twin).distrust = Some("the probe was replaced".into()); outcome_of(&mut arm(&mut e.twin).runs[0], refusal("EACCES")) }, Verdict::Error, Reason::Harness),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
+fn failures() -> Vec<Row> {
+    use Verdict::{Contract, Leak, OverBlock, UnderBlock};
+    vec![
+        row("hidden, and done all the same", DENIED, |e| { saw(e, refusal("ENOENT")); first(e).besides = vec!["ENOENT".to_owned()]; flip(confined(e)) }, UnderBlock, Reason::Oracle),
+        row("it came too late", &expecting(TOOL, "times: [{within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
+        row("the host lacks something and the act is done", WITHHELD, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
+        row("the effect happened", DENIED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
+        row("the effect happened although the probe denies it", CONTAINED, |e| { flip(confined(e)); saw(e, refusal("EROFS")) }, UnderBlock, Reason::Oracle),
+        row("the effect of a declined policy happened", REFUSED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
+        row("somebody is left", SURVIVORS, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
+        row("it happened, seen without a control", DENIED, |e| { flip(confined(e)); arm(&mut e.control).runs.clear() }, UnderBlock, Reason::Oracle),
+        row("it happened before a step failed", DENIED, |e| { flip(confined(e)); broke(confined(e), |_| {}) }, UnderBlock, Reason::Oracle),
+        row("it happened before time was up", DENIED, |e| { flip(confined(e)); first(e).exit = Exit::TimedOut }, UnderBlock, Reason::Oracle),
         row("something is left", DENIED, |e| confined(e).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
         row("something is left of the twin", DENIED, |e| arm(&mut e.twin).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
         row("a file the act does not make", DENIED, |e| confined(e).appeared.push("$WS/.stub".into()), Leak, Reason::Residue),
@@ -258,7 +265,7 @@ fn ended(run: &mut RunReport, code: i32) {
 }
 
 fn rows() -> impl Iterator<Item = Row> {
-    [passes(), failures(), ended_by_a_signal(), unlearnt()].into_iter().flatten()
+    [passes(), spoilt_evidence(), failures(), ended_by_a_signal(), unlearnt()].into_iter().flatten()
 }
 
 #[test]
