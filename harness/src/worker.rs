@@ -87,14 +87,33 @@ fn serve(folder: &Path, boss: &UnixStream, birthright: &Birthright<'_>) -> std::
     for line in BufReader::new(boss).lines() {
         let number: usize = line?.parse().map_err(std::io::Error::other)?;
         let Some(job) = birthright.order.jobs.get(number) else { continue };
-        let arm = execute(job, birthright, &scene);
+        held.restore()?;
+        let times = held.times();
+        let mut arm = execute(job, birthright, &scene);
+        if held.were_closed(&times) {
+            name_who_closed(&mut arm, birthright.order);
+        }
         let mut answer = serde_json::to_vec(&Answer { job: number, arm })?;
         answer.push(b'\n');
         let mut boss = boss;
         boss.write_all(&answer)?;
+        // Where it cannot be had back, another worker takes over.
         held.restore()?;
     }
     Ok(())
+}
+
+/// Says of an arm that failed, or saw nothing, that it was another one's doing: a directory that
+/// arms share was closed meanwhile.
+fn name_who_closed(arm: &mut Arm, order: &Order) {
+    let done = format!("the mode of a directory that arms share was changed{}", order.suspects());
+    match arm {
+        Arm::Fault(why) => *why = format!("{why}; {done}"),
+        Arm::Done(report) if report.oracles.iter().any(|reading| reading.unread) => {
+            report.distrust.get_or_insert(done);
+        }
+        _ => {}
+    }
 }
 
 fn execute(job: &Job, birthright: &Birthright<'_>, scene: &Scene<'_>) -> Arm {

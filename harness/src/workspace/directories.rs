@@ -182,6 +182,21 @@ impl HeldDirectories {
         Ok(Self(paths.iter().map(open).collect::<io::Result<_>>()?))
     }
 
+    /// When each was last changed, and when its entries were.
+    pub(crate) fn times(&self) -> Vec<[(i64, i64); 2]> {
+        let metas = self.0.iter().filter_map(|(_, held, _)| held.metadata().ok());
+        let times =
+            |m: std::fs::Metadata| [(m.ctime(), m.ctime_nsec()), (m.mtime(), m.mtime_nsec())];
+        metas.map(times).collect()
+    }
+
+    /// Whether the mode or owner of one was changed since it had the times `before`; what comes and
+    /// goes in it changes both times.
+    pub(crate) fn were_closed(&self, before: &[[(i64, i64); 2]]) -> bool {
+        let now = self.times();
+        now.iter().zip(before).any(|(now, before)| now[0] != before[0] && now[0] != now[1])
+    }
+
     /// Gives them the modes that they had.
     ///
     /// # Errors
@@ -264,7 +279,11 @@ mod tests {
         set_mode(&own, 0o755);
         set_mode(&other, 0o700);
         let held = HeldDirectories::open(&[&own]).unwrap();
+        let before = held.times();
+        fs::write(own.join("f"), "").unwrap();
+        assert!(!held.were_closed(&before));
         set_mode(&own, 0o000);
+        assert!(held.were_closed(&before));
         held.restore().unwrap();
         let mode = |path: &Path| path.symlink_metadata().unwrap().mode() & 0o777;
         assert_eq!(mode(&own), 0o755);

@@ -55,6 +55,7 @@ pub(crate) fn rows() -> Vec<HostileRow> {
         row("probe-replaced-alone", BOTH, false, probe_replaced_alone),
         row("files-planted-in-other-arms", BOTH, false, planted),
         row("worker-directory-closed", ORDINARY, false, worker_directory_closed),
+        row("worker-directory-replaced-by-a-link", ORDINARY, false, worker_directory_replaced),
         row("run-directory-closed", ORDINARY, false, run_directory_closed),
     ]
 }
@@ -325,6 +326,18 @@ fn worker_directory_closed(context: &RowContext) {
     let ran = context.run(&open(context, "chmod 000 \"$arm/..\""), &SEVERAL);
     blames_backend(&ran);
     assert_eq!(ran.verdict(DENIED), "under-block oracle");
+}
+
+fn worker_directory_replaced(context: &RowContext) {
+    let (path, look) = target(context);
+    let before = look();
+    let script = format!(
+        "cd /; worker=${{arm%/arm}}; mv \"$worker\" \"$worker.moved\"; ln -s '{path}' \"$worker\""
+    );
+    let ran = context.run(&open(context, &script), &SEVERAL);
+    blames_backend(&ran);
+    assert_eq!(ran.verdict(DENIED), "under-block oracle");
+    assert_eq!(look(), before);
 }
 
 fn run_directory_closed(context: &RowContext) {
