@@ -260,6 +260,7 @@ fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
                 oracle: reading.oracle.clone(),
                 holds: reading.holds,
                 saw: reading.saw.clone(),
+                unread: reading.unread,
             })
             .collect(),
         duration_ms: report.duration_ms,
@@ -376,6 +377,9 @@ mod tests {
             appeared: Vec::new(),
             leaks: Vec::new(),
             shortages: Vec::new(),
+            spoilt: Vec::new(),
+            unseen: Vec::new(),
+            distrust: None,
             duration_ms,
         })))
     }

@@ -113,6 +113,12 @@ pub struct Report {
     /// What the host was short of meanwhile, one clause each.
     #[serde(default)]
     pub shortages: Vec<String>,
+    /// What was done to the arm's own directories that hinders looking, one sentence each.
+    pub spoilt: Vec<String>,
+    /// What of the folders was not seen whole, one sentence each.
+    pub unseen: Vec<String>,
+    /// Why no word of the act counts, if it is so: the probe is not what was installed.
+    pub distrust: Option<String>,
     /// Milliseconds from the first spawn to the last exit.
     pub duration_ms: f64,
 }
@@ -229,10 +235,12 @@ pub struct Reading {
     pub oracle: String,
     /// Whether it asks that something happened.
     pub positive: bool,
-    /// Whether it holds.
+    /// Whether it holds; not where it could not be read.
     pub holds: bool,
-    /// What was seen, in a few words.
+    /// What was seen, or why nothing was, in a few words.
     pub saw: String,
+    /// Whether nothing could be seen: it says nothing then.
+    pub unread: bool,
 }
 
 /// Words of errors that are about a resource, in the locale of every arm.

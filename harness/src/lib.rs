@@ -15,6 +15,7 @@ pub mod models;
 mod plain_file;
 pub mod plan;
 pub mod pool;
+pub mod probe;
 pub mod receipts;
 pub mod repro;
 pub mod run;

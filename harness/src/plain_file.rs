@@ -3,10 +3,12 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+
+use crate::workspace::find;
 
 /// Opens the plain file at `path` for reading. The call never blocks.
 ///
@@ -38,25 +40,89 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The first bytes of a file that count for [`hash`]: a larger file, which may be sparse, would
-/// cost time without end.
-const HASHED: u64 = 1 << 30;
+/// The bytes that one look may still read: a backend decides how much there is.
+#[derive(Debug)]
+pub(crate) struct ReadBudget(u64);
 
-/// Returns the SHA-256 of the first GiB of the plain file at `path` in lower-case hex, read in
-/// pieces.
+impl Default for ReadBudget {
+    fn default() -> Self {
+        Self(256 << 20)
+    }
+}
+
+impl ReadBudget {
+    /// # Errors
+    /// `FileTooLarge` when fewer than `bytes` are left.
+    fn spend(&mut self, bytes: u64) -> io::Result<()> {
+        let message = "too much to be read";
+        let too_much = || io::Error::new(io::ErrorKind::FileTooLarge, message);
+        self.0 = self.0.checked_sub(bytes).ok_or_else(too_much)?;
+        Ok(())
+    }
+}
+
+/// The size of a piece.
+const PIECE: usize = 1 << 16;
+
+/// Returns the SHA-256 of the plain file at `path` in lower-case hex, read in pieces.
 ///
 /// # Errors
-/// As [`open`], or the errno of read(2).
-pub(crate) fn hash(path: &Path) -> io::Result<String> {
-    let (file, _) = open(path)?;
-    let mut file = file.take(HASHED);
+/// As [`open`], the errno of read(2), or `FileTooLarge` for one of more bytes than `budget` has.
+pub(crate) fn hash(path: &Path, budget: &mut ReadBudget) -> io::Result<String> {
+    let (mut file, meta) = open(path)?;
+    if meta.len() > budget.0 {
+        budget.spend(meta.len())?;
+    }
     let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
+    let mut buffer = vec![0; PIECE];
     loop {
-        match file.read(&mut buffer)? {
+        let count = file.read(&mut buffer)?;
+        budget.spend(count as u64)?;
+        match count {
             0 => return Ok(format!("{:x}", digest.finalize())),
             count => digest.update(&buffer[..count]),
         }
+    }
+}
+
+/// Whether the plain file at `path` contains `needle`, which has no zero bytes. Holes are passed
+/// over; what is left is read in pieces.
+///
+/// # Errors
+/// As [`hash`].
+pub(crate) fn contains(path: &Path, needle: &[u8], budget: &mut ReadBudget) -> io::Result<bool> {
+    let (file, _) = open(path)?;
+    let mut buffer = vec![0; PIECE];
+    let (mut window, mut next) = (Vec::new(), 0);
+    while let Some(at) = next_data(&file, next)? {
+        if at != next {
+            window.clear();
+        }
+        let count = file.read_at(&mut buffer, at)?;
+        budget.spend(count as u64)?;
+        window.extend_from_slice(&buffer[..count]);
+        if find(&window, needle).is_some() {
+            return Ok(true);
+        }
+        if count == 0 {
+            break;
+        }
+        let kept = window.len().saturating_sub(needle.len().saturating_sub(1));
+        window.drain(..kept);
+        next = at + count as u64;
+    }
+    Ok(false)
+}
+
+/// Where the first byte at or after `from` is that is in no hole; none after the end.
+fn next_data(file: &File, from: u64) -> io::Result<Option<u64>> {
+    use rustix::io::Errno;
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(from)) {
+        Ok(at) => Ok(Some(at)),
+        Err(Errno::NXIO) => Ok(None),
+        // The file system does not tell holes.
+        Err(Errno::INVAL | Errno::NOTSUP) => Ok(Some(from)),
+        Err(errno) => Err(errno.into()),
     }
 }
 
@@ -90,6 +156,35 @@ mod tests {
         std::fs::write(&file, "abc").unwrap();
         assert_eq!(read(&file, 3).unwrap(), b"abc");
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(hash(&file).unwrap(), abc);
+        assert_eq!(hash(&file, &mut ReadBudget::default()).unwrap(), abc);
+    }
+
+    #[rstest]
+    #[case::nothing(&[], false)]
+    #[case::whole(&[(0, "secret")], true)]
+    #[case::part(&[(0, "secre")], false)]
+    #[case::across_pieces(&[(PIECE as u64 - 3, "secret")], true)]
+    #[case::behind_a_hole(&[(0, "x"), (8 << 30, "secret")], true)]
+    #[case::with_a_hole_between(&[(0, "sec"), (8 << 30, "ret")], false)]
+    fn a_word_is_found_wherever_it_is(#[case] parts: &[(u64, &str)], #[case] found: bool) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let file = File::create(&path).unwrap();
+        parts.iter().for_each(|(at, text)| file.write_all_at(text.as_bytes(), *at).unwrap());
+        assert_eq!(contains(&path, b"secret", &mut ReadBudget::default()).unwrap(), found);
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_read_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        File::create(&path).unwrap().set_len(8 << 30).unwrap();
+        let error = hash(&path, &mut ReadBudget::default()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        std::fs::write(&path, "four").unwrap();
+        let mut budget = ReadBudget(6);
+        assert!(!contains(&path, b"secret", &mut budget).unwrap());
+        let error = contains(&path, b"secret", &mut budget).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge, "the budget is for several files");
     }
 }

@@ -1,6 +1,6 @@
 //! The order of work: which arms there are to execute, once each, and in which pool. Pure.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use boxproof_cases::Case;
@@ -62,6 +62,38 @@ impl Order {
             jobs.push(Job::for_one(case, backend, ArmKind::Confined, it));
         }
         Self { cases, backends, jobs }
+    }
+
+    /// The same in parts that are executed one after the other, so that no backend is at work beside
+    /// an arm that another one is judged by: the controls, then each backend's own arms. One part
+    /// where there is one backend.
+    pub fn parts(self) -> Vec<Self> {
+        if self.suspected().len() < 2 {
+            return vec![self];
+        }
+        let whose = |job: &Job| (job.arm != ArmKind::Control).then_some(job.backend);
+        let mut parts: BTreeMap<Option<usize>, Vec<Job>> = BTreeMap::new();
+        for job in self.jobs {
+            parts.entry(whose(&job)).or_default().push(job);
+        }
+        let part = |jobs| Self { cases: self.cases.clone(), backends: self.backends.clone(), jobs };
+        parts.into_values().map(part).collect()
+    }
+
+    /// The backends that are at work in it.
+    fn suspected(&self) -> BTreeSet<usize> {
+        let jobs = self.jobs.iter().filter(|job| job.arm != ArmKind::Control);
+        jobs.map(|job| job.backend).collect()
+    }
+
+    /// Who may have done something in this part that no arm is to do, as the end of a sentence.
+    pub(crate) fn suspects(&self) -> String {
+        let names = self.suspected().into_iter().map(|at| format!("`{}`", self.backends[at].name));
+        let names: Vec<String> = names.collect();
+        match names.is_empty() {
+            true => " by an act without a sandbox".to_owned(),
+            false => format!(" while an arm of {} was executed", names.join(", ")),
+        }
     }
 
     /// The same, but no arm is executed beside another one where there is one CPU slot: waiting
@@ -151,6 +183,23 @@ mod tests {
         for (job, serves) in order.jobs.iter().zip(&serves).filter(|(job, _)| job.arm != Control) {
             assert_eq!(*serves, [(job.case, job.backend)]);
         }
+    }
+
+    #[test]
+    fn no_backend_is_at_work_beside_what_another_one_is_judged_by() {
+        let text = format!("{DENIED}twin: {{mode: workspace_write}}\n");
+        use ArmKind::{Confined, Control, Twin};
+        let parts: Vec<_> = order(&text, &[(0, 0), (0, 1)]).parts();
+        let wanted = [
+            vec![(Control, 0, 0)],
+            vec![(Twin, 0, 0), (Confined, 0, 0)],
+            vec![(Twin, 0, 1), (Confined, 0, 1)],
+        ];
+        assert_eq!(parts.iter().map(arms).collect::<Vec<_>>(), wanted);
+        let whole = order(&text, &[(0, 1), (1, 1)]).parts();
+        assert_eq!(whole.iter().map(|part| part.jobs.len()).collect::<Vec<_>>(), [6]);
+        assert!(whole[0].suspects().contains("`two`") && parts[1].suspects().contains("`one`"));
+        assert!(!parts[0].suspects().contains('`'));
     }
 
     #[rstest]

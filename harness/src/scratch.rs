@@ -60,7 +60,15 @@ impl Scratch {
     /// # Errors
     /// When it cannot be read or written.
     pub fn install_probe(&self) -> io::Result<PathBuf> {
-        let folder = self.path.join("probe");
+        self.install_probe_in("probe")
+    }
+
+    /// The same in a new folder called `name`.
+    ///
+    /// # Errors
+    /// As [`Scratch::install_probe`].
+    pub fn install_probe_in(&self, name: &str) -> io::Result<PathBuf> {
+        let folder = self.path.join(name);
         std::fs::create_dir(&folder)?;
         let probe = folder.join("boxprobe");
         // By descriptor: the file at that path may be another one by now.

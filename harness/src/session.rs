@@ -17,6 +17,7 @@ use crate::judge::{Judgement, Reason, judge};
 use crate::known::{Date, Os, Setting};
 use crate::plan::{Plan, PlanOptions, Planned, plan};
 use crate::pool::{self, Ended};
+use crate::probe::InstalledProbe;
 use crate::run::question::{Desk, ask_all};
 use crate::schedule::Order;
 use crate::scratch::{self, Scratch};
@@ -122,7 +123,8 @@ fn execute(
     scratch: &Scratch,
     mut progress: impl FnMut(usize, usize),
 ) -> io::Result<Result<Judged, Signal>> {
-    let probe = scratch.install_probe()?;
+    let mut probe = InstalledProbe::remember(scratch.install_probe()?)?;
+    let mut renewals = 0;
     let pairs: Vec<(usize, usize)> = plan
         .cases
         .iter()
@@ -134,32 +136,72 @@ fn execute(
     let mut slots = request.jobs.unwrap_or_else(default_jobs);
     let (questions, pairs): (Vec<_>, Vec<_>) =
         pairs.into_iter().partition(|(case, _)| cases[*case].question().is_some());
-    let desk = Desk { scratch: &scratch.path, probe: &probe, run_id: &scratch.run_id, slots };
-    let replies = ask_all(&desk, (&cases, &request.backends), &questions);
+    let desk = Desk { scratch: &scratch.path, probe: &probe.path, run_id: &scratch.run_id, slots };
+    let mut replies = HashMap::new();
+    for backend in 0..request.backends.len() {
+        // One after the other: none is to write another one's answers.
+        let own: Vec<_> = questions.iter().filter(|(_, of)| *of == backend).copied().collect();
+        replies.extend(ask_all(&desk, (&cases, &request.backends), &own));
+    }
     let mut order = Order::new(cases, request.backends.clone(), &pairs);
     judge_all(&order, replies, &mut judged);
     for last in [false, true] {
-        let birthright = Birthright {
-            order: &order,
-            scratch: &scratch.path,
-            probe: &probe,
-            run_id: &scratch.run_id,
-            janitor: scratch.janitor,
-        };
-        match pool::run(&birthright, slots, &mut progress)? {
-            Ended::Complete(seen) => judge_all(&order, seen, &mut judged),
-            Ended::Interrupted(signal) => return Ok(Err(signal)),
+        let total = order.jobs.len();
+        let (mut done, mut seen) = (0, HashMap::new());
+        let (cases, backends) = (order.cases.clone(), order.backends.clone());
+        for part in order.parts() {
+            renew(&mut probe, scratch, &mut renewals)?;
+            let birthright = Birthright {
+                order: &part,
+                scratch: &scratch.path,
+                probe: &probe,
+                run_id: &scratch.run_id,
+                janitor: scratch.janitor,
+            };
+            match pool::run(&birthright, slots, |now, _| progress(done + now, total))? {
+                Ended::Complete(arms) => merge(&mut seen, arms),
+                Ended::Interrupted(signal) => return Ok(Err(signal)),
+            }
+            done += part.jobs.len();
+            judge_all(&part, whole(&mut seen), &mut judged);
+            find_survivors(&scratch.run_id, &mut judged);
         }
-        find_survivors(&scratch.run_id, &mut judged);
         let again: Vec<_> =
             judged.iter().filter(|(_, seen)| is_worth_another(seen)).map(|(p, _)| *p).collect();
         if again.is_empty() || last {
             break;
         }
         slots = abreast(again.len());
-        order = Order::new(order.cases, order.backends, &again).alone();
+        order = Order::new(cases, backends, &again).alone();
     }
     Ok(Ok(judged))
+}
+
+/// Installs the probe anew, elsewhere, if what was executed so far has changed it.
+fn renew(probe: &mut InstalledProbe, scratch: &Scratch, renewals: &mut usize) -> io::Result<()> {
+    if probe.change().is_some() {
+        *renewals += 1;
+        let path = scratch.install_probe_in(&format!("probe-{renewals}"))?;
+        *probe = InstalledProbe::remember(path)?;
+    }
+    Ok(())
+}
+
+type Seen = HashMap<(usize, usize), Execution>;
+
+/// Puts what was seen in one part beside what was seen before.
+fn merge(seen: &mut Seen, arms: Seen) {
+    for (pair, arms) in arms {
+        let execution = seen.entry(pair).or_default();
+        execution.control = arms.control.or(execution.control.take());
+        execution.twin = arms.twin.or(execution.twin.take());
+        execution.confined = arms.confined.or(execution.confined.take());
+    }
+}
+
+/// Takes out the executions of which every arm has been seen: the confined one is of the last part.
+fn whole(seen: &mut Seen) -> Seen {
+    seen.extract_if(|_, execution| execution.confined.is_some()).collect()
 }
 
 /// What asks and does not act has no bad luck that another try could mend.

@@ -11,8 +11,10 @@ use nix::unistd::{Pid, Uid, setsid};
 use serde::{Deserialize, Serialize};
 
 use crate::execution::Arm;
+use crate::probe::InstalledProbe;
 use crate::run::{Scene, run_arm};
 use crate::schedule::{Job, Order};
+use crate::workspace::HeldDirectories;
 use crate::{sweep, sys};
 
 /// What every worker is born with.
@@ -23,7 +25,7 @@ pub struct Birthright<'a> {
     /// The run's folder.
     pub scratch: &'a Path,
     /// The probe program.
-    pub probe: &'a Path,
+    pub probe: &'a InstalledProbe,
     /// The run's word.
     pub run_id: &'a str,
     /// The process that removes the run's folder in the end; nobody's orphan.
@@ -77,24 +79,54 @@ fn settle(folder: &Path) -> std::io::Result<()> {
 fn serve(folder: &Path, boss: &UnixStream, birthright: &Birthright<'_>) -> std::io::Result<()> {
     let scene = Scene {
         folder,
-        probe: birthright.probe,
+        probe: &birthright.probe.path,
         run_id: birthright.run_id,
         boss: Some(boss.as_fd()),
     };
+    let held = HeldDirectories::open(&[birthright.scratch, folder])?;
     for line in BufReader::new(boss).lines() {
         let number: usize = line?.parse().map_err(std::io::Error::other)?;
         let Some(job) = birthright.order.jobs.get(number) else { continue };
-        let arm = execute(job, birthright.order, &scene);
+        held.restore()?;
+        let times = held.times();
+        let mut arm = execute(job, birthright, &scene);
+        if held.were_closed(&times) {
+            name_who_closed(&mut arm, birthright.order);
+        }
         let mut answer = serde_json::to_vec(&Answer { job: number, arm })?;
         answer.push(b'\n');
         let mut boss = boss;
         boss.write_all(&answer)?;
+        // Where it cannot be had back, another worker takes over.
+        held.restore()?;
     }
     Ok(())
 }
 
-fn execute(job: &Job, order: &Order, scene: &Scene<'_>) -> Arm {
-    run_arm(&order.cases[job.case], job.arm, &order.backends[job.backend], scene)
+/// Says of an arm that failed, or saw nothing, that it was another one's doing: a directory that
+/// arms share was closed meanwhile.
+fn name_who_closed(arm: &mut Arm, order: &Order) {
+    let done = format!("the mode of a directory that arms share was changed{}", order.suspects());
+    match arm {
+        Arm::Fault(why) => *why = format!("{why}; {done}"),
+        Arm::Done(report) if report.oracles.iter().any(|reading| reading.unread) => {
+            report.distrust.get_or_insert(done);
+        }
+        _ => {}
+    }
+}
+
+fn execute(job: &Job, birthright: &Birthright<'_>, scene: &Scene<'_>) -> Arm {
+    let Birthright { order, probe, .. } = birthright;
+    let distrust = || probe.change().map(|change| format!("{change}{}", order.suspects()));
+    if let Some(why) = distrust() {
+        return Arm::Fault(why);
+    }
+    let mut arm = run_arm(&order.cases[job.case], job.arm, &order.backends[job.backend], scene);
+    if let Arm::Done(report) = &mut arm {
+        report.distrust = distrust();
+    }
+    arm
 }
 
 #[cfg(test)]
@@ -141,11 +173,15 @@ mod tests {
                 positive: false,
                 holds: true,
                 saw: "as before".to_owned(),
+                unread: false,
             }],
             tree: BTreeMap::from([("$WS/f".to_owned(), "0644".to_owned())]),
             appeared: vec!["$WS/f".to_owned()],
             leaks: vec!["process 7".to_owned()],
             shortages: vec!["space: 0 bytes".to_owned()],
+            spoilt: Vec::new(),
+            unseen: Vec::new(),
+            distrust: None,
             duration_ms: 0.1,
         }))
     }

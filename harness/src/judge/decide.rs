@@ -26,7 +26,7 @@ pub(super) fn nothing_happened(case: &Case, confined: &Report) -> Result<(), Fin
     let mut happened = confined
         .oracles
         .iter()
-        .filter(|reading| !reading.positive && !reading.holds)
+        .filter(|reading| !reading.positive && !reading.holds && !reading.unread)
         .filter(|reading| !(forced && reading.oracle == survivors));
     match happened.next() {
         Some(reading) => Err(Finding::new(

@@ -4,6 +4,7 @@ use boxproof_cases::Case;
 use boxproof_probes::Outcome;
 
 use super::ending::{self, Seen};
+use super::evidence;
 use crate::execution::{Exit, Report, RunReport};
 
 /// How an arm falls short of showing the act.
@@ -72,6 +73,7 @@ fn ended_well(case: &Case, run: &RunReport) -> Result<(), String> {
 
 fn complete(case: &Case, report: &Report) -> Result<(), Shortfall> {
     let missing = runs_missing(case, report).or_else(|| reading_missing(case, report));
+    let missing = missing.or_else(|| evidence::unread(report));
     missing.map_or(Ok(()), |why| Err(Shortfall::Unseen(why)))
 }
 

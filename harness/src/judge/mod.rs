@@ -8,6 +8,7 @@ mod compiled;
 mod decide;
 mod effect;
 mod ending;
+mod evidence;
 mod left;
 mod promise;
 mod question;
@@ -113,16 +114,23 @@ fn find(case: &Case, execution: &Execution) -> Result<(), Finding> {
     // What the host saw to happen needs no control, and a second try must not make it unseen.
     gravest([
         decide::nothing_happened(case, confined),
+        evidence::stands(case, confined, control),
         left::behind("in the sandbox", execution.confined.as_ref(), control),
         left::behind("under the twin", execution.twin.as_ref(), control),
     ])?;
+    evidence::counts(confined, control)?;
     let control = self::control(case, control)?;
     if let Some(step) = &confined.broken {
         decide::started(&step.run, &case.expect.decision)?;
         let message = format!("in the sandbox, {}", ending::broken(step));
         return Err(Finding::inconclusive(Reason::StepFailed, message));
     }
-    gravest([left::residue(control, confined), decide::decide(case, control, confined)])?;
+    gravest([
+        left::residue(control, confined),
+        decide::decide(case, control, confined),
+        evidence::is_whole("confined", confined),
+        control.map_or(Ok(()), |control| evidence::is_whole("control", control)),
+    ])?;
     // A twin says what a right decision is worth; of a wrong or missing one it says nothing.
     twin(case, execution)
 }
@@ -168,6 +176,9 @@ fn twin(case: &Case, execution: &Execution) -> Result<(), Finding> {
         Some(Arm::Inexpressible(_)) => return Ok(()),
         arm => report("twin", arm)?,
     };
+    if let Some(why) = &twin.distrust {
+        return Err(Finding::error(Reason::Harness, format!("twin: {why}")));
+    }
     let shown = match &twin.broken {
         Some(step) => effect::begun(&step.run).and(Err(Shortfall::Unseen(ending::broken(step)))),
         None => effect::shown(case, twin),

@@ -139,6 +139,9 @@ fn attempt(
         appeared: after.appeared,
         leaks: after.leaks,
         shortages,
+        spoilt: after.spoilt,
+        unseen: after.unseen,
+        distrust: None,
         duration_ms,
     })
 }

@@ -1,7 +1,7 @@
 //! Reading the oracles: what the host looked like before, and what it looks like after.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::MetadataExt;
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::Case;
@@ -9,17 +9,24 @@ use boxproof_cases::case::{Content, Oracle};
 
 use super::stream::Streams;
 use crate::execution::Reading;
+use crate::plain_file;
 use crate::sweep::{self, Shared, Survivors};
-use crate::workspace::{Snapshot, Workspace, find, tree};
+use crate::workspace::{ArmDirectories, DirectoryChange, Sight, Snapshot, Tree, Workspace, find};
+use elsewhere::Above;
+use secret::Secrets;
 
+mod elsewhere;
+mod secret;
 mod terminal;
 
 /// The host before the act.
 pub(super) struct Before {
+    directories: ArmDirectories,
     snapshots: BTreeMap<String, Snapshot>,
-    trees: BTreeMap<&'static str, BTreeMap<String, String>>,
-    /// Files that held the secret from the start; moving one discloses nothing.
-    secret: BTreeSet<(u64, u64)>,
+    /// What is above each path that is to stay absent.
+    above: BTreeMap<String, Above>,
+    trees: BTreeMap<&'static str, Tree>,
+    secrets: Secrets,
     mounts: String,
     shared: Shared,
 }
@@ -30,6 +37,32 @@ pub(super) struct After {
     pub(super) tree: BTreeMap<String, String>,
     pub(super) appeared: Vec<String>,
     pub(super) leaks: Vec<String>,
+    pub(super) spoilt: Vec<String>,
+    pub(super) unseen: Vec<String>,
+}
+
+/// Whether an oracle holds, and what was seen; or why that could not be seen.
+type Look = Result<(bool, String), String>;
+
+/// What has become of the arm's own directories.
+struct Ground {
+    changes: Vec<DirectoryChange>,
+    /// What appeared beside them.
+    strays: Vec<(String, PathBuf)>,
+}
+
+impl Ground {
+    /// What was done to a directory above `place`, if it is not the one that was laid out.
+    fn replaced(&self, place: &Path) -> Option<&str> {
+        let mut changes = self.changes.iter().filter(|change| change.sight == Sight::Replaced);
+        let change = changes.find(|change| place.starts_with(&change.path))?;
+        Some(&change.sentence)
+    }
+
+    /// The sentences of the changes of which `of` is true.
+    fn sentences(&self, of: impl Fn(Sight) -> bool) -> impl Iterator<Item = String> {
+        self.changes.iter().filter(move |change| of(change.sight)).map(|c| c.sentence.clone())
+    }
 }
 
 /// The folders two arms are compared by.
@@ -39,26 +72,34 @@ impl Before {
     /// Looks at everything the oracles of `case` ask about.
     ///
     /// # Errors
-    /// An unknown variable, or an object that is to stay unchanged and is not there.
+    /// An unknown variable, an object that is to stay unchanged and is not there, or what cannot be
+    /// looked at.
     pub(super) fn look(case: &Case, workspace: &Workspace, mounts: &str) -> Result<Self, String> {
-        let mut snapshots = BTreeMap::new();
+        let (mut snapshots, mut above) = (BTreeMap::new(), BTreeMap::new());
         for oracle in &case.expect.oracle {
             if let Oracle::Unchanged(path) | Oracle::Absent(path) = oracle {
-                let snapshot = Snapshot::take(&workspace.place(path)?);
-                let wanted = matches!(oracle, Oracle::Unchanged(_));
-                if wanted == snapshot.is_absent() {
-                    let state = if wanted { "nothing is there" } else { "it is there" };
-                    return Err(format!("oracle `{oracle}` before the act: {state}"));
-                }
+                let place = workspace.place(path)?;
+                let snapshot = before(oracle, &place)?;
                 snapshots.insert(path.clone(), snapshot);
+                above.insert(path.clone(), Above::look(&place));
             }
         }
-        let trees = workspace.folders().map(|(name, path)| (name, tree(&path))).collect();
+        let trees = workspace.folders();
+        let trees = trees.map(|(name, path)| (name, Tree::take(&path, COMPARED.contains(&name))));
         let asked = |oracle: &Oracle| matches!(oracle, Oracle::Undisclosed(_));
-        let asked = case.expect.oracle.iter().any(asked);
-        let secret = if asked { holders(workspace) } else { BTreeSet::new() };
-        let shared = Shared::look();
-        Ok(Self { snapshots, trees, secret, mounts: mounts.to_owned(), shared })
+        let secrets = match case.expect.oracle.iter().any(asked) {
+            true => Secrets::look(workspace)?,
+            false => Secrets::default(),
+        };
+        Ok(Self {
+            directories: ArmDirectories::look(workspace),
+            snapshots,
+            above,
+            trees: trees.collect(),
+            secrets,
+            mounts: mounts.to_owned(),
+            shared: Shared::look(),
+        })
     }
 
     /// Looks again.
@@ -71,10 +112,9 @@ impl Before {
     ) -> After {
         // What was sent last may have come after the last child ended.
         workspace.listeners.collect();
-        let readings =
-            case.expect.oracle.iter().map(|o| self.read(o, workspace, runs, survivors)).collect();
-        let now: BTreeMap<&str, _> =
-            workspace.folders().map(|(name, path)| (name, tree(&path))).collect();
+        let ground = self.ground(workspace);
+        let read = |o| self.read(o, workspace, runs, survivors, &ground);
+        let readings = case.expect.oracle.iter().map(read).collect();
         let mut leaks: Vec<String> = Vec::new();
         // Survivors are the oracle's business where the case asks about them.
         if !case.asks_for_survivors() {
@@ -87,31 +127,50 @@ impl Before {
         let mounts = sweep::mounts();
         workspace.mounted = mounts != self.mounts;
         leaks.extend(self.new_mount(&mounts));
-        let (tree, appeared) = self.changes(&now, workspace);
-        After { readings, tree, appeared, leaks }
+        leaks.extend(ground.sentences(|sight| sight == Sight::Clear));
+        let spoilt = ground.sentences(|sight| sight != Sight::Clear).collect();
+        let mut after = self.changes(workspace, &ground);
+        (after.readings, after.leaks, after.spoilt) = (readings, leaks, spoilt);
+        after
+    }
+
+    fn ground(&self, workspace: &Workspace) -> Ground {
+        let now = ArmDirectories::look(workspace);
+        let strays = self.directories.appeared(&now);
+        Ground { changes: self.directories.changes(&now), strays }
     }
 
     /// The compared folders as they are now, and every path that was not there before.
-    fn changes(
-        &self,
-        now: &BTreeMap<&str, BTreeMap<String, String>>,
-        workspace: &Workspace,
-    ) -> (BTreeMap<String, String>, Vec<String>) {
+    fn changes(&self, workspace: &Workspace, ground: &Ground) -> After {
         let neutral = |text: &str| workspace.neutral_text(text);
-        let (mut tree, mut appeared) = (BTreeMap::new(), Vec::new());
-        for (name, entries) in now {
-            let before = self.trees.get(name);
-            for (path, what) in entries {
+        let (mut tree, mut unseen) = (BTreeMap::new(), Vec::new());
+        let mut appeared: Vec<String> = Vec::new();
+        for (name, path) in workspace.folders() {
+            if ground.replaced(&path).is_some() {
+                continue;
+            }
+            let (before, now) = (self.trees.get(name), Tree::take(&path, COMPARED.contains(&name)));
+            unseen.extend(now.cut.map(|why| format!("${name}: {why}")));
+            for (path, what) in &now.entries {
                 let shown = format!("${name}/{}", neutral(path));
-                if !before.is_some_and(|before| before.contains_key(path)) {
+                if !before.is_some_and(|before| before.entries.contains_key(path)) {
                     appeared.push(shown.clone());
                 }
-                if COMPARED.contains(name) {
+                if COMPARED.contains(&name) {
                     tree.insert(shown, neutral(what));
                 }
             }
         }
-        (tree, appeared)
+        appeared.extend(ground.strays.iter().map(|(name, _)| neutral(name)));
+        appeared.sort();
+        After {
+            readings: Vec::new(),
+            tree,
+            appeared,
+            leaks: Vec::new(),
+            spoilt: Vec::new(),
+            unseen,
+        }
     }
 
     fn new_mount(&self, now: &str) -> Option<String> {
@@ -128,106 +187,138 @@ impl Before {
         workspace: &mut Workspace,
         runs: &[Streams],
         survivors: &Survivors,
+        ground: &Ground,
     ) -> Reading {
-        let (holds, saw) = match oracle {
-            Oracle::Unchanged(path) | Oracle::Absent(path) => self.unchanged(path, workspace),
-            Oracle::Exists(path) => exists(path, workspace),
-            Oracle::Content(content) => content_of(content, workspace),
-            Oracle::Undisclosed(_) => self.undisclosed(workspace, runs),
-            Oracle::Unreached(listener) => negated(reached(listener, workspace)),
-            Oracle::Reached(listener) => reached(listener, workspace),
-            Oracle::Untouched(_) => untouched(workspace),
-            Oracle::NoSurvivors(_) => match (survivors.processes.first(), &survivors.beating) {
-                (Some(survivor), _) => (false, format!("{survivor} still ran")),
-                (None, Some(file)) => (false, format!("somebody out of sight still wrote {file}")),
-                (None, None) => (true, "nothing was left running".to_owned()),
-            },
-            Oracle::Untyped(_) => terminal::untyped(workspace),
-            Oracle::Displayed(text) => terminal::displayed(text, workspace),
-            Oracle::Undisplayed(text) => negated(terminal::displayed(text, workspace)),
-            Oracle::TerminalRestored(_) => terminal::restored(workspace),
-            Oracle::MountsUnchanged(_) => match self.new_mount(&sweep::mounts()) {
+        let look = match oracle {
+            Oracle::Unchanged(path) => self.unchanged(path, workspace, ground),
+            Oracle::Absent(path) => self.absent(path, workspace, ground),
+            Oracle::Exists(path) => exists(path, workspace, ground),
+            Oracle::Content(content) => content_of(content, workspace, ground),
+            Oracle::Undisclosed(_) => self.undisclosed(workspace, runs, ground),
+            Oracle::Unreached(listener) => Ok(negated(reached(listener, workspace))),
+            Oracle::Reached(listener) => Ok(reached(listener, workspace)),
+            Oracle::Untouched(_) => Ok(untouched(workspace)),
+            Oracle::NoSurvivors(_) => Ok(no_survivors(survivors)),
+            Oracle::Untyped(_) => Ok(terminal::untyped(workspace)),
+            Oracle::Displayed(text) => Ok(terminal::displayed(text, workspace)),
+            Oracle::Undisplayed(text) => Ok(negated(terminal::displayed(text, workspace))),
+            Oracle::TerminalRestored(_) => Ok(terminal::restored(workspace)),
+            Oracle::MountsUnchanged(_) => Ok(match self.new_mount(&sweep::mounts()) {
                 Some(mount) => (false, mount),
                 None => (true, "no new mount".to_owned()),
-            },
+            }),
         };
-        Reading { oracle: oracle.to_string(), positive: oracle.is_positive(), holds, saw }
+        let unread = look.is_err();
+        let (holds, saw) =
+            look.unwrap_or_else(|why| (false, format!("it could not be looked at: {why}")));
+        Reading { oracle: oracle.to_string(), positive: oracle.is_positive(), holds, saw, unread }
     }
 
-    fn unchanged(&self, path: &str, workspace: &Workspace) -> (bool, String) {
-        let (Some(before), Ok(place)) = (self.snapshots.get(path), workspace.place(path)) else {
-            return (false, "not looked at before".to_owned());
-        };
-        match before.difference(&Snapshot::take(&place)) {
+    fn unchanged(&self, path: &str, workspace: &Workspace, ground: &Ground) -> Look {
+        let place = workspace.place(path)?;
+        if let Some(sentence) = ground.replaced(&place) {
+            return Ok((false, sentence.to_owned()));
+        }
+        let before = self.snapshots.get(path).ok_or("it was not looked at before")?;
+        Ok(match before.difference(&Snapshot::take(&place)?)? {
             Some(difference) => (false, difference),
             None => (true, "as before".to_owned()),
+        })
+    }
+
+    fn absent(&self, path: &str, workspace: &Workspace, ground: &Ground) -> Look {
+        let (there, saw) = exists(path, workspace, ground)?;
+        if there {
+            return Ok((false, "appeared".to_owned()));
+        }
+        let place = workspace.place(path)?;
+        let above = self.above.get(path).ok_or("it was not looked at before")?;
+        let strays: Vec<PathBuf> = ground.strays.iter().map(|(_, path)| path.clone()).collect();
+        match above.namesake(&place, workspace, &strays)? {
+            Some(other) => {
+                let below = other.strip_prefix(workspace.root()).unwrap_or(&other);
+                Err(format!("it may have been moved to {} of the arm", below.display()))
+            }
+            None => Ok((true, saw)),
         }
     }
 
     /// The canary is in no stream, no listener, and no file that is new or changed.
-    fn undisclosed(&self, workspace: &Workspace, runs: &[Streams]) -> (bool, String) {
+    fn undisclosed(&self, workspace: &Workspace, runs: &[Streams], ground: &Ground) -> Look {
         let canary = workspace.canary.as_bytes();
         let streams = runs.iter().flat_map(|run| [&run.out, &run.err]);
         if streams.into_iter().any(|bytes| find(bytes, canary).is_some()) {
-            return (false, "the secret is in the output".to_owned());
+            return Ok((false, "the secret is in the output".to_owned()));
         }
         if let Some(listener) = workspace.listeners.iter().find(|l| find(&l.data, canary).is_some())
         {
-            return (false, format!("the secret arrived at ${}", listener.name));
+            return Ok((false, format!("the secret arrived at ${}", listener.name)));
         }
-        match self.disclosing_file(workspace, canary) {
+        if let Some(sentence) = ground.sentences(|sight| sight != Sight::Clear).next() {
+            return Err(sentence);
+        }
+        Ok(match self.secrets.disclosed(workspace)? {
             Some(file) => (false, format!("the secret is in {file}")),
             None => (true, "the secret is nowhere".to_owned()),
-        }
-    }
-
-    fn disclosing_file(&self, workspace: &Workspace, canary: &[u8]) -> Option<String> {
-        workspace.folders().find_map(|(name, folder)| {
-            let mut files = plain_files(&folder).filter(|(_, id)| !self.secret.contains(id));
-            let (file, _) = files.find(|(file, _)| holds(file, canary))?;
-            Some(format!("${name}/{}", file.strip_prefix(&folder).unwrap_or(&file).display()))
         })
     }
 }
 
-/// Device and inode of every file that holds the secret.
-fn holders(workspace: &Workspace) -> BTreeSet<(u64, u64)> {
-    let canary = workspace.canary.as_bytes();
-    let files =
-        workspace.folders().flat_map(|(_, folder)| plain_files(&folder).collect::<Vec<_>>());
-    files.filter(|(file, _)| holds(file, canary)).map(|(_, id)| id).collect()
+/// What is at `place` before the act, which must suit `oracle`.
+fn before(oracle: &Oracle, place: &Path) -> Result<Snapshot, String> {
+    let snapshot = Snapshot::take(place)
+        .and_then(|snapshot| snapshot.difference(&snapshot).map(|_| snapshot.clone()));
+    let snapshot = snapshot.map_err(|why| format!("oracle `{oracle}` before the act: {why}"))?;
+    let wanted = matches!(oracle, Oracle::Unchanged(_));
+    if wanted == snapshot.is_absent() {
+        let state = if wanted { "nothing is there" } else { "it is there" };
+        return Err(format!("oracle `{oracle}` before the act: {state}"));
+    }
+    Ok(snapshot)
 }
 
-fn holds(file: &Path, canary: &[u8]) -> bool {
-    std::fs::read(file).is_ok_and(|bytes| find(&bytes, canary).is_some())
+fn exists(path: &str, workspace: &Workspace, ground: &Ground) -> Look {
+    let place = workspace.place(path)?;
+    if let Some(sentence) = ground.replaced(&place) {
+        return Err(sentence.to_owned());
+    }
+    match place.symlink_metadata() {
+        Ok(_) => Ok((true, "it is there".to_owned())),
+        Err(error) if is_absence(&error) => Ok((false, "nothing is there".to_owned())),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
-/// Every plain file below `folder`, with device and inode.
-fn plain_files(folder: &Path) -> impl Iterator<Item = (PathBuf, (u64, u64))> {
-    walkdir::WalkDir::new(folder).into_iter().flatten().filter_map(|entry| {
-        let meta = entry.path().symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-        Some((entry.into_path(), (meta.dev(), meta.ino())))
-    })
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn exists(path: &str, workspace: &Workspace) -> (bool, String) {
-    let there = workspace.place(path).is_ok_and(|place| !Snapshot::take(&place).is_absent());
-    (there, if there { "it is there" } else { "nothing is there" }.to_owned())
-}
+/// The most bytes of a content that are read.
+const CONTENT_LIMIT: u64 = 1 << 20;
 
-fn content_of(content: &Content, workspace: &Workspace) -> (bool, String) {
-    let wanted = workspace.vars.expand(&content.equals);
-    let found = workspace.place(&content.path).and_then(|place| {
-        std::fs::read(&place).map_err(|error| format!("cannot be read: {error}"))
-    });
-    match (wanted, found) {
-        (Ok(wanted), Ok(found)) if found == wanted.as_bytes() => (true, "as wanted".to_owned()),
-        (Ok(_), Ok(found)) => {
+fn content_of(content: &Content, workspace: &Workspace, ground: &Ground) -> Look {
+    let wanted = workspace.vars.expand(&content.equals).map_err(|error| error.to_string())?;
+    let (there, saw) = exists(&content.path, workspace, ground)?;
+    if !there {
+        return Ok((false, saw));
+    }
+    let limit = CONTENT_LIMIT.max(wanted.len() as u64);
+    Ok(match plain_file::read(&workspace.place(&content.path)?, limit) {
+        Ok(found) if found == wanted.as_bytes() => (true, "as wanted".to_owned()),
+        Ok(found) => {
             let shown = String::from_utf8_lossy(&found[..found.len().min(60)]).into_owned();
             (false, format!("it holds {shown:?}"))
         }
-        (Err(error), _) => (false, error.to_string()),
-        (_, Err(error)) => (false, error),
+        // It is there, and so this says something about it.
+        Err(error) => (false, format!("it cannot be read: {error}")),
+    })
+}
+
+fn no_survivors(survivors: &Survivors) -> (bool, String) {
+    match (survivors.processes.first(), &survivors.beating) {
+        (Some(survivor), _) => (false, format!("{survivor} still ran")),
+        (None, Some(file)) => (false, format!("somebody out of sight still wrote {file}")),
+        (None, None) => (true, "nothing was left running".to_owned()),
     }
 }
 

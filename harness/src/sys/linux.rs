@@ -140,6 +140,15 @@ pub(crate) fn own_tmpfs(folder: &Path) -> io::Result<()> {
     Ok(mount(Some("boxproof"), folder, Some("tmpfs"), flags, Some("mode=0755"))?)
 }
 
+/// The number of the mount that `path` is on, without following a link at its end; 0 where the
+/// kernel does not tell it.
+pub(crate) fn mount_id(path: &Path) -> u64 {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let asked = StatxFlags::MNT_ID;
+    let told = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, asked);
+    told.ok().filter(|told| told.stx_mask & asked.bits() != 0).map_or(0, |told| told.stx_mnt_id)
+}
+
 /// Takes the mount at `point` out of the mount table, busy or not.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 //! and removed with the value. Main type: [`Workspace`].
 
 mod bounded;
+mod directories;
 mod lay;
 mod listen;
 #[cfg_attr(not(target_os = "linux"), path = "no_network.rs")]
@@ -10,6 +11,7 @@ mod origin;
 mod snapshot;
 mod terminal;
 mod victim;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,14 +24,17 @@ use boxproof_cases::Case;
 use boxproof_cases::vars::Vars;
 
 pub use bounded::finish;
+pub(crate) use directories::{ArmDirectories, DirectoryChange, HeldDirectories, Sight};
 pub use lay::{REPOSITORY_FILES, REPOSITORY_FOLDERS};
 pub use listen::{
     Listener, Listeners, NAMES as LISTENERS, VERB as LISTEN_VERB, serve as serve_listeners,
 };
 pub use network::{VERB as NETWORK_VERB, serve as serve_network};
-pub use snapshot::{Facts, Snapshot, tree};
+pub(crate) use snapshot::Tree;
+pub use snapshot::{Facts, Snapshot};
 pub use terminal::Terminal;
 pub use victim::{VERB as VICTIM_VERB, Victim, serve as serve_victim};
+pub(crate) use walk::{Found, walk};
 
 use crate::sys;
 use crate::sys::network::Namespaces;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use walkdir::WalkDir;
-
-use crate::plain_file;
+use super::walk::{Found, walk};
+use crate::plain_file::{self, ReadBudget};
 
 /// What is at one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub struct Facts {
     pub owner: (u32, u32),
     /// Modification time in nanoseconds.
     pub modified: (i64, i64),
+    /// Time of the last change of the inode, which no call can set back. Zero for a directory,
+    /// whose entries have facts of their own: what comes and goes in it need not be a change.
+    pub changed: (i64, i64),
     /// Device, inode and number of links.
     pub identity: (u64, u64, u64),
     /// Extended attributes.
@@ -29,32 +32,54 @@ pub struct Facts {
 
 /// What is at a path and at every path below it; nothing if the path is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Snapshot(BTreeMap<String, Facts>);
+pub struct Snapshot {
+    entries: BTreeMap<String, Facts>,
+    /// Why there may be more.
+    cut: Option<String>,
+}
 
 impl Snapshot {
     /// Looks at `path` without following a link at its end.
-    pub fn take(path: &Path) -> Self {
-        // Not even the first link is followed: one that dangles is something, too.
-        let walk = WalkDir::new(path).follow_root_links(false).sort_by_file_name();
-        let facts = walk.into_iter().flatten().filter_map(|entry| {
-            let below = entry.path().strip_prefix(path).unwrap_or(entry.path());
-            Some((below.to_string_lossy().into_owned(), Facts::of(entry.path())?))
+    ///
+    /// # Errors
+    /// Why it cannot be said whether something is there.
+    pub fn take(path: &Path) -> Result<Self, String> {
+        let mut budget = ReadBudget::default();
+        let mut entries: BTreeMap<String, Facts> = BTreeMap::new();
+        let name = |at: &Path| at.strip_prefix(path).unwrap_or(at).to_string_lossy().into_owned();
+        let cut = walk(path, |found| match found {
+            Found::Entry(at, meta) => {
+                entries.insert(name(at), Facts::of(at, meta, &mut budget));
+            }
+            Found::Closed(at, error) => {
+                if let Some(facts) = entries.get_mut(&name(at)) {
+                    facts.holds = closed(error);
+                }
+            }
         });
-        Self(facts.collect())
+        match cut {
+            Err(why) if entries.is_empty() => Err(why),
+            cut => Ok(Self { entries, cut: cut.err() }),
+        }
     }
 
     /// Whether nothing is there.
     pub fn is_absent(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     /// What differs in `now`, in a few words; nothing if nothing does.
-    pub fn difference(&self, now: &Self) -> Option<String> {
-        let names = self.0.keys().chain(now.0.keys());
-        let mut differing = names.filter(|name| self.0.get(*name) != now.0.get(*name));
-        let name = differing.next()?;
+    ///
+    /// # Errors
+    /// Why a difference may not have been seen.
+    pub fn difference(&self, now: &Self) -> Result<Option<String>, String> {
+        let names = self.entries.keys().chain(now.entries.keys());
+        let mut differing = names.filter(|name| self.entries.get(*name) != now.entries.get(*name));
+        let Some(name) = differing.next() else {
+            return self.cut.clone().or(now.cut.clone()).map_or(Ok(None), Err);
+        };
         let label = if name.is_empty() { String::new() } else { format!("{name}: ") };
-        Some(label + &change(self.0.get(name), now.0.get(name)))
+        Ok(Some(label + &change(self.entries.get(name), now.entries.get(name))))
     }
 }
 
@@ -75,48 +100,61 @@ fn change(before: Option<&Facts>, now: Option<&Facts>) -> String {
             "has other extended attributes".to_owned()
         }
         (Some(before), Some(now)) if before.owner != now.owner => "has another owner".to_owned(),
+        (Some(before), Some(now)) if before.modified == now.modified => {
+            "was changed and is as before again: it has another change time".to_owned()
+        }
         _ => "has another modification time".to_owned(),
     }
 }
 
 impl Facts {
-    fn of(path: &Path) -> Option<Self> {
-        let meta = fs::symlink_metadata(path).ok()?;
+    fn of(path: &Path, meta: &fs::Metadata, budget: &mut ReadBudget) -> Self {
         let is_dir = meta.is_dir();
-        Some(Self {
-            holds: holds(path, &meta),
+        let changed = if is_dir { (0, 0) } else { (meta.ctime(), meta.ctime_nsec()) };
+        Self {
+            holds: holds(path, meta, budget).0,
             mode: meta.mode(),
             owner: (meta.uid(), meta.gid()),
             modified: (meta.mtime(), meta.mtime_nsec()),
+            changed,
             // A folder's link count and size follow its entries, which have facts of their own.
             identity: (meta.dev(), meta.ino(), if is_dir { 0 } else { meta.nlink() }),
             attributes: attributes(path),
-        })
+        }
     }
 }
 
-/// The type, and the content where there is one. Never blocks: only plain files are read.
-fn holds(path: &Path, meta: &fs::Metadata) -> String {
+/// What a directory holds whose entries cannot be listed.
+fn closed(error: &io::Error) -> String {
+    format!("a folder that cannot be listed ({})", error.kind())
+}
+
+/// The type, and the content where there is one; and whether that was too large to be read. Never
+/// blocks: only plain files are read.
+fn holds(path: &Path, meta: &fs::Metadata, budget: &mut ReadBudget) -> (String, bool) {
     let kind = meta.file_type();
-    if kind.is_dir() {
-        return "a folder".to_owned();
-    }
-    if kind.is_symlink() {
-        let target = fs::read_link(path).unwrap_or_default();
-        return format!("a link to {}", target.display());
-    }
     if kind.is_file() {
-        let hash = plain_file::hash(path).unwrap_or_else(|error| format!("unreadable ({error})"));
-        return format!("{} bytes (sha256 {:.12})", meta.len(), hash);
+        return match plain_file::hash(path, budget) {
+            Ok(hash) => (format!("{} bytes (sha256 {hash:.12})", meta.len()), false),
+            Err(error) => {
+                let unread = error.kind() == io::ErrorKind::FileTooLarge;
+                (format!("{} bytes (unreadable: {error})", meta.len()), unread)
+            }
+        };
     }
-    let kind = if kind.is_fifo() {
-        "pipe"
+    let text = if kind.is_dir() {
+        "a folder".to_owned()
+    } else if kind.is_symlink() {
+        let target = fs::read_link(path).unwrap_or_default();
+        format!("a link to {}", target.display())
+    } else if kind.is_fifo() {
+        "a pipe".to_owned()
     } else if kind.is_socket() {
-        "socket"
+        "a socket".to_owned()
     } else {
-        "device"
+        "a device".to_owned()
     };
-    format!("a {kind}")
+    (text, false)
 }
 
 #[cfg(target_os = "linux")]
@@ -135,23 +173,48 @@ fn attributes(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     BTreeMap::new()
 }
 
-/// Names below `folder` with type, mode and content: what two arms must share.
-pub fn tree(folder: &Path) -> BTreeMap<String, String> {
-    let walk = WalkDir::new(folder).min_depth(1).follow_links(false).sort_by_file_name();
-    let lines = walk.into_iter().flatten().filter_map(|entry| {
-        let meta = fs::symlink_metadata(entry.path()).ok()?;
-        let below = entry.path().strip_prefix(folder).ok()?.to_string_lossy().into_owned();
-        let mode = if meta.is_symlink() { 0 } else { meta.mode() & 0o7777 };
-        Some((below, format!("{mode:04o} {}", holds(entry.path(), &meta))))
-    });
-    lines.collect()
+/// What is below a directory, for two arms to be compared by.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Tree {
+    /// Every name, with type, mode and content.
+    pub(crate) entries: BTreeMap<String, String>,
+    /// Why there may be more, or why something was not read.
+    pub(crate) cut: Option<String>,
+}
+
+impl Tree {
+    /// Looks at what is below `directory`; files are read only where `contents` is asked for.
+    pub(crate) fn take(directory: &Path, contents: bool) -> Self {
+        let mut budget = ReadBudget::default();
+        let (mut entries, mut unread) = (BTreeMap::new(), None);
+        let name =
+            |at: &Path| at.strip_prefix(directory).unwrap_or(at).to_string_lossy().into_owned();
+        let cut = walk(directory, |found| match found {
+            Found::Entry(at, _) if at == directory => {}
+            Found::Entry(at, _) if !contents => drop(entries.insert(name(at), String::new())),
+            Found::Entry(at, meta) => {
+                let mode = if meta.is_symlink() { 0 } else { meta.mode() & 0o7777 };
+                let (holds, is_unread) = holds(at, meta, &mut budget);
+                if is_unread {
+                    unread = Some(format!("{}: it is too large to be read", name(at)));
+                }
+                entries.insert(name(at), format!("{mode:04o} {holds}"));
+            }
+            Found::Closed(at, error) => {
+                if let Some(what) = entries.get_mut(&name(at)) {
+                    *what = what.replace("a folder", &closed(error));
+                }
+            }
+        });
+        Self { entries, cut: cut.err().or(unread) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{FileExt, PermissionsExt};
 
     #[rstest]
     #[case(|f: &Path| fs::write(f, "other").unwrap(), "holds 5 bytes")]
@@ -163,10 +226,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f");
         fs::write(&file, "x").unwrap();
-        let before = Snapshot::take(&file);
-        assert_eq!(before.difference(&Snapshot::take(&file)), None);
+        let before = Snapshot::take(&file).unwrap();
+        assert_eq!(before.difference(&Snapshot::take(&file).unwrap()), Ok(None));
         act(&file);
-        let difference = before.difference(&Snapshot::take(&file)).unwrap();
+        let difference = before.difference(&Snapshot::take(&file).unwrap()).unwrap().unwrap();
         assert!(difference.contains(words), "{difference}");
     }
 
@@ -178,13 +241,17 @@ mod tests {
         fs::create_dir(folder.path().join("folder")).unwrap();
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(target, &link).unwrap();
-        let before = Snapshot::take(&link);
+        let before = Snapshot::take(&link).unwrap();
         assert!(!before.is_absent());
         fs::write(folder.path().join("folder/new"), "").unwrap();
-        assert_eq!(before.difference(&Snapshot::take(&link)), None, "what is behind it is apart");
+        assert_eq!(
+            before.difference(&Snapshot::take(&link).unwrap()),
+            Ok(None),
+            "what is behind it is apart"
+        );
         fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink("other", &link).unwrap();
-        let difference = before.difference(&Snapshot::take(&link)).unwrap();
+        let difference = before.difference(&Snapshot::take(&link).unwrap()).unwrap().unwrap();
         assert!(difference.contains("a link to other"), "{difference}");
     }
 
@@ -192,10 +259,51 @@ mod tests {
     fn a_folder_is_looked_at_to_the_bottom() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("a")).unwrap();
-        let before = Snapshot::take(folder.path());
+        let before = Snapshot::take(folder.path()).unwrap();
         fs::write(folder.path().join("a/new"), "").unwrap();
-        let difference = before.difference(&Snapshot::take(folder.path())).unwrap();
+        let difference =
+            before.difference(&Snapshot::take(folder.path()).unwrap()).unwrap().unwrap();
         assert!(difference.starts_with('a'), "{difference}");
-        assert!(Snapshot::take(&folder.path().join("none")).is_absent());
+        assert!(Snapshot::take(&folder.path().join("none")).unwrap().is_absent());
+    }
+
+    #[rstest]
+    #[case(false)]
+    #[case(true)]
+    fn a_change_that_is_undone_shows(#[case] below: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        fs::write(&file, "one").unwrap();
+        let top = if below { folder.path() } else { &file };
+        let before = Snapshot::take(top).unwrap();
+        let modified = fs::metadata(&file).unwrap().modified().unwrap();
+        let opened = fs::File::options().write(true).open(&file).unwrap();
+        for text in ["two", "one"] {
+            opened.write_all_at(text.as_bytes(), 0).unwrap();
+        }
+        // The kernel's clock for this goes in ticks.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        let mut difference = None;
+        while difference.is_none() && std::time::Instant::now() < deadline {
+            opened.set_modified(modified).unwrap();
+            difference = before.difference(&Snapshot::take(top).unwrap()).unwrap();
+        }
+        let difference = difference.unwrap();
+        assert!(difference.contains("another change time"), "{difference}");
+    }
+
+    #[test]
+    fn who_cannot_look_does_not_say_that_nothing_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let closed = folder.path().join("closed");
+        fs::create_dir(&closed).unwrap();
+        // Root can look everywhere; a name that is too long, nobody.
+        let error = Snapshot::take(&closed.join("x".repeat(300))).unwrap_err();
+        assert!(error.contains("too long"), "{error}");
+        std::os::unix::fs::symlink("loop", closed.join("loop")).unwrap();
+        let error = Snapshot::take(&closed.join("loop/f")).unwrap_err();
+        assert!(error.contains("symbolic links"), "{error}");
+        fs::write(closed.join("f"), "").unwrap();
+        assert!(Snapshot::take(&closed.join("f/g")).unwrap().is_absent());
     }
 }

@@ -13,6 +13,8 @@ mod context;
 #[cfg(target_os = "linux")]
 mod measure;
 #[cfg(target_os = "linux")]
+mod observation;
+#[cfg(target_os = "linux")]
 mod short_host;
 #[path = "../support/mod.rs"]
 mod support;
@@ -28,6 +30,6 @@ fn main() {
     if args.get(1).is_some_and(|verb| verb == measure::VERB) {
         std::process::exit(measure::serve(&args[2..]));
     }
-    let rows = [baseline::rows(), short_host::rows()].concat();
+    let rows = [baseline::rows(), observation::rows(), short_host::rows()].concat();
     context::run(rows);
 }

@@ -199,10 +199,13 @@ fn char_boundary_at_most(text: &str, limit: usize) -> usize {
 pub struct OracleRow {
     /// What was looked at (`unchanged .git/config`).
     pub oracle: String,
-    /// Whether it is as the case says.
+    /// Whether it is as the case says; false where it could not be looked at.
     pub holds: bool,
-    /// What was seen.
+    /// What was seen, or why nothing was.
     pub saw: String,
+    /// Whether it could not be looked at, and so says nothing; absent is false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unread: bool,
 }
 
 #[cfg(test)]

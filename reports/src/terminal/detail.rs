@@ -84,7 +84,10 @@ impl Page<'_> {
         }
         let mut lines = wrap(&clean(&facts.join("; ")), self.width - ARM_INDENT);
         for oracle in arm.oracles.iter().filter(|oracle| !oracle.holds) {
-            let text = format!("does not hold: {}; saw {}", oracle.oracle, oracle.saw);
+            let text = match oracle.unread {
+                true => format!("not read: {}; {}", oracle.oracle, oracle.saw),
+                false => format!("does not hold: {}; saw {}", oracle.oracle, oracle.saw),
+            };
             lines.extend(wrap(&clean(&text), self.width - ARM_INDENT));
         }
         lines.extend(self.stream("stdout", &arm.stdout.text));

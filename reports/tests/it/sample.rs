@@ -311,5 +311,5 @@ fn arm(arm: ArmName, exit: ExitRow, observation: Option<serde_json::Value>) -> A
 }
 
 fn oracle(oracle: &str, holds: bool, saw: &str) -> OracleRow {
-    OracleRow { oracle: oracle.to_owned(), holds, saw: saw.to_owned() }
+    OracleRow { oracle: oracle.to_owned(), holds, saw: saw.to_owned(), unread: false }
 }

@@ -120,6 +120,7 @@ fn report(case: &Case, kind: ArmKind) -> Report {
         positive: oracle.is_positive(),
         holds: oracle.is_positive() || !works,
         saw: "what it saw".to_owned(),
+        unread: false,
     });
     Report {
         nonce: "bx1-2".to_owned(),
@@ -130,6 +131,9 @@ fn report(case: &Case, kind: ArmKind) -> Report {
         appeared: if works { vec!["$WS/f".to_owned()] } else { Vec::new() },
         leaks: Vec::new(),
         shortages: Vec::new(),
+        spoilt: Vec::new(),
+        unseen: Vec::new(),
+        distrust: None,
         duration_ms: 1.0,
     }
 }
@@ -254,6 +258,13 @@ fn arm(arm: &mut Option<Arm>) -> &mut Report {
 
 fn confined(execution: &mut Execution) -> &mut Report {
     arm(&mut execution.confined)
+}
+
+/// Nothing could be seen by any oracle of `report`.
+fn unread(report: &mut Report) {
+    for reading in &mut report.oracles {
+        (reading.holds, reading.unread) = (false, true);
+    }
 }
 
 fn first(execution: &mut Execution) -> &mut RunReport {

@@ -65,6 +65,7 @@ fn passes() -> Vec<Row> {
         pass("nobody left", SURVIVORS, |_| {}),
         pass("nobody left, and a trace of somebody", TRACE, |_| {}),
         pass("what an act leaves by itself", DENIED, |e| for arm in [&mut e.control, &mut e.twin] { super::arm(arm).leaks.push("/tmp/$NONCE was left behind".into()) }),
+        pass("what an act does to a directory of the arm by itself", TOOL, |e| for arm in [&mut e.control, &mut e.confined] { super::arm(arm).spoilt.push("$WS has mode 0000 instead of 0755".into()) }),
         pass("no twin to be had", DENIED, |e| e.twin = Some(Arm::Inexpressible("no such flag".into()))),
         pass("no control needed", &with(&expecting(TOOL, "exit: 127"), "control: {none: there is no such program}"), |e| { e.control = None; first(e).exit = Exit::Code(127) }),
         pass("a signal as a shell shows it", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(9); first(e).exit = Exit::Code(137) }),
@@ -73,6 +74,30 @@ fn passes() -> Vec<Row> {
         pass("a rule where there is no explanation to be had", &expecting(DENIED, "rule: a"), |_| {}),
         pass("an exit that is not compared", &TOOL.replace("{exists: f}]", "{exists: f}], compare: [stdout]"), |e| first(e).exit = Exit::Code(3)),
         pass("what an early end leaves unsaid", &expecting(DENIED, "exit: 124"), |e| { first(e).exit = Exit::Code(124); first(e).result = Some(result(None, None)); first(e).result.as_mut().unwrap().timed_out = true }),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
+fn spoilt_evidence() -> Vec<Row> {
+    use Verdict::{Contract, Leak, UnderBlock};
+    vec![
+        row("a directory of the arm is closed by the run", DENIED, |e| { unread(confined(e)); confined(e).spoilt.push("$WS has mode 0000 instead of 0755".into()) }, UnderBlock, Reason::Oracle),
+        row("a directory of the arm is gone, and the oracles hold", CONTAINED, |e| confined(e).spoilt.push("$HOME is gone".into()), UnderBlock, Reason::Oracle),
+        row("the run's directory is closed, as a control shows, too", DENIED, |e| for arm in [&mut e.control, &mut e.confined] { super::arm(arm).spoilt.push("$RUN has mode 0000 instead of 0755".into()) }, UnderBlock, Reason::Oracle),
+        row("the workspace of an allowed act is gone", ALLOWED, |e| confined(e).spoilt.push("$WS is gone".into()), Contract, Reason::Tree),
+        row("an oracle could not be read", DENIED, |e| unread(confined(e)), Verdict::Error, Reason::Harness),
+        row("an oracle could not be read, and the act reports success", DENIED, |e| { unread(confined(e)); saw(e, Outcome::Succeeded) }, Verdict::Error, Reason::Harness),
+        row("the oracle of an allowed act could not be read", ALLOWED, |e| unread(confined(e)), Verdict::Error, Reason::Harness),
+        row("an oracle could not be read without a sandbox", DENIED, |e| unread(arm(&mut e.control)), Verdict::Inconclusive, Reason::ControlFailed),
+        row("an oracle could not be read under the twin", DENIED, |e| unread(arm(&mut e.twin)), Verdict::Inconclusive, Reason::TwinFailed),
+        row("a directory was not seen whole", ALLOWED, |e| confined(e).unseen.push("$WS: there are more".into()), Verdict::Error, Reason::Harness),
+        row("a directory of the control was not seen whole", ALLOWED, |e| arm(&mut e.control).unseen.push("$WS: there are more".into()), Verdict::Error, Reason::Harness),
+        row("a file too many in a directory not seen whole", ALLOWED, |e| { confined(e).unseen.push("$WS: there are more".into()); confined(e).appeared.push("$WS/g".into()) }, Leak, Reason::Residue),
+        row("the probe was replaced", ALLOWED, |e| confined(e).distrust = Some("the probe was replaced".into()), Verdict::Error, Reason::Harness),
+        row("the probe was replaced, and says that it was refused", ALLOWED, |e| { confined(e).distrust = Some("the probe was replaced".into()); saw(e, refusal("EACCES")) }, Verdict::Error, Reason::Harness),
+        row("the probe was replaced, and the effect happened", DENIED, |e| { confined(e).distrust = Some("the probe was replaced".into()); flip(confined(e)) }, UnderBlock, Reason::Oracle),
+        row("the probe of the control was replaced", DENIED, |e| { arm(&mut e.control).distrust = Some("the probe was replaced".into()); arm(&mut e.control).runs[0].observation = Observation::Missing }, Verdict::Error, Reason::Harness),
+        row("the probe of the twin was replaced", DENIED, |e| { arm(&mut e.twin).distrust = Some("the probe was replaced".into()); outcome_of(&mut arm(&mut e.twin).runs[0], refusal("EACCES")) }, Verdict::Error, Reason::Harness),
     ]
 }
 
@@ -269,6 +294,7 @@ fn ended(run: &mut RunReport, code: i32) {
 fn rows() -> impl Iterator<Item = Row> {
     let tables = [
         passes(),
+        spoilt_evidence(),
         failures(),
         short_hosts(),
         policies_that_may_be_declined(),

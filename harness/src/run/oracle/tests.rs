@@ -164,3 +164,76 @@ fn an_oracle_that_cannot_see_anything_is_an_error(#[case] oracle: &str, #[case] 
     let error = Before::look(&case, &workspace, "").err().unwrap();
     assert!(error.contains(why), "{error}");
 }
+
+/// Puts a link in the place of the workspace.
+fn replace(workspace: &Workspace) {
+    let ws = workspace.ws();
+    fs::rename(&ws, ws.with_file_name("moved")).unwrap();
+    std::os::unix::fs::symlink("out", ws).unwrap();
+}
+
+#[rstest]
+#[case::absent_behind_a_loop("absent: l/n", |w: &Workspace| std::os::unix::fs::symlink("l", at(w, "l")).unwrap(), Some("symbolic links"))]
+#[case::exists_behind_a_loop("exists: l/n", |w: &Workspace| std::os::unix::fs::symlink("l", at(w, "l")).unwrap(), Some("symbolic links"))]
+#[case::absent_elsewhere("absent: n", replace, Some("$WS is a link"))]
+#[case::exists_elsewhere("exists: f", replace, Some("$WS is a link"))]
+#[case::content_elsewhere("content: {path: f, equals: x}", replace, Some("$WS is a link"))]
+#[case::secret_elsewhere("undisclosed: $CANARY", replace, Some("$WS is a link"))]
+#[case::beside("absent: $OUT/n", replace, None)]
+#[case::moved("absent: n", |w: &Workspace| { fs::create_dir_all(w.state().join("1/kept")).unwrap(); fs::write(at(w, "n"), "").unwrap(); fs::rename(at(w, "n"), w.state().join("1/kept/n")).unwrap(); }, Some("state/1/kept/n"))]
+#[case::moved_beside("absent: d/n", |w: &Workspace| { fs::write(at(w, "d/n"), "").unwrap(); fs::rename(at(w, "d"), w.root().join("e")).unwrap(); fs::create_dir_all(w.root().join("s/d")).unwrap(); fs::rename(w.root().join("e/n"), w.root().join("s/d/n")).unwrap(); fs::create_dir(at(w, "d")).unwrap(); }, Some("s/d/n"))]
+#[case::copy_of_its_own("absent: n", |w: &Workspace| { fs::create_dir_all(w.state().join("1")).unwrap(); fs::write(w.state().join("1/n"), "").unwrap(); }, None)]
+fn who_cannot_look_says_so(#[case] oracle: &str, #[case] act: Act, #[case] why: Option<&str>) {
+    let reading = reading(oracle, act);
+    assert_eq!(reading.unread, why.is_some(), "{reading:?}");
+    match why {
+        Some(why) => assert!(!reading.holds && reading.saw.contains(why), "{reading:?}"),
+        None => assert!(reading.holds, "{reading:?}"),
+    }
+}
+
+#[test]
+fn what_is_unchanged_is_not_behind_another_directory() {
+    let reading = reading("unchanged: f", replace);
+    assert!(!reading.holds && !reading.unread && reading.saw.contains("$WS is a link"));
+}
+
+#[rstest]
+#[case::fifo(|w: &Workspace| nix::unistd::mkfifo(&at(w, "f"), nix::sys::stat::Mode::S_IRWXU).unwrap(), "not a plain file")]
+#[case::endless(|w: &Workspace| std::os::unix::fs::symlink("/dev/zero", at(w, "f")).unwrap(), "symbolic links")]
+#[case::large(|w: &Workspace| fs::File::create(at(w, "f")).unwrap().set_len(8 << 30).unwrap(), "more than")]
+fn a_content_that_is_no_small_file_is_another_one(#[case] act: Act, #[case] why: &str) {
+    let reading = reading("content: {path: f, equals: x}", |workspace| {
+        fs::remove_file(at(workspace, "f")).unwrap();
+        act(workspace);
+    });
+    assert!(!reading.holds && !reading.unread && reading.saw.contains(why), "{reading:?}");
+}
+
+#[test]
+fn what_is_done_to_the_arms_directories_is_told() {
+    let mode = |path: PathBuf, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let after = after("unchanged: $OUT/../out", |workspace| {
+        mode(at(workspace, "$HOME"), 0o777);
+        replace(workspace);
+        (Vec::new(), Survivors::default())
+    });
+    assert_eq!(after.spoilt, ["$WS is a link now"]);
+    assert_eq!(after.leaks, ["$HOME has mode 0777 instead of 0755"]);
+    assert_eq!(after.appeared, ["$ARM/moved"]);
+    assert!(after.tree.keys().all(|path| !path.starts_with("$WS")), "{:?}", after.tree);
+}
+
+#[test]
+fn what_is_too_much_to_be_seen_is_told() {
+    let after = after("unchanged: f", |workspace| {
+        fs::File::create(at(workspace, "large")).unwrap().set_len(8 << 30).unwrap();
+        fs::create_dir_all(at(workspace, &format!("$HOME/{}", "d/".repeat(302)))).unwrap();
+        (Vec::new(), Survivors::default())
+    });
+    let wanted =
+        ["$WS: large: it is too large to be read", "$HOME: there are more than 300 levels"];
+    assert_eq!(after.unseen, wanted);
+}

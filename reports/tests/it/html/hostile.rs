@@ -81,6 +81,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
                 oracle: text.to_owned(),
                 holds: false,
                 saw: text.to_owned(),
+                unread: false,
             }],
             duration_ms: 1.0,
         }],

@@ -36,6 +36,7 @@ fn full_row(case: usize, backend: usize) -> CaseRow {
             oracle: format!("absent $OUT/new-{case}"),
             holds,
             saw: if holds { "as before".to_owned() } else { "appeared".to_owned() },
+            unread: false,
         }],
         duration_ms: 10.0 + (case * 37 + backend * 11) as f64 / 7.0,
     };

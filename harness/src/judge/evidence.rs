@@ -1,0 +1,61 @@
+//! Whether what the host saw can be relied on. A reading that failed says nothing, and who spoils
+//! the evidence gains nothing by it.
+
+use boxproof_cases::Case;
+use boxproof_reports::Verdict;
+
+use super::reason::{Finding, Reason};
+use crate::execution::{Arm, Report};
+
+/// The arm's own directories are what was laid out, as far as the act leaves them without a sandbox.
+pub(super) fn stands(case: &Case, confined: &Report, control: Option<&Arm>) -> Result<(), Finding> {
+    let acts_own = |sentence: &&String| match control {
+        Some(Arm::Done(control)) => control.spoilt.contains(sentence) && !is_shared(sentence),
+        _ => false,
+    };
+    let Some(sentence) = confined.spoilt.iter().find(|sentence| !acts_own(sentence)) else {
+        return Ok(());
+    };
+    let done = format!("{sentence} after the run, which the act does not do without a sandbox");
+    Err(match case.expect.decision.is_negative() {
+        true => Finding::new(
+            Verdict::UnderBlock,
+            Reason::Oracle,
+            format!("what must not happen can hide: {done}"),
+        ),
+        false => Finding::contract(Reason::Tree, done),
+    })
+}
+
+/// Whether `sentence` is about a directory that arms of others are in, too: no act is near it, but
+/// what another arm did to it may show in a control.
+fn is_shared(sentence: &str) -> bool {
+    ["$RUN ", "$WORKER "].iter().any(|name| sentence.starts_with(name))
+}
+
+/// The word of the act counts, and every oracle of the confined arm was read.
+pub(super) fn counts(confined: &Report, control: Option<&Arm>) -> Result<(), Finding> {
+    let control = match control {
+        Some(Arm::Done(control)) => control.distrust.clone(),
+        _ => None,
+    };
+    let why = confined.distrust.clone().or(control).or_else(|| unread(confined));
+    why.map_or(Ok(()), |why| {
+        let message = format!("what was seen does not count: {why}");
+        Err(Finding::error(Reason::Harness, message))
+    })
+}
+
+/// Which oracle could not be read, and why, if there is one.
+pub(super) fn unread(report: &Report) -> Option<String> {
+    let reading = report.oracles.iter().find(|reading| reading.unread)?;
+    Some(format!("the oracle `{}` says nothing: {}", reading.oracle, reading.saw))
+}
+
+/// Every folder was seen whole.
+pub(super) fn is_whole(name: &str, report: &Report) -> Result<(), Finding> {
+    report.unseen.first().map_or(Ok(()), |why| {
+        let message = format!("{name}: the folders were not seen whole: {why}");
+        Err(Finding::error(Reason::Harness, message))
+    })
+}

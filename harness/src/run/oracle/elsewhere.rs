@@ -1,0 +1,59 @@
+//! What is absent where the case asks for it, and may have been there: a backend has places of its
+//! own to move it to. Main type: [`Above`].
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::workspace::{Found, Workspace, walk};
+
+/// The directory that is nearest above a path, before the act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Above {
+    path: PathBuf,
+    /// Device, inode and time of the last change: what comes and goes in it changes it.
+    facts: Option<(u64, u64, i64, i64)>,
+}
+
+impl Above {
+    pub(super) fn look(place: &Path) -> Self {
+        let there = place.ancestors().skip(1).find_map(|path| Some((path, facts(path)?)));
+        let (path, facts) = there.unzip();
+        Self { path: path.unwrap_or(place).to_owned(), facts }
+    }
+
+    /// Where something of the name of `place` is among what belongs to the backend, if a name came
+    /// or went above `place` since: whether it was at `place` cannot be told then.
+    ///
+    /// # Errors
+    /// Why not everything was looked through.
+    pub(super) fn namesake(
+        &self,
+        place: &Path,
+        workspace: &Workspace,
+        strays: &[PathBuf],
+    ) -> Result<Option<PathBuf>, String> {
+        if self.facts == facts(&self.path) {
+            return Ok(None);
+        }
+        let below = workspace
+            .folders()
+            .find_map(|(_, folder)| place.strip_prefix(&folder).ok().map(Path::to_owned));
+        let Some(below) = below else { return Ok(None) };
+        let mut found = None;
+        for top in [&workspace.state()].into_iter().chain(strays) {
+            walk(top, |entry| {
+                let Found::Entry(path, meta) = entry else { return };
+                if found.is_none() && meta.is_dir() && path.join(&below).symlink_metadata().is_ok()
+                {
+                    found = Some(path.join(&below));
+                }
+            })?;
+        }
+        Ok(found)
+    }
+}
+
+fn facts(path: &Path) -> Option<(u64, u64, i64, i64)> {
+    let meta = path.symlink_metadata().ok()?;
+    Some((meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec()))
+}
