@@ -16,6 +16,7 @@ mod plain_file;
 pub mod plan;
 pub mod pool;
 pub mod receipts;
+mod removal;
 pub mod repro;
 pub mod run;
 pub mod schedule;

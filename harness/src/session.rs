@@ -137,6 +137,7 @@ fn execute(
         let birthright = Birthright {
             order: &order,
             scratch: &scratch.path,
+            directory: &scratch.directory,
             probe: &probe,
             run_id: &scratch.run_id,
             janitor: scratch.janitor,

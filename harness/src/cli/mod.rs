@@ -31,6 +31,7 @@ use nix::unistd::{AccessFlags, access};
 
 use crate::backend::{Backend, resolve};
 use crate::collect::shell_word;
+use crate::scratch::RefusedBase;
 use crate::selection::{Selection, Slow};
 
 /// Proves what a command sandbox really does.
@@ -117,7 +118,9 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self { code: ExitCode::Unlearnt, message: error.to_string() }
+        let refused = error.get_ref().is_some_and(|inner| inner.is::<RefusedBase>());
+        let code = if refused { ExitCode::Usage } else { ExitCode::Unlearnt };
+        Self { code, message: error.to_string() }
     }
 }
 

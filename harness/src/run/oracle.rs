@@ -1,6 +1,6 @@
 //! Reading the oracles: what the host looked like before, and what it looks like after.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -84,9 +84,7 @@ impl Before {
         leaks.extend(survivors.sockets.iter().map(|socket| workspace.neutral_text(socket)));
         let residue = self.shared.remove_residue(&workspace.nonce);
         leaks.extend(residue.iter().map(|leak| workspace.neutral_text(leak)));
-        let mounts = sweep::mounts();
-        workspace.mounted = mounts != self.mounts;
-        leaks.extend(self.new_mount(&mounts));
+        leaks.extend(self.changed_mount(&sweep::mounts()));
         let (tree, appeared) = self.changes(&now, workspace);
         After { readings, tree, appeared, leaks }
     }
@@ -114,12 +112,20 @@ impl Before {
         (tree, appeared)
     }
 
-    fn new_mount(&self, now: &str) -> Option<String> {
+    /// A mount that is new, or one that is gone.
+    fn changed_mount(&self, now: &str) -> Option<String> {
         if now == self.mounts {
             return None;
         }
-        let new = now.lines().find(|line| !self.mounts.contains(*line))?;
-        Some(format!("a mount outlived the run: {new}"))
+        let only_in = |one: &str, other: &str| {
+            let known: HashSet<&str> = other.lines().collect();
+            one.lines().find(|line| !known.contains(line)).map(str::to_owned)
+        };
+        if let Some(new) = only_in(now, &self.mounts) {
+            return Some(format!("a mount outlived the run: {new}"));
+        }
+        let gone = only_in(&self.mounts, now)?;
+        Some(format!("a mount of the host is gone after the run: {gone}"))
     }
 
     fn read(
@@ -146,9 +152,9 @@ impl Before {
             Oracle::Displayed(text) => terminal::displayed(text, workspace),
             Oracle::Undisplayed(text) => negated(terminal::displayed(text, workspace)),
             Oracle::TerminalRestored(_) => terminal::restored(workspace),
-            Oracle::MountsUnchanged(_) => match self.new_mount(&sweep::mounts()) {
+            Oracle::MountsUnchanged(_) => match self.changed_mount(&sweep::mounts()) {
                 Some(mount) => (false, mount),
-                None => (true, "no new mount".to_owned()),
+                None => (true, "the same mounts".to_owned()),
             },
         };
         Reading { oracle: oracle.to_string(), positive: oracle.is_positive(), holds, saw }
