@@ -188,7 +188,7 @@ mod tests {
         symlink("d", place.path().join("link")).unwrap();
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
         let open = |parent: &Path, name: &str| {
-            let parent = super::path(parent).unwrap();
+            let parent = path(parent).unwrap();
             system::on_the_same_mount(parent.as_fd(), OsStr::new(name), flags).map(drop)
         };
         assert_eq!(open(place.path(), "d"), Ok(()));

@@ -87,10 +87,10 @@ fn another_directory_in_its_place_stays_and_is_told() {
 }
 
 #[test]
-fn thousands_of_levels_are_removed_with_few_descriptors() {
+fn more_levels_than_descriptors_are_removed() {
     let (_base, own) = place();
     let mut level = open::path(own.path()).unwrap();
-    for _ in 0..6000 {
+    for _ in 0..1100 {
         mkdirat(&level, "d", MODE).unwrap();
         level = open::directory(level.as_fd(), OsStr::new("d")).unwrap();
     }

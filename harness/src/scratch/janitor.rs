@@ -82,7 +82,8 @@ pub(super) fn end(janitor: Pid) {
 /// Clears what runs left in `base` of which no process lives: their directories carry no lock.
 pub(super) fn clear_dead_runs(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
-        let Some(run_id) = entry.file_name().to_str().filter(|name| is_run_id(name)).map(String::from)
+        let Some(run_id) =
+            entry.file_name().to_str().filter(|name| is_run_id(name)).map(String::from)
         else {
             continue;
         };

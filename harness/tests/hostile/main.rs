@@ -12,6 +12,8 @@ mod baseline;
 mod context;
 #[cfg(target_os = "linux")]
 mod measure;
+#[cfg(target_os = "linux")]
+mod removal;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -26,6 +28,9 @@ fn main() {
     if args.get(1).is_some_and(|verb| verb == measure::VERB) {
         std::process::exit(measure::serve(&args[2..]));
     }
-    let rows = [baseline::rows()].concat();
+    if args.get(1).is_some_and(|verb| verb == removal::BIND) {
+        std::process::exit(removal::bind(&args[2..]));
+    }
+    let rows = [baseline::rows(), removal::rows()].concat();
     context::run(rows);
 }
