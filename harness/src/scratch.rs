@@ -55,7 +55,7 @@ impl Scratch {
         let umask = umask(Mode::from_bits_truncate(0o022));
         Self::make_below(base, umask).map_err(|error| {
             nix::sys::stat::umask(umask);
-            if error.get_ref().is_some_and(|inner| inner.is::<RefusedBase>()) {
+            if RefusedBase::is(&error) {
                 return error;
             }
             let base = base.display();

@@ -118,8 +118,7 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        let refused = error.get_ref().is_some_and(|inner| inner.is::<RefusedBase>());
-        let code = if refused { ExitCode::Usage } else { ExitCode::Unlearnt };
+        let code = if RefusedBase::is(&error) { ExitCode::Usage } else { ExitCode::Unlearnt };
         Self { code, message: error.to_string() }
     }
 }

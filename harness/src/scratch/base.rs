@@ -27,6 +27,13 @@ pub(crate) struct RefusedBase {
     why: String,
 }
 
+impl RefusedBase {
+    /// Whether `error` is one.
+    pub(crate) fn is(error: &io::Error) -> bool {
+        error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).is_some()
+    }
+}
+
 impl fmt::Display for RefusedBase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.base.display().to_string();
@@ -182,7 +189,7 @@ mod tests {
         let error = check(base.as_ref()).unwrap_err();
         let told = error.to_string();
         assert!(told.contains(why) && told.contains("`--scratch DIR` names another"), "{told}");
-        assert!(error.get_ref().is_some_and(|inner| inner.is::<RefusedBase>()));
+        assert!(RefusedBase::is(&error));
     }
 
     #[rstest]

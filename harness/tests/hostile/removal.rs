@@ -170,7 +170,7 @@ fn unmounted_worker(context: &RowContext) {
     let verdicts: Vec<String> = ran.rows.iter().map(verdict).collect();
     let leaks = verdicts.iter().filter(|verdict| *verdict == "leak left-behind").count();
     let passes = verdicts.iter().filter(|verdict| *verdict == "pass").count();
-    assert!(leaks == 1 && passes > 1 && leaks + passes == verdicts.len(), "{verdicts:?}");
+    assert!(leaks == 1 && passes > 1 && leaks + passes == verdicts.len(), "{:#?}", ran.rows);
 }
 
 /// The arm's directory is replaced by a link, and its parent closed, so that the link cannot be
