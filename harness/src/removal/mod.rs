@@ -20,6 +20,7 @@ use nix::fcntl::{AtFlags, renameat};
 use nix::sys::stat::{FileStat, Mode, fchmod, fstat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
+pub(crate) use mounts::point as mount_point;
 use walk::Walk;
 
 /// The mode of a directory of the harness.

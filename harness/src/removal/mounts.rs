@@ -33,8 +33,12 @@ pub(super) fn reason(at: &Path) -> String {
 
 /// The mount points of a mount table that are `directory` or lie below it.
 fn points_below(directory: &Path, table: &str) -> Vec<PathBuf> {
-    let points = table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescaped);
-    points.map(PathBuf::from).filter(|point| point.starts_with(directory)).collect()
+    table.lines().filter_map(point).filter(|point| point.starts_with(directory)).collect()
+}
+
+/// The mount point of a line of a mount table.
+pub(crate) fn point(line: &str) -> Option<PathBuf> {
+    line.split(' ').nth(4).map(unescaped).map(PathBuf::from)
 }
 
 /// A path as mount tables write it, where a blank is `\040`.
