@@ -17,6 +17,7 @@ pub mod plan;
 pub mod pool;
 pub mod probe;
 pub mod receipts;
+mod removal;
 pub mod repro;
 pub mod run;
 pub mod schedule;

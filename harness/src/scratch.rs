@@ -1,56 +1,89 @@
-//! The scratch folder: where everything of a run lives, and how it goes away whatever happens.
+//! The scratch directory: where everything of a run lives, and how it goes away whatever happens.
 //!
-//! Root works on a tmpfs in a mount namespace of its own, which ends with the process. Besides, a
-//! janitor process waits for the end of every process of the run and then removes the folder.
+//! Root works on a tmpfs in a mount namespace of its own, which ends with the process. A run
+//! removes its directory itself. Where it is killed before, a janitor process does so; and where
+//! that was killed, too, the next run, which knows a dead run by its lock: every process of a run
+//! holds one on the run's directory.
 
-use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+mod base;
+mod janitor;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
-use nix::sys::wait::waitpid;
-use nix::unistd::{Pid, Uid, setsid};
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::{Pid, Uid};
 
+use crate::removal::{self, OwnedDirectory};
 use crate::sys;
 
-/// How often the base is made anew when other runs take it away.
-const ATTEMPTS: usize = 100;
+pub(crate) use base::RefusedBase;
+pub use base::default_base;
 
-/// The folder of one run. Dropping it waits until it is gone.
+/// The directory of one run. Dropping it waits until it is gone, or tells what stays.
 #[derive(Debug)]
 pub struct Scratch {
-    /// The run's own folder.
+    /// The run's own directory.
     pub path: PathBuf,
     /// The run's word; every nonce of it starts with this.
     pub run_id: String,
+    pub(crate) directory: OwnedDirectory,
+    /// Directories above that go with the run when they are empty, innermost first.
+    emptied: Vec<PathBuf>,
+    /// Locked as long as a process of the run lives.
+    _lock: File,
     /// Kept open by every process of the run; its end of file wakes the janitor.
     alive: Option<OwnedFd>,
-    /// The process that removes the folder.
+    /// The process that removes the directory if this one cannot.
     pub janitor: Pid,
+    /// The mask of whoever started the run.
+    umask: Mode,
 }
 
 impl Scratch {
-    /// Makes the folder below `base` and starts its janitor. Call before any thread exists.
+    /// Makes the directory below `base` and starts its janitor. Call before any thread exists.
     ///
     /// # Errors
-    /// What cannot be made, where, and what to do about it.
+    /// What cannot be made, where, and what to do about it; [`RefusedBase`] for a place where
+    /// verdicts would be wrong.
     pub fn make(base: &Path) -> io::Result<Self> {
-        Self::make_below(base).map_err(|error| {
+        base::check(base)?;
+        // What the run makes is read by backends; what is written elsewhere keeps the mask.
+        let umask = umask(Mode::from_bits_truncate(0o022));
+        Self::make_below(base, umask).map_err(|error| {
+            nix::sys::stat::umask(umask);
+            if RefusedBase::is(&error) {
+                return error;
+            }
             let base = base.display();
             let message = format!("scratch folder {base}: {error}; `--scratch DIR` names another");
             io::Error::new(error.kind(), message)
         })
     }
 
-    fn make_below(base: &Path) -> io::Result<Self> {
-        let base_was_there = base.exists();
+    fn make_below(base: &Path, umask: Mode) -> io::Result<Self> {
         let run_id = format!("bx{}", sys::random::<4>()?);
-        let (base, path) = make_folder(base, &run_id)?;
-        let (alive, janitor) = start_janitor(&path, (!base_was_there).then_some(&base))?;
-        let scratch = Self { path, run_id, alive: Some(alive), janitor };
+        let made = base::make(base, &run_id)?;
+        janitor::clear_dead_runs(&made.base);
+        let path = made.base.join(&run_id);
+        let lock = made.lock;
+        let (alive, janitor) = janitor::start(&path, &run_id, made.emptied.clone(), &lock)?;
+        let mut scratch = Self {
+            path,
+            run_id,
+            directory: made.directory,
+            emptied: made.emptied,
+            _lock: lock,
+            alive: Some(alive),
+            janitor,
+            umask,
+        };
         if Uid::effective().is_root() && sys::private_mounts().is_ok() {
             sys::own_tmpfs(&scratch.path)?;
+            scratch.directory.resurface()?;
         }
         Ok(scratch)
     }
@@ -72,32 +105,12 @@ impl Scratch {
         std::fs::create_dir(&folder)?;
         let probe = folder.join("boxprobe");
         // By descriptor: the file at that path may be another one by now.
-        let mut program = std::fs::File::open(own_program())?;
-        let mut copy = std::fs::File::create(&probe)?;
+        let mut program = File::open(own_program())?;
+        let mut copy = File::create(&probe)?;
         io::copy(&mut program, &mut copy)?;
         copy.set_permissions(std::fs::Permissions::from_mode(0o555))?;
         Ok(probe)
     }
-}
-
-/// Makes `base` and the folder `run_id` in it, and says where they are.
-fn make_folder(base: &Path, run_id: &str) -> io::Result<(PathBuf, PathBuf)> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.mode(0o755);
-    for _ in 0..ATTEMPTS {
-        builder.recursive(true).create(base)?;
-        let made = base.canonicalize().and_then(|base| {
-            let path = base.join(run_id);
-            builder.recursive(false).create(&path)?;
-            Ok((base, path))
-        });
-        match made {
-            // The janitor of a run that ends right now has taken the empty base away.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            made => return made,
-        }
-    }
-    Err(io::Error::new(io::ErrorKind::NotFound, "it is removed again and again"))
 }
 
 /// The running program itself, not whatever has its name by now.
@@ -113,45 +126,11 @@ pub(crate) fn program_size() -> u64 {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        removal::tell(&self.directory.remove());
+        base::remove_empty(&self.emptied);
+        // Only now: until here a janitor is needed. It may be stopped, and cannot be waited for.
+        janitor::end(self.janitor);
         self.alive.take();
-        // An error means that the janitor is gone already.
-        let _ = waitpid(self.janitor, None);
+        umask(self.umask);
     }
-}
-
-fn start_janitor(path: &Path, base: Option<&PathBuf>) -> io::Result<(OwnedFd, Pid)> {
-    let (read, write) = io::pipe()?;
-    let write = OwnedFd::from(write);
-    let inherited = write.as_raw_fd();
-    let (path, base) = (path.to_owned(), base.cloned());
-    let pid = sys::fork(move || {
-        // The janitor must not keep open what it waits to see closed.
-        let _ = nix::unistd::close(inherited);
-        wait_and_remove(read, &path, base.as_deref())
-    })?;
-    Ok((write, pid))
-}
-
-/// The janitor's life: nothing but the end of the run ends it.
-fn wait_and_remove(mut read: io::PipeReader, path: &Path, base: Option<&Path>) -> i32 {
-    let _ = setsid();
-    let _ = sigprocmask(SigmaskHow::SIG_BLOCK, Some(&SigSet::all()), None);
-    let _ = read.read(&mut [0; 1]);
-    let removed = std::fs::remove_dir_all(path);
-    if let Some(base) = base {
-        // Fails while another run is in there, as it should.
-        let _ = std::fs::remove_dir(base);
-    }
-    i32::from(removed.is_err())
-}
-
-/// Where scratch folders live by default: never where sandboxes put something of their own.
-pub fn default_base() -> PathBuf {
-    if Uid::effective().is_root() {
-        return "/var/cache/boxproof".into();
-    }
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| home.map(|home| home.join(".cache")));
-    cache.unwrap_or_else(|| "/var/cache".into()).join("boxproof")
 }

@@ -2,6 +2,7 @@
 //! mount namespace of its own, and takes over every orphan of it.
 
 use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::execution::Arm;
 use crate::probe::InstalledProbe;
+use crate::removal::OwnedDirectory;
 use crate::run::{Scene, run_arm};
 use crate::schedule::{Job, Order};
 use crate::workspace::HeldDirectories;
@@ -44,9 +46,16 @@ pub struct Answer {
 /// A worker's life: it takes job numbers from `boss` and answers each, until `boss` hangs up.
 pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i32 {
     let folder = birthright.scratch.join(format!("w{number}"));
-    let lived = settle(&folder).and_then(|()| serve(&folder, boss, birthright));
-    sweep::kill_children(&[]);
-    let _ = std::fs::remove_dir_all(&folder);
+    let lived = match settle(&folder) {
+        Ok(place) => {
+            let lived = serve(boss, birthright, &place);
+            sweep::kill_children(&[]);
+            // What stays here is met again, and told, when the run's directory goes.
+            place.directory.remove();
+            lived
+        }
+        Err(error) => Err(error),
+    };
     match lived {
         Ok(()) => 0,
         // The boss has hung up: the run is over, and nobody waits for an answer.
@@ -62,28 +71,45 @@ pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i3
     }
 }
 
-fn settle(folder: &Path) -> std::io::Result<()> {
+/// Where a worker works.
+struct Place {
+    directory: OwnedDirectory,
+    /// Whether its mount table is its own, so that what changes there is an arm's doing.
+    own_mounts: bool,
+}
+
+fn settle(folder: &Path) -> std::io::Result<Place> {
     setsid()?;
     sys::default_signals()?;
     umask(Mode::from_bits_truncate(0o022));
     sys::subreaper()?;
     sys::hand_nothing_on()?;
-    // Of an earlier worker with this number only the name can be left.
-    std::fs::create_dir_all(folder)?;
-    if Uid::effective().is_root() && sys::private_mounts().is_ok() {
-        sys::own_tmpfs(folder)?;
+    let mut directory = match OwnedDirectory::create(folder) {
+        // What an earlier worker with this number could not remove.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let name = format!("{}-{}", folder.display(), sys::random::<4>()?);
+            OwnedDirectory::create(name.as_ref())
+        }
+        made => made,
+    }?;
+    let own_mounts = Uid::effective().is_root() && sys::private_mounts().is_ok();
+    if own_mounts {
+        sys::own_tmpfs(directory.path())?;
+        directory.resurface()?;
     }
-    Ok(())
+    Ok(Place { directory, own_mounts })
 }
 
-fn serve(folder: &Path, boss: &UnixStream, birthright: &Birthright<'_>) -> std::io::Result<()> {
+fn serve(boss: &UnixStream, birthright: &Birthright<'_>, place: &Place) -> std::io::Result<()> {
     let scene = Scene {
-        folder,
+        folder: place.directory.path(),
         probe: &birthright.probe.path,
         run_id: birthright.run_id,
         boss: Some(boss.as_fd()),
     };
-    let held = HeldDirectories::open(&[birthright.scratch, folder])?;
+    let held = HeldDirectories::open(&[birthright.scratch, place.directory.path()])?;
+    let table = || place.own_mounts.then(sweep::mounts);
+    let mounts = table();
     for line in BufReader::new(boss).lines() {
         let number: usize = line?.parse().map_err(std::io::Error::other)?;
         let Some(job) = birthright.order.jobs.get(number) else { continue };
@@ -93,12 +119,16 @@ fn serve(folder: &Path, boss: &UnixStream, birthright: &Birthright<'_>) -> std::
         if held.were_closed(&times) {
             name_who_closed(&mut arm, birthright.order);
         }
+        // The next arm is not to pay for what this one did to the place: another worker takes it.
+        let spoilt = held.restore().is_err() || !place.directory.is_in_place() || table() != mounts;
         let mut answer = serde_json::to_vec(&Answer { job: number, arm })?;
         answer.push(b'\n');
         let mut boss = boss;
         boss.write_all(&answer)?;
-        // Where it cannot be had back, another worker takes over.
-        held.restore()?;
+        if spoilt {
+            boss.shutdown(Shutdown::Both)?;
+            return Ok(());
+        }
     }
     Ok(())
 }

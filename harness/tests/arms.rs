@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -20,7 +22,7 @@ struct Corpus {
 
 impl Corpus {
     fn new(cases: &[(&str, &str)]) -> Self {
-        let corpus = Self { folder: tempfile::tempdir().unwrap() };
+        let corpus = Self { folder: tempfile::tempdir_in(support::base()).unwrap() };
         let write = |path: &str, text: &str| {
             let path = corpus.path("cases").join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

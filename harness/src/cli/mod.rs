@@ -31,6 +31,7 @@ use nix::unistd::{AccessFlags, access};
 
 use crate::backend::{Backend, resolve};
 use crate::collect::shell_word;
+use crate::scratch::RefusedBase;
 use crate::selection::{Selection, Slow};
 use crate::sys;
 
@@ -118,7 +119,8 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self { code: ExitCode::Unlearnt, message: error.to_string() }
+        let code = if RefusedBase::is(&error) { ExitCode::Usage } else { ExitCode::Unlearnt };
+        Self { code, message: error.to_string() }
     }
 }
 

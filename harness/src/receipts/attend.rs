@@ -17,6 +17,7 @@ use super::stack::{Sandbox, Stack};
 use super::{extreme, look, rest};
 use crate::backend::{Backend, Callable, Kind};
 use crate::execution::{Arm, ArmKind};
+use crate::removal;
 use crate::run::Scene;
 use crate::sweep::{self, Traces};
 use crate::sys;
@@ -95,7 +96,8 @@ pub fn attend(
         Ok(runtime.block_on(act.play(ground)))
     });
     let survivors = sweep::survivors(&Traces { ours: &[], word: None, heartbeat: None });
-    let removed = std::fs::remove_dir_all(&root);
+    let stays = removal::remove_path(&root);
+    let removed = stays.first().map_or(Ok(()), |left| Err(left.to_string()));
     match (attended, removed) {
         (Ok(found), Ok(()))
             if matches!((kind, &backend.kind), (ArmKind::Confined, Kind::Refuse)) =>
@@ -107,7 +109,7 @@ pub fn attend(
             found.leaks.extend(left);
             seen(found)
         }
-        (Ok(_), Err(error)) => Arm::Fault(format!("{}: {error}", root.display())),
+        (Ok(_), Err(left)) => Arm::Fault(format!("left behind: {left}")),
         (Err(why), _) => Arm::Fault(why),
     }
 }

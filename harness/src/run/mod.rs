@@ -130,8 +130,10 @@ fn attempt(
     let survivors = look_for_survivors(case, &workspace)?;
     let mut after = before.compare(case, &mut workspace, &runs, &survivors);
     after.appeared.retain(|path| !residue.is_match(path));
+    let nonce = workspace.nonce.clone();
+    after.leaks.extend(workspace.remove());
     Ok(Report {
-        nonce: workspace.nonce.clone(),
+        nonce,
         runs: runs.into_iter().map(|streams| streams.report).collect(),
         broken,
         oracles: after.readings,

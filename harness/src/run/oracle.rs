@@ -1,6 +1,6 @@
 //! Reading the oracles: what the host looked like before, and what it looks like after.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use boxproof_cases::case::{Content, Oracle};
 use super::stream::Streams;
 use crate::execution::Reading;
 use crate::plain_file;
+use crate::removal::mount_point;
 use crate::sweep::{self, Shared, Survivors};
 use crate::workspace::{ArmDirectories, DirectoryChange, Sight, Snapshot, Tree, Workspace, find};
 use elsewhere::Above;
@@ -124,9 +125,7 @@ impl Before {
         leaks.extend(survivors.sockets.iter().map(|socket| workspace.neutral_text(socket)));
         let residue = self.shared.remove_residue(&workspace.nonce);
         leaks.extend(residue.iter().map(|leak| workspace.neutral_text(leak)));
-        let mounts = sweep::mounts();
-        workspace.mounted = mounts != self.mounts;
-        leaks.extend(self.new_mount(&mounts));
+        leaks.extend(self.changed_mount(&sweep::mounts()));
         leaks.extend(ground.sentences(|sight| sight == Sight::Clear));
         let spoilt = ground.sentences(|sight| sight != Sight::Clear).collect();
         let mut after = self.changes(workspace, &ground);
@@ -173,12 +172,17 @@ impl Before {
         }
     }
 
-    fn new_mount(&self, now: &str) -> Option<String> {
+    /// A mount that is new, or one that was detached.
+    fn changed_mount(&self, now: &str) -> Option<String> {
         if now == self.mounts {
             return None;
         }
-        let new = now.lines().find(|line| !self.mounts.contains(*line))?;
-        Some(format!("a mount outlived the run: {new}"))
+        if let Some(new) = only_in(now, &self.mounts).next() {
+            return Some(format!("a mount outlived the run: {new}"));
+        }
+        // Root's table is its own. From another one the host may have taken something.
+        let gone = only_in(&self.mounts, now).find(|_| nix::unistd::geteuid().is_root())?;
+        Some(format!("a mount was detached in the run: {gone}"))
     }
 
     fn read(
@@ -203,9 +207,9 @@ impl Before {
             Oracle::Displayed(text) => Ok(terminal::displayed(text, workspace)),
             Oracle::Undisplayed(text) => Ok(negated(terminal::displayed(text, workspace))),
             Oracle::TerminalRestored(_) => Ok(terminal::restored(workspace)),
-            Oracle::MountsUnchanged(_) => Ok(match self.new_mount(&sweep::mounts()) {
+            Oracle::MountsUnchanged(_) => Ok(match self.changed_mount(&sweep::mounts()) {
                 Some(mount) => (false, mount),
-                None => (true, "no new mount".to_owned()),
+                None => (true, "the same mounts".to_owned()),
             }),
         };
         let unread = look.is_err();
@@ -275,6 +279,16 @@ fn before(oracle: &Oracle, place: &Path) -> Result<Snapshot, String> {
         return Err(format!("oracle `{oracle}` before the act: {state}"));
     }
     Ok(snapshot)
+}
+
+/// The lines of one mount table that another does not have, and whose mount point is there: a
+/// mount whose point the host removes goes with it.
+fn only_in<'a>(one: &'a str, other: &str) -> impl Iterator<Item = &'a str> {
+    let known: HashSet<&str> = other.lines().collect();
+    let lines: Vec<_> = one.lines().filter(|line| !known.contains(line)).collect();
+    lines
+        .into_iter()
+        .filter(|line| mount_point(line).is_some_and(|point| point.symlink_metadata().is_ok()))
 }
 
 fn exists(path: &str, workspace: &Workspace, ground: &Ground) -> Look {

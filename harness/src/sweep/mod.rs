@@ -1,9 +1,7 @@
 //! The sweep after each arm: processes, mounts and files that should not be there any more.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -33,6 +31,9 @@ const BURIAL: Duration = Duration::from_secs(10);
 
 /// How long a heartbeat is listened for, several of its beats.
 const BEAT: Duration = Duration::from_millis(400);
+
+/// The least number of random digits in the word of an arm or a channel.
+const NONCE_DIGITS: usize = 12;
 
 /// The variable of every backend's environment that carries the word of its arm: a process that
 /// hides its command line shows by it.
@@ -170,6 +171,25 @@ pub(crate) fn carries(pid: Pid, word: &str) -> bool {
     holds(table::words(pid)) || holds(table::variables(pid))
 }
 
+/// Whether `pid` carries the word of an arm of the run `run_id`: that followed by as many random
+/// digits as the word of an arm or a channel has. A path that only names the run has none.
+pub(crate) fn carries_nonce(pid: Pid, run_id: &str) -> bool {
+    [table::words(pid), table::variables(pid)].iter().any(|bytes| holds_nonce(bytes, run_id))
+}
+
+fn holds_nonce(bytes: &[u8], run_id: &str) -> bool {
+    let is_digit = |byte: &&u8| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase();
+    let mut rest = bytes;
+    while let Some(at) = find(rest, run_id.as_bytes()) {
+        rest = &rest[at + run_id.len()..];
+        let random = rest.strip_prefix(b"-").unwrap_or(rest);
+        if random.iter().take_while(is_digit).count() >= NONCE_DIGITS {
+            return true;
+        }
+    }
+    false
+}
+
 /// The command line of a process that runs; a dead one that nobody has reaped has none.
 pub(crate) fn command_line(pid: Pid) -> Option<String> {
     let bytes = table::words(pid);
@@ -193,42 +213,6 @@ pub(crate) fn kill_children(ours: &[i32]) {
             let _ = waitpid(child, None);
         }
     }
-}
-
-/// Detaches every mount below `folder`, the last made first, so that what is removed there is not
-/// what is mounted there.
-pub(crate) fn detach_below(folder: &Path) {
-    for point in points_below(folder, &mounts()).iter().rev() {
-        // Where it cannot be done, removing stops at the mount point.
-        let _ = sys::detach(point);
-    }
-}
-
-/// The mount points of a mount table that lie below `folder`.
-fn points_below(folder: &Path, table: &str) -> Vec<PathBuf> {
-    let points = table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescaped);
-    points.map(PathBuf::from).filter(|point| point != folder && point.starts_with(folder)).collect()
-}
-
-/// A path as mount tables write it, where a blank is `\040`.
-fn unescaped(point: &str) -> OsString {
-    let mut bytes = Vec::with_capacity(point.len());
-    let mut rest = point.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = (*first == b'\\').then(|| after.get(..3)).flatten();
-        let code = code.and_then(|digits| std::str::from_utf8(digits).ok());
-        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    OsString::from_vec(bytes)
 }
 
 #[cfg(test)]
@@ -265,15 +249,6 @@ mod tests {
     }
 
     #[test]
-    fn mounts_below_a_folder_are_found_blanks_and_all() {
-        let line = |point: &str| format!("1 2 0:3 / {point} rw - tmpfs x rw\n");
-        let table: String =
-            ["/", "/a", "/a/b", "/ab", "/a/two\\040words", "/a/b\\134\\9"].map(line).concat();
-        let found = points_below("/a".as_ref(), &table);
-        assert_eq!(found, ["/a/b", "/a/two words", "/a/b\\\\9"].map(PathBuf::from));
-    }
-
-    #[test]
     #[cfg(target_os = "linux")]
     fn who_is_on_its_way_out_is_told_from_who_runs() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
@@ -284,6 +259,15 @@ mod tests {
         assert!(is_dying(pid), "dead, and not waited for");
         child.wait().unwrap();
         assert!(is_dying(pid), "gone");
+    }
+
+    #[test]
+    fn the_word_of_an_arm_is_told_from_the_name_of_a_run() {
+        let holds = |text: &str| holds_nonce(text.as_bytes(), "bx0123abcd");
+        assert!(holds("BOXPROOF_ARM=bx0123abcd-0123456789abcdef"));
+        assert!(holds("/c/bx0123abcd/w0 bx0123abcd0123456789ab"));
+        assert!(!holds("tail -f /var/cache/boxproof/bx0123abcd/w0/x"));
+        assert!(!holds("bx0123abcd-0123 bx0123abce-0123456789abcdef"));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Files that a run leaves in folders everybody shares. Main type: [`Shared`].
 
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -36,8 +35,9 @@ fn remove_carrying(folder: &Path, nonce: &str) -> Vec<String> {
     let ours = entries.map(|entry| entry.path());
     let ours = ours.filter(|path| path.to_string_lossy().contains(nonce));
     ours.map(|path| {
-        let _ = remove(&path);
-        format!("{} was left behind", path.display())
+        let left = crate::removal::remove_path(&path);
+        let stays = left.first().map(|left| format!(", and stays: {left}")).unwrap_or_default();
+        format!("{} was left behind{stays}", path.display())
     })
     .collect()
 }
@@ -52,14 +52,6 @@ fn changed(folder: &Path) -> Option<SystemTime> {
 /// The same, if it is long enough ago that another change will show.
 fn settled(folder: &Path) -> Option<SystemTime> {
     changed(folder).filter(|time| time.elapsed().is_ok_and(|past| past > COARSE))
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    if path.symlink_metadata()?.is_dir() {
-        std::fs::remove_dir_all(path)
-    } else {
-        std::fs::remove_file(path)
-    }
 }
 
 #[cfg(test)]

@@ -130,14 +130,27 @@ pub(crate) fn private_mounts() -> io::Result<()> {
     Ok(mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?)
 }
 
-/// Mounts an empty tmpfs over `folder`.
+/// The most bytes of a tmpfs, and the most files in it.
+const ROOM: u64 = 1 << 30;
+const INODES: u64 = 1 << 18;
+
+/// Mounts an empty tmpfs over `folder`, of at most a GiB and a quarter of the memory there is.
 ///
 /// # Errors
 /// The errno of mount(2).
 pub(crate) fn own_tmpfs(folder: &Path) -> io::Result<()> {
     // Set-user-id bits count in it as they do elsewhere: controls must show what they do.
     let flags = MsFlags::MS_NODEV;
-    Ok(mount(Some("boxproof"), folder, Some("tmpfs"), flags, Some("mode=0755"))?)
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let size = available(&text).map_or(ROOM, |bytes| (bytes / 4).min(ROOM));
+    let options = format!("mode=0755,size={size},nr_inodes={INODES}");
+    Ok(mount(Some("boxproof"), folder, Some("tmpfs"), flags, Some(options.as_str()))?)
+}
+
+/// The bytes of memory that can be had, as /proc/meminfo tells them.
+fn available(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok().map(|kib: u64| kib << 10)
 }
 
 /// The number of the mount that `path` is on, without following a link at its end; 0 where the
@@ -155,4 +168,15 @@ pub(crate) fn mount_id(path: &Path) -> u64 {
 /// The errno of umount2(2), as for everybody but root.
 pub(crate) fn detach(point: &Path) -> io::Result<()> {
     Ok(umount2(point, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_there_is_is_read() {
+        let text = "MemTotal:  100 kB\nMemAvailable:      64 kB\nBuffers: 1 kB\n";
+        assert_eq!((available(text), available("MemTotal: 1 kB\n")), (Some(65536), None));
+    }
 }

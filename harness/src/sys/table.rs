@@ -66,9 +66,9 @@ pub(crate) fn is_dying(pid: Pid) -> bool {
     member("VmSize:").is_none() || killed("SigPnd:") || killed("ShdPnd:")
 }
 
-/// The mounts this process sees, a line each, the point in the fifth column.
+/// The mounts this thread sees, a line each, the point in the fifth column.
 pub(crate) fn mounts() -> String {
-    std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
+    std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ pub use terminal::Terminal;
 pub use victim::{VERB as VICTIM_VERB, Victim, serve as serve_victim};
 pub(crate) use walk::{Found, walk};
 
+use crate::removal::{Leftover, OwnedDirectory};
 use crate::sys;
 use crate::sys::network::Namespaces;
 
@@ -43,6 +44,7 @@ use crate::sys::network::Namespaces;
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
+    directory: OwnedDirectory,
     /// What each variable stands for in this arm.
     pub vars: Vars,
     /// The secret word of this arm.
@@ -57,8 +59,8 @@ pub struct Workspace {
     pub terminal: Option<Terminal>,
     /// The network of its own, where names of the case lead.
     pub(crate) network: Option<Namespaces>,
-    /// Whether something may be mounted below, which must go first.
-    pub mounted: bool,
+    /// Whether it is removed already.
+    removed: bool,
 }
 
 /// The folders below an arm's root, with the variable each is known by.
@@ -74,7 +76,7 @@ impl Workspace {
         let nonce = format!("{run_id}-{}", random::<8>()?);
         let canary = format!("CANARY{}", random::<12>()?);
         let mut vars = Vars::default();
-        let root = &own_root(root, &nonce)?;
+        let (root, directory) = own_root(root, &nonce)?;
         for (folder, name) in FOLDERS {
             let path = root.join(folder);
             std::fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -85,7 +87,8 @@ impl Workspace {
         vars.set("NONCE", &nonce);
         vars.set("CANARY", &canary);
         let mut workspace = Self {
-            root: root.to_owned(),
+            root,
+            directory,
             vars,
             nonce,
             canary,
@@ -93,7 +96,7 @@ impl Workspace {
             victim: None,
             terminal: None,
             network: None,
-            mounted: true,
+            removed: false,
         };
         workspace.start_services(case, probe)?;
         workspace.lay_files(case)?;
@@ -219,24 +222,32 @@ impl Workspace {
     }
 }
 
-impl Drop for Workspace {
-    fn drop(&mut self) {
+impl Workspace {
+    /// Removes everything of the arm and returns what stays, one sentence each.
+    pub(crate) fn remove(mut self) -> Vec<String> {
+        let left = self.remove_once();
+        left.iter().map(|leftover| self.neutral_text(&format!("left behind: {leftover}"))).collect()
+    }
+
+    fn remove_once(&mut self) -> Vec<Leftover> {
         self.victim.take();
-        if self.mounted {
-            crate::sweep::detach_below(&self.root);
-        }
-        if std::fs::remove_dir_all(&self.root).is_err() {
-            unlock_below(&self.root);
-            // What still stands goes with the scratch folder.
-            let _ = std::fs::remove_dir_all(&self.root);
+        match std::mem::replace(&mut self.removed, true) {
+            true => Vec::new(),
+            false => self.directory.remove(),
         }
     }
 }
 
-/// The arm's own folder. Where an earlier arm's one still stands, because something that it left was
-/// at work in there while it was removed, it has another name.
-fn own_root(root: &Path, nonce: &str) -> Result<PathBuf, String> {
-    let made = |root: PathBuf| std::fs::create_dir(&root).map(|()| root);
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // What stays is tried again, and told, with the scratch directory.
+        self.remove_once();
+    }
+}
+
+/// The arm's own directory. Where an earlier arm's one still stands, it has another name.
+fn own_root(root: &Path, nonce: &str) -> Result<(PathBuf, OwnedDirectory), String> {
+    let made = |root: PathBuf| OwnedDirectory::create(&root).map(|directory| (root, directory));
     let own = match made(root.to_owned()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             made(root.with_file_name(format!("arm-{nonce}")))
@@ -244,16 +255,6 @@ fn own_root(root: &Path, nonce: &str) -> Result<PathBuf, String> {
         own => own,
     };
     own.map_err(|e| format!("{}: {e}", root.display()))
-}
-
-/// Gives folders back the bits that removing their entries needs, each before it is read.
-fn unlock_below(folder: &Path) {
-    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755));
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            unlock_below(&entry.path());
-        }
-    }
 }
 
 /// The environment every launcher starts from.

@@ -282,12 +282,12 @@ impl RowContext {
     fn residue(&self, mounts: &str) -> Vec<String> {
         let mut left = Vec::new();
         let scratch = self.place.path("scratch");
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while (scratch.exists() || !self.processes().is_empty()) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         if scratch.exists() {
             left.push(format!("{}", scratch.display()));
-        }
-        let deadline = Instant::now() + Duration::from_secs(2);
-        while !self.processes().is_empty() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(5));
         }
         for (pid, line) in self.processes() {
             left.push(format!("process {pid}: {line}"));

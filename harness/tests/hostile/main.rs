@@ -4,6 +4,7 @@
 //!
 //! `BOXPROOF_HOSTILE=all` runs the slow rows, too.
 
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the rows need Linux"))]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[cfg(target_os = "linux")]
@@ -14,6 +15,8 @@ mod context;
 mod measure;
 #[cfg(target_os = "linux")]
 mod observation;
+#[cfg(target_os = "linux")]
+mod removal;
 #[cfg(target_os = "linux")]
 mod short_host;
 #[path = "../support/mod.rs"]
@@ -27,9 +30,13 @@ fn main() {
 #[cfg(target_os = "linux")]
 fn main() {
     let args: Vec<_> = std::env::args_os().collect();
-    if args.get(1).is_some_and(|verb| verb == measure::VERB) {
-        std::process::exit(measure::serve(&args[2..]));
+    let verb = args.get(1).and_then(|verb| verb.to_str()).unwrap_or_default();
+    match verb {
+        measure::VERB => std::process::exit(measure::serve(&args[2..])),
+        removal::BIND => std::process::exit(removal::bind(&args[2..])),
+        _ => {}
     }
-    let rows = [baseline::rows(), observation::rows(), short_host::rows()].concat();
+    let rows =
+        [baseline::rows(), observation::rows(), removal::rows(), short_host::rows()].concat();
     context::run(rows);
 }

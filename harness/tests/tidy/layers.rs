@@ -25,7 +25,7 @@ fn has_word(line: &str, word: &str) -> bool {
 }
 
 /// What may touch the operating system: a file, or a folder with all below it; and why.
-const OS: [(&str, &str); 32] = [
+const OS: [(&str, &str); 34] = [
     ("cases/src/suite.rs", "reads the corpus"),
     ("harness/src/backend/context.rs", "templates ask whether a path exists"),
     ("harness/src/backend/program.rs", "looks programs up"),
@@ -48,8 +48,10 @@ const OS: [(&str, &str); 32] = [
     ("harness/src/receipts/stack.rs", "starts the parts"),
     ("harness/src/receipts/terminal.rs", "speaks to terminals"),
     ("harness/src/receipts/wire.rs", "lies between proxy and relay"),
+    ("harness/src/removal/", "removes directories"),
     ("harness/src/run/", "executes arms"),
     ("harness/src/scratch.rs", "makes the scratch folder"),
+    ("harness/src/scratch/", "says where it may be, and clears it"),
     ("harness/src/session.rs", "holds run, scratch and signals together"),
     ("harness/src/shortage.rs", "looks what the host is short of"),
     ("harness/src/sweep/", "looks for what is left"),

@@ -1,0 +1,224 @@
+//! Where scratch directories may be, and making them. Main function: [`make`].
+
+use std::error::Error;
+use std::fmt;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::Uid;
+
+use crate::removal::OwnedDirectory;
+
+/// How often the base is made anew when other runs take it away.
+const ATTEMPTS: usize = 100;
+
+/// Where sandboxes put something of their own, or grant something.
+const REPLACED: [&str; 4] = ["/tmp", "/var/tmp", "/dev", "/run"];
+
+/// Characters that have a meaning in a pattern, a shell line or a template.
+const MEANING: &str = "\\[]{}*?$()`\"';&|<>";
+
+/// A place where a scratch directory would make verdicts wrong.
+#[derive(Debug)]
+pub(crate) struct RefusedBase {
+    base: PathBuf,
+    why: String,
+}
+
+impl RefusedBase {
+    /// Whether `error` is one.
+    pub(crate) fn is(error: &io::Error) -> bool {
+        error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).is_some()
+    }
+}
+
+impl fmt::Display for RefusedBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let base = self.base.display().to_string();
+        let (base, why) = (base.escape_debug(), &self.why);
+        write!(f, "scratch folder {base}: {why}; `--scratch DIR` names another")
+    }
+}
+
+impl Error for RefusedBase {}
+
+/// What [`make`] made.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// The base, without links.
+    pub(super) base: PathBuf,
+    pub(super) directory: OwnedDirectory,
+    /// The lock on the directory.
+    pub(super) lock: File,
+    /// Directories that go with the run when they are empty, innermost first.
+    pub(super) emptied: Vec<PathBuf>,
+}
+
+/// Refuses places where sandboxes put something of their own, and names that mean something else
+/// in a pattern, a shell line or a template.
+///
+/// # Errors
+/// [`RefusedBase`].
+pub(super) fn check(base: &Path) -> io::Result<()> {
+    let refused = |why: String| {
+        let refused = RefusedBase { base: base.to_owned(), why };
+        Err(io::Error::new(io::ErrorKind::InvalidInput, refused))
+    };
+    let real = resolved(base)?;
+    let places = REPLACED.map(PathBuf::from);
+    let real_places = places.iter().filter_map(|place| place.canonicalize().ok());
+    let place = places.iter().cloned().chain(real_places).find(|place| real.starts_with(place));
+    if let Some(place) = place {
+        let place = place.display();
+        return refused(format!("sandboxes put something of their own over {place}"));
+    }
+    let Some(text) = real.to_str() else { return refused("it is not UTF-8".to_owned()) };
+    match text.chars().find(|c| c.is_control() || MEANING.contains(*c)) {
+        Some(c) => {
+            refused(format!("{c:?} means something else in a pattern, a shell line or a template"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// `path` without links, as far as it exists.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let found = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, real)) = found else { return Ok(path) };
+    Ok(path.strip_prefix(above).map_or_else(|_| real.clone(), |rest| real.join(rest)))
+}
+
+/// Makes `base` and the locked directory `run_id` in it.
+///
+/// # Errors
+/// What cannot be made.
+pub(super) fn make(base: &Path, run_id: &str) -> io::Result<Made> {
+    let mut emptied = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let made = make_base(base, &mut emptied).and_then(|base| {
+            check(&base)?;
+            let (directory, lock) = make_locked(&base, run_id)?;
+            Ok((base, directory, lock))
+        });
+        match made {
+            // A run that ends right now has taken the empty base away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                remove_empty(&emptied);
+                return Err(error);
+            }
+            Ok((real, directory, lock)) => {
+                // Of runs at once the last one takes it along, and did not make it.
+                if base == default_base() && !emptied.contains(&real) {
+                    emptied.insert(0, real.clone());
+                }
+                return Ok(Made { base: real, directory, lock, emptied });
+            }
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::NotFound, "it is removed again and again"))
+}
+
+/// Makes `base` and what is missing above it, adds that to `emptied`, and returns the base without
+/// links.
+fn make_base(base: &Path, emptied: &mut Vec<PathBuf>) -> io::Result<PathBuf> {
+    let base = std::path::absolute(base)?;
+    let missing: Vec<&Path> = base.ancestors().take_while(|above| !above.exists()).collect();
+    for path in missing.into_iter().rev() {
+        match DirBuilder::new().mode(0o755).create(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => made?,
+        }
+        let real = path.canonicalize()?;
+        if !emptied.contains(&real) {
+            emptied.insert(0, real);
+        }
+    }
+    base.canonicalize()
+}
+
+/// Makes the directory of a run under another name first: one that has its name and no lock is
+/// that of a dead run.
+fn make_locked(base: &Path, run_id: &str) -> io::Result<(OwnedDirectory, File)> {
+    let mut directory = OwnedDirectory::create(&base.join(format!(".{run_id}")))?;
+    // On file systems without locks it stays unlocked, and is never taken for a dead one there.
+    let lock = directory.reopen()?;
+    let _ = lock.try_lock();
+    directory.rename(run_id)?;
+    Ok((directory, lock))
+}
+
+/// Removes those of `directories` that are empty, the innermost first.
+pub(super) fn remove_empty(directories: &[PathBuf]) {
+    for directory in directories {
+        // It fails while another run is in there, as it should.
+        let _ = std::fs::remove_dir(directory);
+    }
+}
+
+/// Where scratch directories are by default: never where sandboxes put something of their own.
+pub fn default_base() -> PathBuf {
+    if Uid::effective().is_root() {
+        return "/var/cache/boxproof".into();
+    }
+    let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
+    cache.unwrap_or_else(|| "/var/cache".into()).join("boxproof")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::below_tmp("/tmp/a", "over /tmp")]
+    #[case::tmp_itself("/tmp", "over /tmp")]
+    #[case::dots("/var/cache/../tmp/a", "over /var/tmp")]
+    #[case::shared_memory("/dev/shm/x", "over /dev")]
+    #[case::pattern("/var/cache/a[b]", "'['")]
+    #[case::backslash("/var/cache/a\\b", "'\\\\'")]
+    #[case::command("/var/cache/$(x)", "'$'")]
+    #[case::quote("/var/cache/it's", "'\\''")]
+    #[case::line("/var/cache/a\nb", "'\\n'")]
+    #[case::template("/var/cache/{{ x }}", "'{'")]
+    fn places_that_make_verdicts_wrong_are_refused(#[case] base: &str, #[case] why: &str) {
+        let error = check(base.as_ref()).unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains(why) && told.contains("`--scratch DIR` names another"), "{told}");
+        assert!(RefusedBase::is(&error));
+    }
+
+    #[rstest]
+    #[case("/var/cache/boxproof")]
+    #[case("/var/cache/two words, äöü: 100%s -rf #1 ~ + @ = !")]
+    #[case("/tmpfiles/x")]
+    #[case("relative")]
+    fn other_places_are_taken(#[case] base: &str) {
+        // The tests may run below /tmp.
+        let Err(error) = check(base.as_ref()) else { return };
+        assert!(base == "relative" && error.to_string().contains("over /tmp"), "{error}");
+    }
+
+    #[test]
+    fn a_link_to_a_refused_place_is_refused() {
+        let place = tempfile::tempdir_in("/var").unwrap();
+        std::os::unix::fs::symlink("/tmp", place.path().join("link")).unwrap();
+        let error = check(&place.path().join("link/below")).unwrap_err();
+        assert!(error.to_string().contains("over /tmp"), "{error}");
+    }
+
+    #[test]
+    fn what_was_made_is_known_and_goes_again() {
+        let place = tempfile::tempdir().unwrap();
+        let real = place.path().canonicalize().unwrap();
+        let mut emptied = Vec::new();
+        make_base(&real.join("a/b"), &mut emptied).unwrap();
+        assert_eq!(emptied, [real.join("a/b"), real.join("a")]);
+        remove_empty(&emptied);
+        assert_eq!(std::fs::read_dir(&real).unwrap().count(), 0);
+    }
+}
