@@ -94,7 +94,7 @@ pub fn attend(
         let runtime = runtime.map_err(|error| format!("runtime: {error}"))?;
         Ok(runtime.block_on(act.play(ground)))
     });
-    let survivors = sweep::survivors(&Traces { ours: &[], word: None, heartbeat: None });
+    let survivors = sweep::survivors(&Traces::default());
     let removed = std::fs::remove_dir_all(&root);
     match (attended, removed) {
         (Ok(found), Ok(()))

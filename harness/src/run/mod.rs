@@ -41,7 +41,7 @@ use watched::Watched;
 use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
 use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
 use crate::plain_file;
-use crate::sweep::{self, Survivors, Traces};
+use crate::sweep::{self, Baseline, Survivors, Traces};
 use crate::workspace::{Workspace, base_env};
 use stream::{Streams, read_streams};
 
@@ -110,7 +110,8 @@ fn attempt(
     }
     let root = scene.folder.join("arm");
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
-    let before = oracle::Before::look(case, &workspace, mounts)?;
+    let baseline = baseline(case, &workspace);
+    let before = oracle::Before::look(case, &workspace, &baseline.mounts)?;
     let uid = nix::unistd::geteuid().as_raw();
     let mut runner = Runner { case, kind, backend, scene, uid, state: 0 };
     let started = Instant::now();
@@ -120,8 +121,9 @@ fn attempt(
         None => runner.judged(&mut workspace)?,
     };
     let duration_ms = started.elapsed().as_secs_f64() * 1000.0;
-    let survivors = look_for_survivors(case, &workspace)?;
+    let survivors = look_for_survivors(case, &workspace, &baseline)?;
     let mut after = before.compare(case, &mut workspace, &runs, &survivors);
+    workspace.mounted |= baseline.mounts != mounts;
     after.appeared.retain(|path| !residue.is_match(path));
     Ok(Report {
         nonce: workspace.nonce.clone(),
@@ -135,19 +137,34 @@ fn attempt(
     })
 }
 
+/// What is there once the fixture is laid out and prepared.
+fn baseline(case: &Case, workspace: &Workspace) -> Baseline {
+    let ours = workspace.victim.as_ref().map(|victim| victim.pid().cast_signed());
+    match case.prepare {
+        Some(_) => Baseline::with_helpers(ours.as_slice()),
+        None => Baseline::without_helpers(),
+    }
+}
+
 /// Whoever and whatever of the arm is still there; the processes are killed.
-fn look_for_survivors(case: &Case, workspace: &Workspace) -> Result<Survivors, String> {
+fn look_for_survivors(
+    case: &Case,
+    workspace: &Workspace,
+    baseline: &Baseline,
+) -> Result<Survivors, String> {
     let ours = workspace.victim.as_ref().map(|victim| victim.pid().cast_signed());
     // Scanning every process costs; the run ends with one scan for all cases.
     let word = case.asks_for_survivors().then_some(workspace.nonce.as_str());
     let heartbeat = case.heartbeat();
     let heartbeat = heartbeat.map(|file| workspace.place(file).map(|place| (file, place)));
     let heartbeat = heartbeat.transpose()?;
-    let mut found = sweep::survivors(&Traces { ours: ours.as_slice(), word, heartbeat });
-    let own: Vec<String> = ["UNIX", "DGRAM", "SEQPACKET", "ABSTRACT", "ABSTRACT_DGRAM"]
+    let traces = Traces { ours: ours.as_slice(), baseline: Some(baseline), word, heartbeat };
+    let mut found = sweep::survivors(&traces);
+    let mut own: Vec<String> = ["UNIX", "DGRAM", "SEQPACKET", "ABSTRACT", "ABSTRACT_DGRAM"]
         .iter()
         .filter_map(|name| workspace.vars.get(name).map(str::to_owned))
         .collect();
+    own.extend_from_slice(&baseline.sockets);
     let root = workspace.root().to_string_lossy().into_owned();
     found.sockets = sweep::sockets_named(&[&workspace.nonce, &root], &own);
     Ok(found)

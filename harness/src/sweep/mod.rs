@@ -13,11 +13,14 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpid};
 
 use crate::sys::{self, table};
-use crate::workspace::find;
 
+mod baseline;
+mod lifeline;
 mod shared;
 mod sockets;
 
+pub(crate) use baseline::Baseline;
+pub(crate) use lifeline::{carries, carrying};
 pub(crate) use shared::Shared;
 pub(crate) use sockets::named as sockets_named;
 pub(crate) use table::{check_sight, mounts};
@@ -88,7 +91,9 @@ impl fmt::Display for Survivor {
 pub(crate) struct Traces<'a> {
     /// Processes of ours that stay.
     pub(crate) ours: &'a [i32],
-    /// The word that a process may carry in its command line or environment.
+    /// What was there before the act: its helpers are ended, too, but are nothing left behind.
+    pub(crate) baseline: Option<&'a Baseline>,
+    /// The nonce that a process may carry in its command line or environment.
     pub(crate) word: Option<&'a str>,
     /// A file that grows while somebody lives: its name in the case, and where it is.
     pub(crate) heartbeat: Option<(&'a str, PathBuf)>,
@@ -98,14 +103,14 @@ pub(crate) struct Traces<'a> {
 /// one of `traces`. Kills them all.
 pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
     let (until, burial) = (Instant::now() + DYING, Instant::now() + BURIAL);
-    let mut alive = living(traces.ours, traces.word);
+    let mut alive = living(traces);
     while !alive.is_empty() {
         let until = if alive.iter().all(|pid| is_dying(*pid)) { burial } else { until };
         if Instant::now() >= until {
             break;
         }
         wait_for_one(&alive, until);
-        alive = living(traces.ours, traces.word);
+        alive = living(traces);
     }
     let processes: Vec<Survivor> = alive.into_iter().map(Survivor::look_at).collect();
     let beating = match &traces.heartbeat {
@@ -132,11 +137,12 @@ fn grows(file: &Path) -> bool {
     false
 }
 
-fn living(ours: &[i32], nonce: Option<&str>) -> Vec<Pid> {
-    let mine = |pid: &Pid| ours.contains(&pid.as_raw());
+fn living(traces: &Traces<'_>) -> Vec<Pid> {
+    let is_helper = |pid: Pid| traces.baseline.is_some_and(|baseline| baseline.is_helper(pid));
+    let mine = |pid: &Pid| traces.ours.contains(&pid.as_raw()) || is_helper(*pid);
     let mut found: Vec<Pid> =
         sys::children_of(getpid()).into_iter().filter(|pid| !mine(pid) && !reaped(*pid)).collect();
-    for pid in nonce.map(carrying).into_iter().flatten() {
+    for pid in traces.word.map(lifeline::carrying_nonce).into_iter().flatten() {
         if !mine(&pid) && pid != getpid() && !found.contains(&pid) {
             found.push(pid);
         }
@@ -157,17 +163,6 @@ fn wait_for_one(pids: &[Pid], until: Instant) {
     let left = until.saturating_duration_since(Instant::now());
     let left = if set.len() < pids.len() { left.min(Duration::from_millis(5)) } else { left };
     let _ = poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO));
-}
-
-/// Processes that carry `word` in their command line or environment.
-pub(crate) fn carrying(word: &str) -> Vec<Pid> {
-    table::processes().into_iter().filter(|pid| carries(*pid, word)).collect()
-}
-
-/// Whether `pid` carries `word`, as far as it can be read.
-pub(crate) fn carries(pid: Pid, word: &str) -> bool {
-    let holds = |bytes: Vec<u8>| find(&bytes, word.as_bytes()).is_some();
-    holds(table::words(pid)) || holds(table::variables(pid))
 }
 
 /// The command line of a process that runs; a dead one that nobody has reaped has none.

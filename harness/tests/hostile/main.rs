@@ -12,6 +12,8 @@ mod baseline;
 mod context;
 #[cfg(target_os = "linux")]
 mod measure;
+#[cfg(target_os = "linux")]
+mod residue;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -26,6 +28,6 @@ fn main() {
     if args.get(1).is_some_and(|verb| verb == measure::VERB) {
         std::process::exit(measure::serve(&args[2..]));
     }
-    let rows = [baseline::rows()].concat();
+    let rows = [baseline::rows(), residue::rows()].concat();
     context::run(rows);
 }
