@@ -442,8 +442,10 @@ fn base64(text: &str) -> String {
 /// The native result at `path`, if there is to be one.
 fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
     let Some(path) = path else { return Ok(None) };
-    let text = plain_file::read(path, RESULT_LIMIT)
-        .map_err(|error| format!("no result was written: {error}"))?;
+    let text = plain_file::read(path, RESULT_LIMIT).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("no result was written: {error}"),
+        _ => format!("the result is not read: {error}"),
+    })?;
     let result = serde_json::from_slice::<RunResult>(&text)
         .map_err(|error| format!("the result is not of the protocol: {error}"))?;
     match result.protocol {

@@ -11,6 +11,8 @@ mod baseline;
 #[cfg(target_os = "linux")]
 mod context;
 #[cfg(target_os = "linux")]
+mod malformed;
+#[cfg(target_os = "linux")]
 mod measure;
 #[cfg(target_os = "linux")]
 mod residue;
@@ -28,6 +30,6 @@ fn main() {
     if args.get(1).is_some_and(|verb| verb == measure::VERB) {
         std::process::exit(measure::serve(&args[2..]));
     }
-    let rows = [baseline::rows(), residue::rows()].concat();
+    let rows = [baseline::rows(), malformed::rows(), residue::rows()].concat();
     context::run(rows);
 }
