@@ -375,6 +375,7 @@ mod tests {
             tree: BTreeMap::new(),
             appeared: Vec::new(),
             leaks: Vec::new(),
+            strays: Vec::new(),
             duration_ms,
         })))
     }

@@ -108,6 +108,9 @@ pub struct Report {
     pub appeared: Vec<String>,
     /// What was left behind or crossed into the run, one sentence each.
     pub leaks: Vec<String>,
+    /// Objects without a nonce that appeared meanwhile where every program of the host may make
+    /// some: the arm's own only where executing it alone again proves it.
+    pub strays: Vec<String>,
     /// Milliseconds from the first spawn to the last exit.
     pub duration_ms: f64,
 }

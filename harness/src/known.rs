@@ -241,8 +241,8 @@ impl Known {
 /// The line (from 1) of the row number `at` (from 0) of a list that has each row on lines of its
 /// own; 0 where it has not.
 fn line_of_row(text: &str, at: usize) -> usize {
-    let rows = text.lines().enumerate().filter(|(_, line)| line.starts_with('-'));
-    rows.skip(at).next().map_or(0, |(line, _)| line + 1)
+    let mut rows = text.lines().enumerate().filter(|(_, line)| line.starts_with('-'));
+    rows.nth(at).map_or(0, |(line, _)| line + 1)
 }
 
 impl KnownRow {

@@ -23,6 +23,7 @@ pub mod scratch;
 pub mod selection;
 pub mod session;
 pub mod sight;
+mod strays;
 mod sweep;
 mod sys;
 #[cfg(test)]

@@ -18,6 +18,8 @@ pub struct Order {
     pub backends: Vec<Backend>,
     /// Every arm to execute.
     pub jobs: Vec<Job>,
+    /// Whether each arm is executed several times, to prove what it leaves on the host.
+    pub confirms_strays: bool,
 }
 
 /// One arm to execute.
@@ -61,7 +63,12 @@ impl Order {
             }
             jobs.push(Job::for_one(case, backend, ArmKind::Confined, it));
         }
-        Self { cases, backends, jobs }
+        Self { cases, backends, jobs, confirms_strays: false }
+    }
+
+    /// The same, to be executed on one CPU slot to prove what its arms leave on the host.
+    pub fn confirming_strays(self) -> Self {
+        Self { confirms_strays: true, ..self.alone() }
     }
 
     /// The same, but no arm is executed beside another one where there is one CPU slot: waiting

@@ -21,6 +21,7 @@ use crate::run::question::{Desk, ask_all};
 use crate::schedule::Order;
 use crate::scratch::{self, Scratch};
 use crate::selection::Selection;
+use crate::strays;
 use crate::sweep;
 use crate::worker::Birthright;
 
@@ -153,6 +154,21 @@ fn execute(
         }
         slots = abreast(again.len());
         order = Order::new(order.cases, order.backends, &again).alone();
+    }
+    let suspected = strays::suspected(&judged);
+    if !suspected.is_empty() {
+        let order = Order::new(order.cases, order.backends, &suspected).confirming_strays();
+        let birthright = Birthright {
+            order: &order,
+            scratch: &scratch.path,
+            probe: &probe,
+            run_id: &scratch.run_id,
+            janitor: scratch.janitor,
+        };
+        match pool::run(&birthright, 1, &mut progress)? {
+            Ended::Complete(seen) => strays::convict(&order, seen, &mut judged),
+            Ended::Interrupted(signal) => return Ok(Err(signal)),
+        }
     }
     Ok(Ok(judged))
 }

@@ -10,10 +10,10 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, Uid, setsid};
 use serde::{Deserialize, Serialize};
 
-use crate::execution::Arm;
+use crate::execution::{Arm, ArmKind};
 use crate::run::{Scene, run_arm};
 use crate::schedule::{Job, Order};
-use crate::{sweep, sys};
+use crate::{strays, sweep, sys};
 
 /// What every worker is born with.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,11 @@ fn serve(folder: &Path, boss: &UnixStream, birthright: &Birthright<'_>) -> std::
 }
 
 fn execute(job: &Job, order: &Order, scene: &Scene<'_>) -> Arm {
-    run_arm(&order.cases[job.case], job.arm, &order.backends[job.backend], scene)
+    let run = || run_arm(&order.cases[job.case], job.arm, &order.backends[job.backend], scene);
+    match order.confirms_strays && job.arm != ArmKind::Control {
+        true => strays::confirm(run),
+        false => run(),
+    }
 }
 
 #[cfg(test)]
@@ -145,6 +149,7 @@ mod tests {
             tree: BTreeMap::from([("$WS/f".to_owned(), "0644".to_owned())]),
             appeared: vec!["$WS/f".to_owned()],
             leaks: vec!["process 7".to_owned()],
+            strays: vec!["/tmp/x".to_owned()],
             duration_ms: 0.1,
         }))
     }

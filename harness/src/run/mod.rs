@@ -41,7 +41,7 @@ use watched::Watched;
 use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
 use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
 use crate::plain_file;
-use crate::sweep::{self, Baseline, Survivors, Traces};
+use crate::sweep::{self, Baseline, SharedObjects, Survivors, Traces};
 use crate::workspace::{Workspace, base_env};
 use stream::{Streams, read_streams};
 
@@ -113,6 +113,7 @@ fn attempt(
     let baseline = baseline(case, &workspace);
     let before = oracle::Before::look(case, &workspace, &baseline.mounts)?;
     let uid = nix::unistd::geteuid().as_raw();
+    let shared = SharedObjects::look();
     let mut runner = Runner { case, kind, backend, scene, uid, state: 0 };
     let started = Instant::now();
     let broken = runner.prelude(&mut workspace)?;
@@ -133,6 +134,7 @@ fn attempt(
         tree: after.tree,
         appeared: after.appeared,
         leaks: after.leaks,
+        strays: shared.appeared(&workspace.nonce),
         duration_ms,
     })
 }

@@ -18,11 +18,13 @@ mod baseline;
 mod lifeline;
 mod shared;
 mod sockets;
+mod stray;
 
 pub(crate) use baseline::Baseline;
 pub(crate) use lifeline::{carries, carrying};
 pub(crate) use shared::Shared;
 pub(crate) use sockets::named as sockets_named;
+pub(crate) use stray::{Recurrence, SharedObjects, kind as stray_kind};
 pub(crate) use table::{check_sight, mounts};
 
 use table::is_dying;

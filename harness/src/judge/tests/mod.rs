@@ -123,6 +123,7 @@ fn report(case: &Case, kind: ArmKind) -> Report {
         tree: BTreeMap::from([("$WS/f".to_owned(), "0644 1 bytes".to_owned())]),
         appeared: if works { vec!["$WS/f".to_owned()] } else { Vec::new() },
         leaks: Vec::new(),
+        strays: Vec::new(),
         duration_ms: 1.0,
     }
 }
