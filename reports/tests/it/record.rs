@@ -300,7 +300,7 @@ fn a_part_is_one_of_the_parts_there_are() {
         let mut header = good_header();
         header.selection.shard = Some(Shard { index, of });
         let error = read(record(&header, &good_rows()).as_slice()).unwrap_err().to_string();
-        assert!(error.contains("line 1: selection.shard: "), "{error}");
+        assert!(error.contains("line 1: field `selection.shard`: "), "{error}");
         assert!(error.contains(&format!("no part {index} of {of}")), "{error}");
     }
 }
