@@ -1,13 +1,15 @@
 //! The suite: every case of a corpus, loaded whole or not at all.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
 use crate::case::{Case, CaseFile, CaseId, Control, Oracle, Step, Twin};
-use crate::load::{LoadError, parse};
+use crate::load::{FILE_LIMIT, LoadError, parse};
 use crate::requirement::{Registry, Requirement, RequirementId};
 use crate::vars;
 
@@ -118,21 +120,44 @@ fn read_below(dir: &Path) -> Result<BTreeMap<PathBuf, String>, Vec<LoadError>> {
     let mut found = BTreeMap::new();
     let mut errors = Vec::new();
     for entry in walkdir::WalkDir::new(dir).sort_by_file_name() {
-        let text = entry.map_err(|error| error.to_string()).and_then(|entry| {
-            let wanted = entry.file_type().is_file() && is_yaml(entry.path());
-            let text = wanted.then(|| std::fs::read_to_string(entry.path())).transpose();
-            text.map(|text| (entry.into_path(), text)).map_err(|error| error.to_string())
-        });
-        match text {
-            Ok((path, Some(text))) => {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                let file = error.path().unwrap_or(dir).to_owned();
+                errors.push(LoadError::whole(&file, format!("cannot be read: {error}")));
+                continue;
+            }
+        };
+        if !entry.file_type().is_file() || !is_yaml(entry.path()) {
+            continue;
+        }
+        let path = entry.into_path();
+        match read_text(&path) {
+            Ok(text) => {
                 let relative = path.strip_prefix(dir).map_or_else(|_| path.clone(), Path::to_owned);
                 found.insert(relative, text);
             }
-            Ok((_, None)) => {}
-            Err(message) => errors.push(LoadError::whole(dir, message)),
+            Err(message) => errors.push(LoadError::whole(&path, message)),
         }
     }
     if errors.is_empty() { Ok(found) } else { Err(errors) }
+}
+
+/// The text of a file; of one that is too large as much as shows that it is.
+fn read_text(path: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(FILE_LIMIT + 1).read_to_end(&mut bytes));
+    read.map_err(|error| format!("cannot be read: {error}"))?;
+    if bytes.len() as u64 > FILE_LIMIT {
+        return Err(format!("more than {FILE_LIMIT} bytes: split it into several files"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+        format!("line {line} is not UTF-8: write the file in UTF-8, and bytes as escapes")
+    })
 }
 
 fn registry(files: &BTreeMap<PathBuf, String>, errors: &mut Vec<LoadError>) -> Registry {
@@ -256,10 +281,34 @@ fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
     channel::check(&case)?;
     check_arms(&case)?;
     supervised::check(&case)?;
+    check_counts(&case)?;
+    Ok(case)
+}
+
+/// The most times an act is done, one after the other.
+const REPEAT_LIMIT: u32 = 1_000;
+/// The most times an act is done at once.
+const PARALLEL_LIMIT: u32 = 100;
+/// The longest time of an arm.
+const TIMEOUT_LIMIT_MS: u64 = 3_600_000;
+
+fn check_counts(case: &Case) -> Result<(), Fault> {
     if case.repeat == 0 || case.parallel == 0 {
         return Err(("repeat", "repeat and parallel count from 1".to_owned()));
     }
-    Ok(case)
+    if case.repeat > REPEAT_LIMIT {
+        return Err(("repeat", format!("{} is more than {REPEAT_LIMIT}", case.repeat)));
+    }
+    if case.parallel > PARALLEL_LIMIT {
+        return Err(("parallel", format!("{} is more than {PARALLEL_LIMIT}", case.parallel)));
+    }
+    if case.timeout_ms > TIMEOUT_LIMIT_MS {
+        return Err(("timeout_ms", format!("{} is more than an hour", case.timeout_ms)));
+    }
+    if case.waits_ms.is_some_and(|waits| waits > TIMEOUT_LIMIT_MS) {
+        return Err(("waits_ms", "more than an hour".to_owned()));
+    }
+    Ok(())
 }
 
 fn check_requirements(case: &Case, registry: &Registry) -> Result<(), Fault> {
@@ -390,6 +439,18 @@ twin: {mode: workspace_write}
     #[case("act: {", "steps: []\nsuffix: {", 5, "unknown field `suffix`")]
     #[case("act: {probe: write, path: f, text: y}", "", 1, "either one act or")]
     #[case("fixture: {f: x}", "fixture: {f: x}\nrepeat: 0", 4, "count from 1")]
+    #[case("fixture: {f: x}", "fixture: {f: x}\nrepeat: 4294967295", 4, "more than 1000")]
+    #[case("fixture: {f: x}", "fixture: {f: x}\nparallel: 101", 4, "more than 100")]
+    #[case("fixture: {f: x}", "fixture: {f: x}\ntimeout_ms: 18446744073709551615", 4, "an hour")]
+    #[case("fixture: {f: x}", "fixture: {f: x}\nwaits_ms: 3600001", 4, "an hour")]
+    #[case("{f: x}", "{../../f: x}", 3, "../../f lies outside")]
+    #[case("{f: x}", "{f: x, $OUT/../f: x}", 3, "$OUT/../f lies outside")]
+    #[case("{f: x}", "{f: x, /etc/f: x}", 3, "/etc/f lies outside")]
+    #[case("{f: x}", "{f: x, $PROBE: x}", 3, "$PROBE lies outside")]
+    #[case("{f: x}", "{f: {hardlink: /etc/passwd}}", 3, "/etc/passwd lies outside")]
+    #[case("{f: x}", "{f: x, l: {link: /etc}, $WS/l/g: x}", 3, "$WS/l/g lies below the link")]
+    #[case("{f: x}", "{f: x, l: {link: /etc}, h: {hardlink: l/g}}", 3, "l/g lies below the link")]
+    #[case("{f: x}", "{f: x, l: {link: /etc/x}, $WS/./l: x}", 3, "the same place")]
     #[case("{denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}", "{allowed: {}}", 6, "no twin")]
     #[case("{f: x}", "{f: {file: x, mode: '4755'}}", 3, "add root to host")]
     #[case("{f: x}", "{/bin/f: {file: x, mode: '4755'}}\nhost: [root]", 3, "lies below $WS")]

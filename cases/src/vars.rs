@@ -71,9 +71,21 @@ impl Vars {
     /// A shell line with our variables replaced; every other `$` belongs to the shell.
     pub fn expand_shell(&self, line: &str) -> String {
         let own = |name: &str| (!SHELL_OWN.contains(&name)).then(|| self.get(name)).flatten();
-        replace(line, |name| Ok(own(name).map(str::to_owned)))
-            .unwrap_or_else(|e: UnknownVariable| e.0)
+        replace(line, |name| Ok(own(name).map(escaped))).unwrap_or_else(|e: UnknownVariable| e.0)
     }
+}
+
+/// A value for a shell line, bare or in double quotes: what the shell would act on in both stands
+/// behind a backslash.
+fn escaped(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for char in value.chars() {
+        if ['$', '`', '"', '\\'].contains(&char) {
+            out.push('\\');
+        }
+        out.push(char);
+    }
+    out
 }
 
 /// The variables that `text` uses: `strict` texts may use no other `$NAME`, shell lines may.
@@ -146,6 +158,14 @@ mod tests {
     #[case("cd $WS && echo $HOME $$ $PATH ${X} $1", "cd /w && echo $HOME $$ $PATH ${X} $1")]
     fn leaves_the_shell_its_own(#[case] line: &str, #[case] expanded: &str) {
         assert_eq!(vars().expand_shell(line), expanded);
+    }
+
+    #[test]
+    fn nothing_in_a_value_is_done_by_the_shell() {
+        let value = "/a/$(echo b)`echo c`\"\\$HOME";
+        let line = Vars::new([("WS", value)]).expand_shell("printf %s \"$WS\"");
+        let shell = std::process::Command::new("/bin/sh").args(["-c", &line]).output().unwrap();
+        assert_eq!(String::from_utf8(shell.stdout).unwrap(), value);
     }
 
     #[test]

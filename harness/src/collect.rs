@@ -380,6 +380,7 @@ mod tests {
             spoilt: Vec::new(),
             unseen: Vec::new(),
             distrust: None,
+            strays: Vec::new(),
             duration_ms,
         })))
     }

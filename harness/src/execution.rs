@@ -119,6 +119,9 @@ pub struct Report {
     pub unseen: Vec<String>,
     /// Why no word of the act counts, if it is so: the probe is not what was installed.
     pub distrust: Option<String>,
+    /// Objects without a nonce that appeared meanwhile where every program of the host may make
+    /// some: the arm's own only where executing it alone again proves it.
+    pub strays: Vec<String>,
     /// Milliseconds from the first spawn to the last exit.
     pub duration_ms: f64,
 }

@@ -85,6 +85,10 @@ impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
+        let area = text.split('/').next().unwrap_or_default();
+        if area.contains(['*', '?', '[', '{', '\\']) {
+            return Err(format!("`{text}` is about every area: begin with the name of one"));
+        }
         let glob = GlobBuilder::new(&text).literal_separator(true).build();
         glob.map(|glob| Self(glob.compile_matcher())).map_err(|error| error.to_string())
     }
@@ -158,10 +162,17 @@ impl Known {
             return Err(LoadError::whole(file, message));
         }
         let rows: Vec<KnownRow> = parse(file, text)?;
-        match rows.iter().enumerate().find_map(|(at, row)| Some((at, row.fault()?))) {
+        let twice = |at: usize| {
+            let is_same = |row: &KnownRow| row.key() == rows[at].key();
+            let message = "the same case, verdict, signature and setting as a row before";
+            rows[..at].iter().any(is_same).then_some(message)
+        };
+        let fault = |(at, row): (usize, &KnownRow)| Some((at, row.fault().or_else(|| twice(at))?));
+        match rows.iter().enumerate().find_map(fault) {
             Some((at, message)) => {
-                let place = format!("row {}, {}: {message}", at + 1, rows[at].case);
-                Err(LoadError::whole(file, place))
+                let message = format!("row {}, {}: {message}", at + 1, rows[at].case);
+                let line = line_of_row(text, at);
+                Err(LoadError { line, ..LoadError::whole(file, message) })
             }
             None => Ok(Self { rows, shipped: false }),
         }
@@ -227,7 +238,20 @@ impl Known {
     }
 }
 
+/// The line (from 1) of the row number `at` (from 0) of a list that has each row on lines of its
+/// own; 0 where it has not.
+fn line_of_row(text: &str, at: usize) -> usize {
+    let mut rows = text.lines().enumerate().filter(|(_, line)| line.starts_with('-'));
+    rows.nth(at).map_or(0, |(line, _)| line + 1)
+}
+
 impl KnownRow {
+    /// What must not be the same in two rows.
+    fn key(&self) -> impl PartialEq + '_ {
+        let setting = (self.user, self.version.as_deref(), self.os);
+        (self.case.to_string(), self.verdict, self.signature.as_str(), setting)
+    }
+
     fn fault(&self) -> Option<&'static str> {
         let can_be_known = self.verdict.is_failure() || self.verdict.is_unlearnt();
         if !can_be_known {
@@ -421,6 +445,15 @@ mod tests {
     #[case("2026-06-01", "2026-6-1", "YYYY-MM-DD")]
     #[case("os: linux", "os: plan9", "unknown variant `plan9`")]
     #[case("'exec/**'", "'exec/['", "exec/[")]
+    #[case("'exec/**'", "'**'", "every area")]
+    #[case("'exec/**'", "'*/**'", "every area")]
+    #[case("'exec/**'", "'{fs,exec}/**'", "every area")]
+    #[case(
+        "'exec/**', verdict: contract, signature: exit-code, reason: Known., version: '0.8'",
+        "fs/mkdir, verdict: under-block, signature: opened, reason: Again.",
+        "known.yaml:3: row 2, fs/mkdir: the same"
+    )]
+    #[case("2026-06-01", "2027-02-29", "is no day")]
     fn faults_are_told(#[case] from: &str, #[case] to: &str, #[case] message: &str) {
         let text = ROWS.replace(from, to);
         let error = Known::parse(Path::new("box.known.yaml"), &text, "box").unwrap_err();

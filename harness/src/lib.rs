@@ -26,6 +26,7 @@ pub mod selection;
 pub mod session;
 mod shortage;
 pub mod sight;
+mod strays;
 mod sweep;
 mod sys;
 #[cfg(test)]

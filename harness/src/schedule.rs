@@ -18,6 +18,8 @@ pub struct Order {
     pub backends: Vec<Backend>,
     /// Every arm to execute.
     pub jobs: Vec<Job>,
+    /// Whether each arm is executed several times, to prove what it leaves on the host.
+    pub confirms_strays: bool,
 }
 
 /// One arm to execute.
@@ -61,7 +63,12 @@ impl Order {
             }
             jobs.push(Job::for_one(case, backend, ArmKind::Confined, it));
         }
-        Self { cases, backends, jobs }
+        Self { cases, backends, jobs, confirms_strays: false }
+    }
+
+    /// The same, to be executed on one CPU slot to prove what its arms leave on the host.
+    pub fn confirming_strays(self) -> Self {
+        Self { confirms_strays: true, ..self.alone() }
     }
 
     /// The same in parts that are executed one after the other, so that no backend is at work beside
@@ -76,7 +83,11 @@ impl Order {
         for job in self.jobs {
             parts.entry(whose(&job)).or_default().push(job);
         }
-        let part = |jobs| Self { cases: self.cases.clone(), backends: self.backends.clone(), jobs };
+        let (cases, backends, confirms_strays) = (self.cases, self.backends, self.confirms_strays);
+        let part = |jobs| {
+            let (cases, backends) = (cases.clone(), backends.clone());
+            Self { cases, backends, jobs, confirms_strays }
+        };
         parts.into_values().map(part).collect()
     }
 

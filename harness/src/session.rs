@@ -23,6 +23,7 @@ use crate::schedule::Order;
 use crate::scratch::{self, Scratch};
 use crate::selection::Selection;
 use crate::shortage;
+use crate::strays;
 use crate::sweep;
 use crate::worker::Birthright;
 
@@ -123,8 +124,7 @@ fn execute(
     scratch: &Scratch,
     mut progress: impl FnMut(usize, usize),
 ) -> io::Result<Result<Judged, Signal>> {
-    let mut probe = InstalledProbe::remember(scratch.install_probe()?)?;
-    let mut renewals = 0;
+    let probe = InstalledProbe::remember(scratch.install_probe()?)?;
     let pairs: Vec<(usize, usize)> = plan
         .cases
         .iter()
@@ -143,48 +143,92 @@ fn execute(
         let own: Vec<_> = questions.iter().filter(|(_, of)| *of == backend).copied().collect();
         replies.extend(ask_all(&desk, (&cases, &request.backends), &own));
     }
-    let mut order = Order::new(cases, request.backends.clone(), &pairs);
+    let mut order = Order::new(cases.clone(), request.backends.clone(), &pairs);
     judge_all(&order, replies, &mut judged);
+    let again =
+        |pairs: &[(usize, usize)]| Order::new(cases.clone(), request.backends.clone(), pairs);
+    let mut runner = Runner { scratch, probe, renewals: 0 };
     for last in [false, true] {
-        let total = order.jobs.len();
-        let (mut done, mut seen) = (0, HashMap::new());
-        let (cases, backends) = (order.cases.clone(), order.backends.clone());
-        for part in order.parts() {
-            renew(&mut probe, scratch, &mut renewals)?;
-            let birthright = Birthright {
-                order: &part,
-                scratch: &scratch.path,
-                probe: &probe,
-                run_id: &scratch.run_id,
-                janitor: scratch.janitor,
-            };
-            match pool::run(&birthright, slots, |now, _| progress(done + now, total))? {
-                Ended::Complete(arms) => merge(&mut seen, arms),
-                Ended::Interrupted(signal) => return Ok(Err(signal)),
-            }
-            done += part.jobs.len();
-            judge_all(&part, whole(&mut seen), &mut judged);
-            find_survivors(&scratch.run_id, &mut judged);
+        if let Some(signal) = runner.run(order, slots, &mut progress, &mut judged)? {
+            return Ok(Err(signal));
         }
-        let again: Vec<_> =
+        let pairs: Vec<_> =
             judged.iter().filter(|(_, seen)| is_worth_another(seen)).map(|(p, _)| *p).collect();
-        if again.is_empty() || last {
+        if pairs.is_empty() || last {
             break;
         }
-        slots = abreast(again.len());
-        order = Order::new(cases, backends, &again).alone();
+        slots = abreast(pairs.len());
+        order = again(&pairs).alone();
+    }
+    let suspected = strays::suspected(&judged);
+    if !suspected.is_empty() {
+        let order = again(&suspected).confirming_strays();
+        match runner.seen(&order, 1, &mut progress)? {
+            Ended::Complete(seen) => strays::convict(&order, seen, &mut judged),
+            Ended::Interrupted(signal) => return Ok(Err(signal)),
+        }
     }
     Ok(Ok(judged))
 }
 
-/// Installs the probe anew, elsewhere, if what was executed so far has changed it.
-fn renew(probe: &mut InstalledProbe, scratch: &Scratch, renewals: &mut usize) -> io::Result<()> {
-    if probe.change().is_some() {
-        *renewals += 1;
-        let path = scratch.install_probe_in(&format!("probe-{renewals}"))?;
-        *probe = InstalledProbe::remember(path)?;
+/// Executes orders on one scratch directory, with one probe.
+struct Runner<'a> {
+    scratch: &'a Scratch,
+    probe: InstalledProbe,
+    /// How often the probe was installed anew.
+    renewals: usize,
+}
+
+impl Runner<'_> {
+    /// Executes and judges `order`, part by part; the signal that ended it, if one did.
+    fn run(
+        &mut self,
+        order: Order,
+        slots: usize,
+        mut progress: impl FnMut(usize, usize),
+        judged: &mut Judged,
+    ) -> io::Result<Option<Signal>> {
+        let total = order.jobs.len();
+        let (mut done, mut seen) = (0, HashMap::new());
+        for part in order.parts() {
+            self.renew()?;
+            match self.seen(&part, slots, |now, _| progress(done + now, total))? {
+                Ended::Complete(arms) => merge(&mut seen, arms),
+                Ended::Interrupted(signal) => return Ok(Some(signal)),
+            }
+            done += part.jobs.len();
+            judge_all(&part, whole(&mut seen), judged);
+            find_survivors(&self.scratch.run_id, judged);
+        }
+        Ok(None)
     }
-    Ok(())
+
+    /// What was seen of the arms of `order`.
+    fn seen(
+        &self,
+        order: &Order,
+        slots: usize,
+        progress: impl FnMut(usize, usize),
+    ) -> io::Result<Ended> {
+        let birthright = Birthright {
+            order,
+            scratch: &self.scratch.path,
+            probe: &self.probe,
+            run_id: &self.scratch.run_id,
+            janitor: self.scratch.janitor,
+        };
+        pool::run(&birthright, slots, progress)
+    }
+
+    /// Installs the probe anew, elsewhere, if what was executed so far has changed it.
+    fn renew(&mut self) -> io::Result<()> {
+        if self.probe.change().is_some() {
+            self.renewals += 1;
+            let path = self.scratch.install_probe_in(&format!("probe-{}", self.renewals))?;
+            self.probe = InstalledProbe::remember(path)?;
+        }
+        Ok(())
+    }
 }
 
 type Seen = HashMap<(usize, usize), Execution>;

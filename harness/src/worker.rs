@@ -11,13 +11,13 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, Uid, setsid};
 use serde::{Deserialize, Serialize};
 
-use crate::execution::Arm;
+use crate::execution::{Arm, ArmKind};
 use crate::probe::InstalledProbe;
 use crate::removal::OwnedDirectory;
 use crate::run::{Scene, run_arm};
 use crate::schedule::{Job, Order};
 use crate::workspace::HeldDirectories;
-use crate::{sweep, sys};
+use crate::{strays, sweep, sys};
 
 /// What every worker is born with.
 #[derive(Debug, Clone, Copy)]
@@ -152,7 +152,11 @@ fn execute(job: &Job, birthright: &Birthright<'_>, scene: &Scene<'_>) -> Arm {
     if let Some(why) = distrust() {
         return Arm::Fault(why);
     }
-    let mut arm = run_arm(&order.cases[job.case], job.arm, &order.backends[job.backend], scene);
+    let run = || run_arm(&order.cases[job.case], job.arm, &order.backends[job.backend], scene);
+    let mut arm = match order.confirms_strays && job.arm != ArmKind::Control {
+        true => strays::confirm(run),
+        false => run(),
+    };
     if let Arm::Done(report) = &mut arm {
         report.distrust = distrust();
     }
@@ -212,6 +216,7 @@ mod tests {
             spoilt: Vec::new(),
             unseen: Vec::new(),
             distrust: None,
+            strays: vec!["/tmp/x".to_owned()],
             duration_ms: 0.1,
         }))
     }

@@ -1,22 +1,32 @@
-//! What a fixture may lay out that reaches beyond the run: programs that become their owner.
+//! Where a fixture may lay something out: in the directories that every arm has for itself, and
+//! nowhere else, whatever links it makes.
+
+use std::collections::BTreeMap;
 
 use super::Fault;
-use crate::case::{Case, HostFact};
+use crate::case::{Case, Entry, EntryKind, HostFact};
 
-/// Folders that every arm has for itself.
-const OWN: [&str; 4] = ["$WS/", "$OUT/", "$HOME/", "$TMPDIR/"];
+/// Directories that every arm has for itself; a relative path lies below the first.
+const OWN: [&str; 4] = ["$WS", "$OUT", "$HOME", "$TMPDIR"];
 
-/// A program that becomes another lies where it goes with the run, and has somebody to become.
+/// A path by the directory it lies below and the names that lead to it.
+type Location<'a> = (&'a str, Vec<&'a str>);
+
+/// Every entry lies in a directory of the arm, by a way without links, each in a place of its own;
+/// a program that becomes another user has one to become.
 pub(super) fn check(case: &Case) -> Result<(), Fault> {
-    let risky = case.fixture.iter().filter(|(_, entry)| entry.becomes_another());
-    for (path, _) in risky {
-        let own = !path.starts_with('/') && !path.starts_with('$')
-            || OWN.iter().any(|folder| path.starts_with(folder));
-        if !own || path.split('/').any(|name| name == "..") {
-            let why = format!("{path}: a set-user-id program lies below $WS, $OUT or $HOME");
-            return Err(("fixture", why));
+    let mut locations: BTreeMap<Location<'_>, &Entry> = BTreeMap::new();
+    for (path, entry) in &case.fixture {
+        if locations.insert(locate(path)?, entry).is_some() {
+            return Err(("fixture", format!("{path} is the same place as another entry")));
         }
-        if !case.host.contains(&HostFact::Root) {
+    }
+    for (path, entry) in &case.fixture {
+        check_links(path, &locations)?;
+        if let EntryKind::Hardlink(target) = &entry.kind {
+            check_links(target, &locations)?;
+        }
+        if entry.becomes_another() && !case.host.contains(&HostFact::Root) {
             let why = format!(
                 "{path}: who lays out a set-user-id program owns it, and only as root that is \
                  another user: add root to host"
@@ -25,4 +35,38 @@ pub(super) fn check(case: &Case) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Where `path` lies.
+fn locate(path: &str) -> Result<Location<'_>, Fault> {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let (own, names) = match OWN.iter().find(|own| **own == first) {
+        Some(own) => (*own, rest),
+        None => (OWN[0], path),
+    };
+    let names: Vec<&str> = names.split('/').filter(|name| !["", "."].contains(name)).collect();
+    let is_relative = !path.starts_with('/') && (own == first || !path.starts_with('$'));
+    match is_relative && !names.contains(&"..") {
+        true => Ok((own, names)),
+        false => {
+            let why = format!("{path} lies outside: a fixture lies below {}", OWN.join(", "));
+            Err(("fixture", why))
+        }
+    }
+}
+
+/// No link of the fixture leads to `path`.
+fn check_links(path: &str, entries: &BTreeMap<Location<'_>, &Entry>) -> Result<(), Fault> {
+    let (own, names) = locate(path)?;
+    let ways = (0..names.len()).map(|end| (own, names[..end].to_vec()));
+    let is_link = |way: &Location<'_>| {
+        entries.get(way).is_some_and(|entry| matches!(entry.kind, EntryKind::Link(_)))
+    };
+    match ways.into_iter().find(is_link) {
+        Some((own, names)) => {
+            let link = names.join("/");
+            Err(("fixture", format!("{path} lies below the link {own}/{link}: name its target")))
+        }
+        None => Ok(()),
+    }
 }

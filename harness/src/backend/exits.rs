@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use boxproof_cases::Capability;
 use boxproof_cases::case::StopTarget;
 use boxproof_cases::protocol::ClaimLevel;
+use nix::sys::signal::Signal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -153,6 +154,21 @@ pub struct Stop {
     pub to: StopTarget,
     /// How long it then has until SIGKILL, in milliseconds.
     pub grace_ms: u64,
+}
+
+/// The longest time until SIGKILL.
+const GRACE_LIMIT_MS: u64 = 600_000;
+
+impl Stop {
+    /// The first field that has no meaning, and why.
+    pub(super) fn fault(&self) -> Option<(&'static str, String)> {
+        if format!("SIG{}", self.signal).parse::<Signal>().is_err() {
+            let why = format!("`{}` is no signal: write TERM, INT or the like", self.signal);
+            return Some(("stop.signal", why));
+        }
+        let long = self.grace_ms > GRACE_LIMIT_MS;
+        long.then(|| ("stop.grace_ms", format!("{} is more than {GRACE_LIMIT_MS}", self.grace_ms)))
+    }
 }
 
 impl Default for Stop {

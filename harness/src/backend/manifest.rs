@@ -238,7 +238,15 @@ impl Manifest {
         if let Some(glob) = self.residue.iter().find(|glob| !is_rooted(glob)) {
             return fault("residue", &format!("`{glob}` starts with none of $WS/ $HOME/ $TMPDIR/"));
         }
-        self.broken_template()
+        self.unusable_value().or_else(|| self.broken_template())
+    }
+
+    /// A value that would be found unusable only while a case is run.
+    fn unusable_value(&self) -> Option<(String, String)> {
+        let broken = |glob: &String| globset::Glob::new(glob).err().map(|e| e.to_string());
+        let glob = self.residue.iter().find_map(broken).map(|message| ("residue", message));
+        let stop = || self.stop.fault();
+        glob.or_else(stop).map(|(field, message)| (field.to_owned(), message))
     }
 
     /// Whose runs these are.

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::case::Platform;
-use boxproof_cases::load::LoadError;
+use boxproof_cases::load::{FILE_LIMIT, LoadError};
 
 use super::{Backend, Kind, Manifest, ManifestKind, Missing, RunAs, native, program, shipped};
-use crate::known::Known;
+use crate::known::{Known, is_exempt};
+use crate::plain_file;
 
 /// The name of the sandbox built into this very program.
 const REFERENCE: &str = "reference";
@@ -98,11 +99,14 @@ fn all_names() -> String {
 }
 
 fn from_file(file: &Path) -> Result<(Manifest, Known), BackendError> {
-    let read = |file: &Path| {
-        std::fs::read_to_string(file)
-            .map_err(|error| LoadError::whole(file, format!("cannot be read: {error}")))
-    };
     let manifest = Manifest::parse(file, &read(file)?)?;
+    if is_exempt(&manifest.name) {
+        let message = format!(
+            "`{}` is a backend that comes with boxproof: choose another name",
+            manifest.name
+        );
+        return Err(LoadError::at(file, &read(file)?, "name", message).into());
+    }
     let beside: PathBuf = file.with_extension("known.yaml");
     let known = if beside.exists() {
         Known::parse(&beside, &read(&beside)?, &manifest.name)?
@@ -110,6 +114,13 @@ fn from_file(file: &Path) -> Result<(Manifest, Known), BackendError> {
         Known::default()
     };
     Ok((manifest, known))
+}
+
+/// The text of a manifest or list, which a link may lead to.
+fn read(file: &Path) -> Result<String, LoadError> {
+    let bytes = file.canonicalize().and_then(|file| plain_file::read(&file, FILE_LIMIT));
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+    text.map_err(|error| LoadError::whole(file, format!("cannot be read: {error}")))
 }
 
 fn from_manifest(manifest: Manifest, known: Known) -> Result<Backend, BackendError> {

@@ -73,13 +73,53 @@ pub(super) fn check_with(template: &str, variables: &[&str]) -> Result<(), Strin
         return Err("a template cannot hold the control character U+0001".to_owned());
     }
     let read = TEXTS.template_from_str(template).map_err(|error| plain(&error))?;
-    known(&read.undeclared_variables(false), variables)
+    known(&read.undeclared_variables(false), variables)?;
+    tags(template).try_for_each(check_filters)
+}
+
+/// The insides of the tags of `template`.
+fn tags(template: &str) -> impl Iterator<Item = &str> {
+    template.split("{{").flat_map(|part| part.split("{%")).skip(1).map(|part| {
+        let end = part.find("}}").into_iter().chain(part.find("%}")).min();
+        &part[..end.unwrap_or(part.len())]
+    })
+}
+
+/// Whether every filter of `expression` is there: the engine looks only where one is applied.
+fn check_filters(expression: &str) -> Result<(), String> {
+    let bare = without_texts(expression);
+    for part in bare.split('|').skip(1) {
+        let name = part.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next();
+        let name = name.unwrap_or_default();
+        let filter = format!("0 | {name}");
+        let applied = TEXTS.compile_expression(&filter);
+        let applied = applied.and_then(|expression| expression.eval(()));
+        if applied.is_err_and(|error| error.kind() == ErrorKind::UnknownFilter) {
+            return Err(format!("there is no filter `{name}`"));
+        }
+    }
+    Ok(())
+}
+
+/// `expression` without what stands in quotes.
+fn without_texts(expression: &str) -> String {
+    let (mut bare, mut quote) = (String::new(), None);
+    for char in expression.chars() {
+        match quote {
+            Some(end) if char == end => quote = None,
+            Some(_) => {}
+            None if ['"', '\''].contains(&char) => quote = Some(char),
+            None => bare.push(char),
+        }
+    }
+    bare
 }
 
 /// Whether `expression` can be read, and asks for nothing that is not there.
 pub(super) fn check_rule(expression: &str) -> Result<(), String> {
     let read = TEXTS.compile_expression(expression).map_err(|error| plain(&error))?;
-    known(&read.undeclared_variables(false), context::VARIABLES)
+    known(&read.undeclared_variables(false), context::VARIABLES)?;
+    check_filters(expression)
 }
 
 fn known(names: &HashSet<String>, variables: &[&str]) -> Result<(), String> {
@@ -248,6 +288,10 @@ mod tests {
     #[case("{{ polcy.mode }}", "there is no `polcy`: use one of policy")]
     #[case("{{ exist(cwd) }}", "there is no `exist`")]
     #[case("\u{1}", "U+0001")]
+    #[case("x{{ uid | nope }}", "no filter `nope`")]
+    #[case("{% for a in policy.writable | sort | nope %}{{ a }}{% endfor %}", "no filter `nope`")]
+    #[case("{% include 'x' %}", "syntax error")]
+    #[case("{% import 'x' as y %}", "syntax error")]
     fn a_broken_template_is_found_when_it_is_read(#[case] template: &str, #[case] message: &str) {
         let error = check(template).unwrap_err();
         assert!(error.contains(message), "{error}");
@@ -256,6 +300,7 @@ mod tests {
     #[rstest]
     #[case("uid ==", "syntax error")]
     #[case("polcy.mode == 'x'", "there is no `polcy`")]
+    #[case("policy.writable | nope", "no filter `nope`")]
     fn so_is_a_broken_rule(#[case] expression: &str, #[case] message: &str) {
         let error = check_rule(expression).unwrap_err();
         assert!(error.contains(message), "{error}");
@@ -266,6 +311,7 @@ mod tests {
         let good =
             "{% for x in policy.writable %}{{ x }}{{ dirname(x) }}{% endfor %}{{ range(3) }}";
         assert_eq!(check(good), Ok(()));
+        assert_eq!(check("a | b {{ cwd | json }} {{ '|nope' ~ cwd | upper }} | nope"), Ok(()));
         assert_eq!(check_rule("uid == 0 and not exists(cwd)"), Ok(()));
     }
 

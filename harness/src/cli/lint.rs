@@ -16,7 +16,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    let suite = Cases { filters: Vec::new(), cases: args.cases.clone(), slow: true }.suite()?;
+    let suite = Cases { filters: Vec::new(), cases: args.cases.clone(), slow: true }.loaded()?;
     let mut found = lint(&suite);
     found.extend(probe_calls(&suite));
     for finding in &found {
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
 }
 
 /// Every probe that a case calls exists and takes the arguments it is given.
-fn probe_calls(suite: &Suite) -> Vec<Finding> {
+pub(super) fn probe_calls(suite: &Suite) -> Vec<Finding> {
     let mut found = Vec::new();
     for case in &suite.cases {
         for step in &case.steps {

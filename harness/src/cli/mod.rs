@@ -161,8 +161,20 @@ fn me() -> Result<PathBuf, Failure> {
 }
 
 impl Cases {
-    /// The corpus that was asked for.
+    /// The corpus that was asked for, every probe of which there is and takes its arguments.
     fn suite(&self) -> Result<Suite, Failure> {
+        let suite = self.loaded()?;
+        // A test looks at those of the built-in one.
+        let found = if suite.is_embedded() { Vec::new() } else { lint::probe_calls(&suite) };
+        if found.is_empty() {
+            return Ok(suite);
+        }
+        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+        Err(Failure::usage(format!("the corpus calls probes wrongly\n{}", lines.join("\n"))))
+    }
+
+    /// The same, whatever probes it calls.
+    fn loaded(&self) -> Result<Suite, Failure> {
         let suite = match &self.cases {
             Some(dir) => Suite::load(dir),
             None => Suite::embedded(),

@@ -50,12 +50,25 @@ impl TryFrom<String> for Date {
         let number = |range: std::ops::Range<usize>| {
             text.get(range).and_then(|digits| digits.parse::<u8>().ok())
         };
+        let year = text.get(..4).and_then(|digits| digits.parse::<u16>().ok());
         let (month, day) = (number(5..7), number(8..10));
         let fits = text.len() == 10
             && text.bytes().enumerate().all(shape)
-            && month.is_some_and(|month| (1..=12).contains(&month))
-            && day.is_some_and(|day| (1..=31).contains(&day));
+            && matches!((year, month, day), (Some(year), Some(month), Some(day))
+                if (1..=days_in(year, month)).contains(&day));
         if fits { Ok(Self(text)) } else { Err(format!("`{text}` is no day: write YYYY-MM-DD")) }
+    }
+}
+
+/// The days of a month; none where there is no such month.
+fn days_in(year: u16, month: u8) -> u8 {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        _ => 0,
     }
 }
 
@@ -82,7 +95,19 @@ mod tests {
     #[case("2026/01/01")]
     #[case("soon")]
     #[case("2026-01-0ü")]
+    #[case("2027-02-29")]
+    #[case("2100-02-29")]
+    #[case("2026-04-31")]
+    #[case("2026-00-10")]
+    #[case("2026-01-00")]
     fn what_is_no_day_is_refused(#[case] text: &str) {
         assert!(Date::try_from(text.to_owned()).unwrap_err().contains("YYYY-MM-DD"));
+    }
+
+    #[test]
+    fn the_last_days_of_months_are_days() {
+        for text in ["2028-02-29", "2000-02-29", "2026-02-28", "2026-04-30", "2026-12-31"] {
+            Date::try_from(text.to_owned()).unwrap();
+        }
     }
 }

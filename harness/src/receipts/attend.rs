@@ -95,7 +95,7 @@ pub fn attend(
         let runtime = runtime.map_err(|error| format!("runtime: {error}"))?;
         Ok(runtime.block_on(act.play(ground)))
     });
-    let survivors = sweep::survivors(&Traces { ours: &[], word: None, heartbeat: None });
+    let survivors = sweep::survivors(&Traces::default());
     let stays = removal::remove_path(&root);
     let removed = stays.first().map_or(Ok(()), |left| Err(left.to_string()));
     match (attended, removed) {
@@ -119,8 +119,8 @@ fn seen(seen: Seen) -> Arm {
 }
 
 fn nonce(scene: &Scene<'_>) -> Result<String, String> {
-    let random = sys::random::<6>().map_err(|error| error.to_string())?;
-    Ok(format!("{}{random}", scene.run_id))
+    let random = sys::random::<8>().map_err(|error| error.to_string())?;
+    Ok(format!("{}-{random}", scene.run_id))
 }
 
 /// What one arm plays.

@@ -43,7 +43,7 @@ use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
 use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
 use crate::plain_file;
 use crate::shortage;
-use crate::sweep::{self, Survivors, Traces};
+use crate::sweep::{self, Baseline, SharedObjects, Survivors, Traces};
 use crate::workspace::{Workspace, base_env};
 use stream::{Streams, read_streams};
 
@@ -86,8 +86,7 @@ pub fn run_arm(case: &Case, kind: ArmKind, backend: &Backend, scene: &Scene<'_>)
     if let Some(channel) = case.channel() {
         return crate::receipts::attend(case, channel, kind, backend, scene);
     }
-    let mounts = sweep::mounts();
-    let arm = attempt(case, kind, backend, scene, &mounts);
+    let arm = attempt(case, kind, backend, scene);
     sweep::kill_children(&[]);
     match arm {
         Ok(report) => Arm::Done(Box::new(report)),
@@ -101,7 +100,6 @@ fn attempt(
     kind: ArmKind,
     backend: &Backend,
     scene: &Scene<'_>,
-    mounts: &str,
 ) -> Result<Report, Stop> {
     let residue = residue(backend)?;
     if case.listens() && kind != ArmKind::Control && !backend.is_heard() {
@@ -112,8 +110,10 @@ fn attempt(
     }
     let root = scene.folder.join("arm");
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
-    let before = oracle::Before::look(case, &workspace, mounts)?;
+    let baseline = baseline(case, &workspace);
+    let before = oracle::Before::look(case, &workspace, &baseline.mounts)?;
     let uid = nix::unistd::geteuid().as_raw();
+    let shared = SharedObjects::look();
     let mut runner = Runner { case, kind, backend, scene, uid, state: 0, stalled: Cell::default() };
     let limits = shortage::Limits::read();
     let started = Instant::now();
@@ -127,12 +127,13 @@ fn attempt(
         runs.iter().map(|run| &run.report).chain(broken.iter().map(|step| &step.run)).collect();
     let mut shortages = shortage::of_arm(workspace.root(), limits, &reports);
     shortages.extend(shortage::of_time(runner.stalled.get()));
-    let survivors = look_for_survivors(case, &workspace)?;
+    let survivors = look_for_survivors(case, &workspace, &baseline)?;
     let mut after = before.compare(case, &mut workspace, &runs, &survivors);
     after.appeared.retain(|path| !residue.is_match(path));
     let nonce = workspace.nonce.clone();
     after.leaks.extend(workspace.remove());
     Ok(Report {
+        strays: shared.appeared(&nonce),
         nonce,
         runs: runs.into_iter().map(|streams| streams.report).collect(),
         broken,
@@ -148,19 +149,34 @@ fn attempt(
     })
 }
 
+/// What is there once the fixture is laid out and prepared.
+fn baseline(case: &Case, workspace: &Workspace) -> Baseline {
+    let ours = workspace.victim.as_ref().map(|victim| victim.pid().cast_signed());
+    match case.prepare {
+        Some(_) => Baseline::with_helpers(ours.as_slice()),
+        None => Baseline::without_helpers(),
+    }
+}
+
 /// Whoever and whatever of the arm is still there; the processes are killed.
-fn look_for_survivors(case: &Case, workspace: &Workspace) -> Result<Survivors, String> {
+fn look_for_survivors(
+    case: &Case,
+    workspace: &Workspace,
+    baseline: &Baseline,
+) -> Result<Survivors, String> {
     let ours = workspace.victim.as_ref().map(|victim| victim.pid().cast_signed());
     // Scanning every process costs; the run ends with one scan for all cases.
     let word = case.asks_for_survivors().then_some(workspace.nonce.as_str());
     let heartbeat = case.heartbeat();
     let heartbeat = heartbeat.map(|file| workspace.place(file).map(|place| (file, place)));
     let heartbeat = heartbeat.transpose()?;
-    let mut found = sweep::survivors(&Traces { ours: ours.as_slice(), word, heartbeat });
-    let own: Vec<String> = ["UNIX", "DGRAM", "SEQPACKET", "ABSTRACT", "ABSTRACT_DGRAM"]
+    let traces = Traces { ours: ours.as_slice(), baseline: Some(baseline), word, heartbeat };
+    let mut found = sweep::survivors(&traces);
+    let mut own: Vec<String> = ["UNIX", "DGRAM", "SEQPACKET", "ABSTRACT", "ABSTRACT_DGRAM"]
         .iter()
         .filter_map(|name| workspace.vars.get(name).map(str::to_owned))
         .collect();
+    own.extend_from_slice(&baseline.sockets);
     let root = workspace.root().to_string_lossy().into_owned();
     found.sockets = sweep::sockets_named(&[&workspace.nonce, &root], &own);
     Ok(found)
@@ -442,8 +458,10 @@ fn base64(text: &str) -> String {
 /// The native result at `path`, if there is to be one.
 fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
     let Some(path) = path else { return Ok(None) };
-    let text = plain_file::read(path, RESULT_LIMIT)
-        .map_err(|error| format!("no result was written: {error}"))?;
+    let text = plain_file::read(path, RESULT_LIMIT).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("no result was written: {error}"),
+        _ => format!("the result is not read: {error}"),
+    })?;
     let result = serde_json::from_slice::<RunResult>(&text)
         .map_err(|error| format!("the result is not of the protocol: {error}"))?;
     match result.protocol {

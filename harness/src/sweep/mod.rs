@@ -11,13 +11,18 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpid};
 
 use crate::sys::{self, table};
-use crate::workspace::find;
 
+mod baseline;
+mod lifeline;
 mod shared;
 mod sockets;
+mod stray;
 
+pub(crate) use baseline::Baseline;
+pub(crate) use lifeline::{carries, carrying};
 pub(crate) use shared::Shared;
 pub(crate) use sockets::named as sockets_named;
+pub(crate) use stray::{Recurrence, SharedObjects, kind as stray_kind};
 pub(crate) use table::{check_sight, mounts};
 
 use table::is_dying;
@@ -31,9 +36,6 @@ const BURIAL: Duration = Duration::from_secs(10);
 
 /// How long a heartbeat is listened for, several of its beats.
 const BEAT: Duration = Duration::from_millis(400);
-
-/// The least number of random digits in the word of an arm or a channel.
-const NONCE_DIGITS: usize = 12;
 
 /// The variable of every backend's environment that carries the word of its arm: a process that
 /// hides its command line shows by it.
@@ -89,7 +91,9 @@ impl fmt::Display for Survivor {
 pub(crate) struct Traces<'a> {
     /// Processes of ours that stay.
     pub(crate) ours: &'a [i32],
-    /// The word that a process may carry in its command line or environment.
+    /// What was there before the act: its helpers are ended, too, but are nothing left behind.
+    pub(crate) baseline: Option<&'a Baseline>,
+    /// The nonce that a process may carry in its command line or environment.
     pub(crate) word: Option<&'a str>,
     /// A file that grows while somebody lives: its name in the case, and where it is.
     pub(crate) heartbeat: Option<(&'a str, PathBuf)>,
@@ -99,14 +103,14 @@ pub(crate) struct Traces<'a> {
 /// one of `traces`. Kills them all.
 pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
     let (until, burial) = (Instant::now() + DYING, Instant::now() + BURIAL);
-    let mut alive = living(traces.ours, traces.word);
+    let mut alive = living(traces);
     while !alive.is_empty() {
         let until = if alive.iter().all(|pid| is_dying(*pid)) { burial } else { until };
         if Instant::now() >= until {
             break;
         }
         wait_for_one(&alive, until);
-        alive = living(traces.ours, traces.word);
+        alive = living(traces);
     }
     let processes: Vec<Survivor> = alive.into_iter().map(Survivor::look_at).collect();
     let beating = match &traces.heartbeat {
@@ -133,11 +137,12 @@ fn grows(file: &Path) -> bool {
     false
 }
 
-fn living(ours: &[i32], nonce: Option<&str>) -> Vec<Pid> {
-    let mine = |pid: &Pid| ours.contains(&pid.as_raw());
+fn living(traces: &Traces<'_>) -> Vec<Pid> {
+    let is_helper = |pid: Pid| traces.baseline.is_some_and(|baseline| baseline.is_helper(pid));
+    let mine = |pid: &Pid| traces.ours.contains(&pid.as_raw()) || is_helper(*pid);
     let mut found: Vec<Pid> =
         sys::children_of(getpid()).into_iter().filter(|pid| !mine(pid) && !reaped(*pid)).collect();
-    for pid in nonce.map(carrying).into_iter().flatten() {
+    for pid in traces.word.map(lifeline::carrying_nonce).into_iter().flatten() {
         if !mine(&pid) && pid != getpid() && !found.contains(&pid) {
             found.push(pid);
         }
@@ -158,36 +163,6 @@ fn wait_for_one(pids: &[Pid], until: Instant) {
     let left = until.saturating_duration_since(Instant::now());
     let left = if set.len() < pids.len() { left.min(Duration::from_millis(5)) } else { left };
     let _ = poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO));
-}
-
-/// Processes that carry `word` in their command line or environment.
-pub(crate) fn carrying(word: &str) -> Vec<Pid> {
-    table::processes().into_iter().filter(|pid| carries(*pid, word)).collect()
-}
-
-/// Whether `pid` carries `word`, as far as it can be read.
-pub(crate) fn carries(pid: Pid, word: &str) -> bool {
-    let holds = |bytes: Vec<u8>| find(&bytes, word.as_bytes()).is_some();
-    holds(table::words(pid)) || holds(table::variables(pid))
-}
-
-/// Whether `pid` carries the word of an arm of the run `run_id`: that followed by as many random
-/// digits as the word of an arm or a channel has. A path that only names the run has none.
-pub(crate) fn carries_nonce(pid: Pid, run_id: &str) -> bool {
-    [table::words(pid), table::variables(pid)].iter().any(|bytes| holds_nonce(bytes, run_id))
-}
-
-fn holds_nonce(bytes: &[u8], run_id: &str) -> bool {
-    let is_digit = |byte: &&u8| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase();
-    let mut rest = bytes;
-    while let Some(at) = find(rest, run_id.as_bytes()) {
-        rest = &rest[at + run_id.len()..];
-        let random = rest.strip_prefix(b"-").unwrap_or(rest);
-        if random.iter().take_while(is_digit).count() >= NONCE_DIGITS {
-            return true;
-        }
-    }
-    false
 }
 
 /// The command line of a process that runs; a dead one that nobody has reaped has none.
@@ -259,15 +234,6 @@ mod tests {
         assert!(is_dying(pid), "dead, and not waited for");
         child.wait().unwrap();
         assert!(is_dying(pid), "gone");
-    }
-
-    #[test]
-    fn the_word_of_an_arm_is_told_from_the_name_of_a_run() {
-        let holds = |text: &str| holds_nonce(text.as_bytes(), "bx0123abcd");
-        assert!(holds("BOXPROOF_ARM=bx0123abcd-0123456789abcdef"));
-        assert!(holds("/c/bx0123abcd/w0 bx0123abcd0123456789ab"));
-        assert!(!holds("tail -f /var/cache/boxproof/bx0123abcd/w0/x"));
-        assert!(!holds("bx0123abcd-0123 bx0123abce-0123456789abcdef"));
     }
 
     #[test]

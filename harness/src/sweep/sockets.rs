@@ -32,10 +32,15 @@ pub(crate) fn held_by(pid: Pid) -> Vec<String> {
     held
 }
 
+/// The names of all bound Unix sockets.
+pub(crate) fn bound() -> Vec<String> {
+    let text = std::fs::read_to_string("/proc/self/net/unix").unwrap_or_default();
+    unix(&text).into_iter().map(|entry| entry.name).collect()
+}
+
 /// Unix sockets with one of `words` in their name, `ours` apart, one sentence each.
 pub(crate) fn named(words: &[&str], ours: &[String]) -> Vec<String> {
-    let text = std::fs::read_to_string("/proc/self/net/unix").unwrap_or_default();
-    let mut names: Vec<String> = unix(&text).into_iter().map(|entry| entry.name).collect();
+    let mut names = bound();
     let carries = |name: &String| words.iter().any(|word| name.contains(word));
     names.retain(|name| carries(name) && !ours.contains(name));
     names.sort();

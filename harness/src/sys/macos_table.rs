@@ -71,6 +71,24 @@ pub(crate) fn name(pid: Pid) -> String {
     text.map(std::borrow::Cow::into_owned).unwrap_or_default()
 }
 
+/// Who started a process, whose it is, and when it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) parent: Pid,
+    /// The real user.
+    pub(crate) uid: u32,
+    /// In microseconds; two processes that had the same number differ in it.
+    pub(crate) started: u64,
+}
+
+/// The origin of a process that is still there.
+pub(crate) fn origin(pid: Pid) -> Option<Origin> {
+    let info = info(pid)?;
+    let parent = Pid::from_raw(info.pbi_ppid.cast_signed());
+    let started = info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec;
+    Some(Origin { parent, uid: info.pbi_ruid, started })
+}
+
 /// Whether `pid` is past doing anything: it is gone, or nobody has reaped it.
 pub(crate) fn is_dying(pid: Pid) -> bool {
     info(pid).is_none_or(|info| info.pbi_status == libc::SZOMB)

@@ -55,6 +55,28 @@ pub(crate) fn name(pid: Pid) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
 }
 
+/// Who started a process, whose it is, and when it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) parent: Pid,
+    /// The real user.
+    pub(crate) uid: u32,
+    /// In units of the kernel's own; two processes that had the same number differ in it.
+    pub(crate) started: u64,
+}
+
+/// The origin of a process that is still there.
+pub(crate) fn origin(pid: Pid) -> Option<Origin> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let parent = Pid::from_raw(fields.nth(1)?.parse().ok()?);
+    let started = fields.nth(17)?.parse().ok()?;
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    let uid = users.split_whitespace().next()?.parse().ok()?;
+    Some(Origin { parent, uid, started })
+}
+
 /// Whether `pid` is past doing anything: it has no memory left, or a SIGKILL on its way.
 pub(crate) fn is_dying(pid: Pid) -> bool {
     let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return true };
@@ -74,6 +96,18 @@ pub(crate) fn mounts() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_origin_of_a_process_is_told() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = Pid::from_raw(child.id().cast_signed());
+        let (own, its) = (origin(nix::unistd::getpid()).unwrap(), origin(pid).unwrap());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((its.parent, its.uid), (nix::unistd::getpid(), nix::unistd::getuid().as_raw()));
+        assert!(its.started >= own.started, "{its:?} {own:?}");
+        assert_eq!(origin(pid), None);
+    }
 
     #[test]
     fn without_a_kernels_word_nothing_is_seen() {

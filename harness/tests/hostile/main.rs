@@ -12,11 +12,15 @@ mod baseline;
 #[cfg(target_os = "linux")]
 mod context;
 #[cfg(target_os = "linux")]
+mod malformed;
+#[cfg(target_os = "linux")]
 mod measure;
 #[cfg(target_os = "linux")]
 mod observation;
 #[cfg(target_os = "linux")]
 mod removal;
+#[cfg(target_os = "linux")]
+mod residue;
 #[cfg(target_os = "linux")]
 mod short_host;
 #[path = "../support/mod.rs"]
@@ -36,7 +40,14 @@ fn main() {
         removal::BIND => std::process::exit(removal::bind(&args[2..])),
         _ => {}
     }
-    let rows =
-        [baseline::rows(), observation::rows(), removal::rows(), short_host::rows()].concat();
+    let rows = [
+        baseline::rows(),
+        malformed::rows(),
+        observation::rows(),
+        removal::rows(),
+        residue::rows(),
+        short_host::rows(),
+    ];
+    let rows = rows.concat();
     context::run(rows);
 }

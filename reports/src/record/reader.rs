@@ -57,7 +57,14 @@ fn read_header(lines: &mut Lines<impl BufRead>) -> Result<Header, RecordError> {
     if found > FORMAT {
         return Err(RecordError::NewerFormat { found });
     }
-    lines.parse()
+    let header: Header = lines.parse()?;
+    match header.selection.shard {
+        Some(shard) if shard.index == 0 || shard.index > shard.of => {
+            let message = format!("there is no part {} of {}", shard.index, shard.of);
+            Err(RecordError::Field { line: lines.number, field: "selection.shard".into(), message })
+        }
+        _ => Ok(header),
+    }
 }
 
 /// Tells a record whose header is misplaced from one that has none.

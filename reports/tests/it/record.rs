@@ -3,7 +3,7 @@
 
 use boxproof_reports::record::{Fault, read};
 use boxproof_reports::{
-    CaseRow, Header, Outcome, RecordError, RecordWriter, Run, Verdict, WriteError,
+    CaseRow, Header, Outcome, RecordError, RecordWriter, Run, Shard, Verdict, WriteError,
 };
 use sha2::{Digest, Sha256};
 
@@ -292,4 +292,15 @@ fn an_interrupted_run_reads_as_cut_short() {
     writer.row(&good_rows()[0]).unwrap();
     drop(writer);
     assert!(matches!(read(bytes.as_slice()), Err(RecordError::MissingFooter)));
+}
+
+#[test]
+fn a_part_is_one_of_the_parts_there_are() {
+    for (index, of) in [(0, 0), (0, 3), (9, 3)] {
+        let mut header = good_header();
+        header.selection.shard = Some(Shard { index, of });
+        let error = read(record(&header, &good_rows()).as_slice()).unwrap_err().to_string();
+        assert!(error.contains("line 1: field `selection.shard`: "), "{error}");
+        assert!(error.contains(&format!("no part {index} of {of}")), "{error}");
+    }
 }

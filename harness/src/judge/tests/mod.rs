@@ -134,6 +134,7 @@ fn report(case: &Case, kind: ArmKind) -> Report {
         spoilt: Vec::new(),
         unseen: Vec::new(),
         distrust: None,
+        strays: Vec::new(),
         duration_ms: 1.0,
     }
 }

@@ -1,0 +1,97 @@
+//! Which processes belong to a run although they are no descendants: those that carry the nonce of
+//! an arm as a word of its own in their command line or environment.
+//!
+//! A nonce is the run's identifier, a hyphen and 16 random hexadecimal digits. A path that has it
+//! in it proves nothing: every program that reads a file of the run names such a path.
+
+use nix::unistd::{Pid, getpid, getuid};
+
+use super::table;
+
+/// The hexadecimal digits at the end of a nonce.
+const DIGITS: usize = 16;
+
+/// The processes that carry the nonce of any arm of the run `run_id`.
+pub(crate) fn carrying(run_id: &str) -> Vec<Pid> {
+    table::processes().into_iter().filter(|pid| belongs(*pid, run_id, None)).collect()
+}
+
+/// The processes that carry `nonce`.
+pub(super) fn carrying_nonce(nonce: &str) -> Vec<Pid> {
+    table::processes().into_iter().filter(|pid| carries(*pid, nonce)).collect()
+}
+
+/// Whether `pid` carries `nonce`, as far as it can be read.
+pub(crate) fn carries(pid: Pid, nonce: &str) -> bool {
+    let run_id = nonce.rsplit_once('-').map_or(nonce, |(run_id, _)| run_id);
+    belongs(pid, run_id, Some(nonce))
+}
+
+/// Whether `pid` carries `nonce`, or any nonce of the run. A command line can be read and repeated
+/// by every user of the host, an environment cannot: on the command line alone a process of
+/// another user counts only where no living program but init and this one started it.
+fn belongs(pid: Pid, run_id: &str, nonce: Option<&str>) -> bool {
+    let carried =
+        |text: &[u8]| nonces_in(text, run_id).any(|found| nonce.is_none_or(|n| found == n));
+    if carried(&table::variables(pid)) {
+        return true;
+    }
+    carried(&table::words(pid)) && is_own_or_adopted(pid)
+}
+
+/// Whether `pid` is this user's, or has init or this process as its parent.
+fn is_own_or_adopted(pid: Pid) -> bool {
+    table::origin(pid).is_some_and(|origin| {
+        let adopted = origin.parent.as_raw() == 1 || origin.parent == getpid();
+        origin.uid == getuid().as_raw() || adopted
+    })
+}
+
+/// The nonces of the run in `text`, those in a path left out.
+fn nonces_in<'a>(text: &'a [u8], run_id: &'a str) -> impl Iterator<Item = &'a str> {
+    let start = format!("{run_id}-");
+    let length = start.len() + DIGITS;
+    let starts = text.windows(length).enumerate();
+    starts.filter_map(move |(at, window)| {
+        let digits = window.strip_prefix(start.as_bytes())?;
+        let ends = !text.get(at + length).is_some_and(u8::is_ascii_hexdigit);
+        let is_nonce = digits.iter().all(u8::is_ascii_hexdigit) && ends;
+        (is_nonce && !is_in_path(text, at, at + length)).then_some(())?;
+        std::str::from_utf8(window).ok()
+    })
+}
+
+/// Whether `text[from..to]` is a part of a path: what stands around it up to the next character
+/// that file names seldom have begins or ends with a slash.
+fn is_in_path(text: &[u8], from: usize, to: usize) -> bool {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-+~".contains(byte);
+    let before = text[..from].iter().rev().find(|byte| !is_name(byte));
+    let after = text[to..].iter().find(|byte| !is_name(byte));
+    [before, after].contains(&Some(&b'/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const NONCE: &str = "bx7-0123456789abcdef";
+
+    #[rstest]
+    #[case::word("probe\0--nonce\0bx7-0123456789abcdef\0", true)]
+    #[case::value("A=1\0BOXPROOF_ARM=bx7-0123456789abcdef\0", true)]
+    #[case::line("sh\0-c\0: bx7-0123456789abcdef; sleep 9\0", true)]
+    #[case::tag("--tag=bx7-0123456789abcdef", true)]
+    #[case::run_directory("tail\0-f\0/cache/bx7/w0/arm/ws/f\0", false)]
+    #[case::arm_directory("tail\0/cache/bx7/w0/arm-bx7-0123456789abcdef/ws\0", false)]
+    #[case::file("tail\0/tmp/bx7-0123456789abcdef.log\0", false)]
+    #[case::relative("tail\0bx7-0123456789abcdef/log\0", false)]
+    #[case::run_id("grep\0bx7\0", false)]
+    #[case::short("grep\0bx7-0123\0", false)]
+    #[case::long("grep\0bx7-0123456789abcdef0\0", false)]
+    #[case::other_run("x\0bx8-0123456789abcdef\0", false)]
+    fn only_a_nonce_that_is_no_path_counts(#[case] text: &str, #[case] counts: bool) {
+        let found: Vec<&str> = nonces_in(text.as_bytes(), "bx7").collect();
+        assert_eq!(found, if counts { vec![NONCE] } else { vec![] });
+    }
+}
