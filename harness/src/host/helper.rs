@@ -82,7 +82,7 @@ fn confines(program: &Path, also: &[&str]) -> Result<(), String> {
 
 /// The first line that `argv` writes, if it ends well and in time.
 pub(super) fn answer(argv: &[OsString]) -> Seen {
-    let answer = ask::start(argv).and_then(|asked| asked.answer(Instant::now() + PATIENCE));
+    let answer = ask::start(argv, None).and_then(|asked| asked.answer(Instant::now() + PATIENCE));
     let answer = answer.map_err(|error| error.to_string())?;
     match answer.code {
         Some(0) => Ok(answer.first_line()),

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use nix::unistd::{Pid, User};
+use nix::unistd::{Gid, Pid, Uid, User};
 
 /// There is no such descriptor that poll(2) takes; callers fall back to a short poll.
 pub(crate) fn exit_watch(_pid: Pid) -> Option<OwnedFd> {
@@ -77,5 +77,11 @@ pub(crate) fn detach(_point: &Path) -> io::Result<()> {
 /// # Errors
 /// Always.
 pub(crate) fn become_user(_user: &User) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// # Errors
+/// Always.
+pub(crate) fn become_owner(_uid: Uid, _gid: Gid) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -12,6 +12,10 @@ mod baseline;
 mod context;
 #[cfg(target_os = "linux")]
 mod measure;
+#[cfg(target_os = "linux")]
+mod outputs;
+#[cfg(target_os = "linux")]
+mod privilege;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -26,6 +30,6 @@ fn main() {
     if args.get(1).is_some_and(|verb| verb == measure::VERB) {
         std::process::exit(measure::serve(&args[2..]));
     }
-    let rows = [baseline::rows()].concat();
+    let rows = [baseline::rows(), outputs::rows(), privilege::rows()].concat();
     context::run(rows);
 }
