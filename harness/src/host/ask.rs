@@ -62,6 +62,23 @@ impl AskedAs {
     }
 }
 
+/// Tells who besides root could have put another program in the place of `program`, or of a
+/// directory above it; none where root alone can.
+pub(crate) fn changeable(program: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    const STICKY: u32 = 0o1000;
+    let Ok(program) = program.canonicalize() else { return Some("it cannot be found".to_owned()) };
+    program.ancestors().find_map(|at| {
+        let meta = at.metadata().ok()?;
+        let open = meta.mode() & 0o002 != 0 && (!meta.is_dir() || meta.mode() & STICKY == 0);
+        match meta.uid() {
+            0 if open => Some(format!("everyone can write to {}", at.display())),
+            0 => None,
+            uid => Some(format!("{} belongs to uid {uid}", at.display())),
+        }
+    })
+}
+
 /// A program on its way to an answer. Its streams go to files, so that it can neither block on a
 /// full pipe nor keep us waiting through a descendant that holds one open.
 pub(crate) struct Asked {

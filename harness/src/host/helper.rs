@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nix::unistd::{AccessFlags, access};
+use nix::unistd::{AccessFlags, access, geteuid};
 
 use super::Seen;
 use super::ability::Ability;
@@ -40,6 +40,9 @@ fn look(named: Option<PathBuf>) -> Seen {
         None => in_path().ok_or("no bwrap in PATH can be executed")?,
     };
     let at = program.display().to_string();
+    if let Some(why) = ask::changeable(&program).filter(|_| geteuid().is_root()) {
+        return Err(format!("{at} is not started by root, since {why}: run this as that user"));
+    }
     let said = answer(&[program.clone().into(), "--version".into()])
         .map_err(|why| format!("{at}: {why}"))?;
     match version(&said) {

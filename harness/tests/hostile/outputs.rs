@@ -160,8 +160,9 @@ fn report_into_pipe(context: &RowContext) {
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:#?}");
     has(&ran.stderr, "nothing reads from it");
     let copy = context.place.path("copy");
-    let mut reader = std::process::Command::new("cp");
-    let mut reader = reader.arg("--copy-contents").args([&pipe, &copy]).spawn().unwrap();
+    let mut reader = std::process::Command::new("cat");
+    let into = File::create(&copy).unwrap();
+    let mut reader = reader.arg(&pipe).stdout(into).spawn().unwrap();
     // Opening it for writing waits for the reader.
     let writer = File::options().write(true).open(&pipe).unwrap();
     let ran = run_with_report(context, &report);
@@ -251,9 +252,13 @@ fn obeys_nothing(text: &str) {
 
 fn words_of_a_terminal(context: &RowContext) {
     let fill: String = (1..40).map(|n| format!(" {} ::set-env::a", "x".repeat(n))).collect();
-    let line = format!("{WORDS}{fill}");
-    let script = format!("printf '{line}\\n'; printf '\\n::error::b\\n' >&2; \"$@\"; exit 9");
-    let spec = context.backend("noisy", &script);
+    let refuses = format!(
+        "printf '{WORDS}\\n::error::b\\n'\nprintf '\\n  ::error::b\\n' >&2\ncat > \"$result\" <<'END'\n\
+         {{\"protocol\": 1, \"started\": false, \"success\": false, \"error\": {{\"kind\": \
+         \"setup\", \"message\": \"\\u001b]52;c;eA==\\u0007{fill}\\n::error::b ##[group]\"}}}}\n\
+         END\nexit 126"
+    );
+    let spec = context.native("noisy", &refuses, "");
     context.place.write("corpus/a/one.yaml", WORKS);
     let (cases, scratch) = (context.place.arg("corpus"), context.place.arg("scratch"));
     for format in ["terminal", "markdown", "html", "ndjson"] {
