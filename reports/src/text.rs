@@ -66,8 +66,8 @@ fn inert_line(line: &str) -> Cow<'_, str> {
 }
 
 /// Whether a runner reads on where `##` stands before this.
-pub(crate) fn opens_command(rest: &str) -> bool {
-    rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('[')
+fn opens_command(rest: &str) -> bool {
+    rest.trim_start_matches(|c: char| c == '#' || c.is_ascii_alphanumeric()).starts_with('[')
 }
 
 /// Characters with which foreign text could repaint or reorder a page, or hide in it.
@@ -151,7 +151,7 @@ mod tests {
         for (text, shown) in [
             ("a ::b::c\n  ::add-mask::pass\n", "a ::b::c\n  \\::add-mask::pass\n"),
             ("\u{a0}::error::x", "\u{a0}\\::error::x"),
-            ("a ##[group]b ###[x", "a ##\\[group]b ###\\[x"),
+            ("a ##[group]b ###[x", "a ##\\[group]b ##\\#[x"),
             ("##vso[task.x]", "##\\vso[task.x]"),
             ("## [link](x) ## ##", "## [link](x) ## ##"),
             ("\x1b]52;c;x\x07\nok\r::x::", "\\u{1b}]52;c;x\\u{7}\nok\\r::x::"),

@@ -16,7 +16,12 @@ pub(crate) fn rows() -> Vec<HostileRow> {
     let row = |name, check| HostileRow { name, users: BOTH, slow: false, check };
     vec![
         row("standard-output-full", standard_output_full),
-        row("standard-output-closed", standard_output_closed),
+        HostileRow {
+            name: "standard-output-closed",
+            users: BOTH,
+            slow: true,
+            check: standard_output_closed,
+        },
         row("standard-error-full", standard_error_full),
         row("report-into-full-device", report_into_full_device),
         row("report-into-missing-directory", report_into_missing_directory),
@@ -159,17 +164,14 @@ fn report_into_pipe(context: &RowContext) {
     let ran = run_with_report(context, &report);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:#?}");
     has(&ran.stderr, "nothing reads from it");
-    let copy = context.place.path("copy");
-    let mut reader = std::process::Command::new("cat");
-    let into = File::create(&copy).unwrap();
-    let mut reader = reader.arg(&pipe).stdout(into).spawn().unwrap();
+    let path = pipe.clone();
+    let reader = std::thread::spawn(move || std::fs::read_to_string(path).unwrap());
     // Opening it for writing waits for the reader.
     let writer = File::options().write(true).open(&pipe).unwrap();
     let ran = run_with_report(context, &report);
     drop(writer);
-    assert!(reader.wait().unwrap().success());
     assert_eq!(ran.code, 0, "{ran:#?}");
-    assert_eq!(context.place.record("copy").len(), 3);
+    assert_eq!(reader.join().unwrap().lines().count(), 3);
 }
 
 fn report_into_standard_output(context: &RowContext) {
@@ -222,12 +224,7 @@ fn version_flood(context: &RowContext) {
     let program = context.place.program("tool", "#!/bin/sh\nprintf '1%0300000d' 0\n");
     context.place.write("tool.yaml", &manifest.replace("PROGRAM", program.to_str().unwrap()));
     let spec = context.place.arg("tool.yaml");
-    let mut args = vec!["backend", "show", &spec];
-    if context.user == User::Root {
-        // Asked as an ordinary user, which can read this place.
-        args = vec!["backend", "show", &spec];
-    }
-    let ran = context.finish(context.command(&args));
+    let ran = context.finish(context.command(&["backend", "show", &spec]));
     assert_eq!(ran.code, 0, "{ran:#?}");
     let longest = ran.stdout.lines().map(|line| line.chars().count()).max();
     assert!(longest < Some(500), "{longest:?}");
@@ -271,7 +268,7 @@ fn words_of_a_terminal(context: &RowContext) {
         let mut command = context.command(&args);
         command.env("GITHUB_ACTIONS", "true").env("COLUMNS", "60");
         let ran = context.finish(command);
-        assert_eq!(ran.code, 1, "{ran:#?}");
+        assert_eq!(ran.code, 4, "{ran:#?}");
         has(&ran.stdout, "set-env");
         obeys_nothing(&ran.stdout);
         obeys_nothing(&ran.stderr);

@@ -22,7 +22,7 @@ pub(super) fn check(question: &Paths) -> Result<i32, String> {
             crate::say::line(format_args!("{}", json.map_err(|error| error.to_string())?));
         }
         Format::Text => {
-            answers.iter().for_each(|answer| crate::say::line(format_args!("{}", line(answer))))
+            answers.iter().for_each(|answer| crate::say::line(format_args!("{}", line(answer))));
         }
     }
     Ok(if answers.iter().all(|answer| answer.allowed) { YES } else { NO })

@@ -70,7 +70,7 @@ fn print(compiled: Result<Compiled, Refusal>) -> Result<i32, String> {
     match compiled.text {
         CompiledText::Sbpl(text) => print!("{text}"),
         CompiledText::Argv(words) => {
-            words.iter().for_each(|word| crate::say::line(format_args!("{word}")))
+            words.iter().for_each(|word| crate::say::line(format_args!("{word}")));
         }
     }
     compiled.limits.iter().for_each(|limit| eprintln!("refbox: {limit}"));
