@@ -118,6 +118,7 @@ impl Failure {
 }
 
 /// What was typed names a place that cannot be used.
+#[allow(clippy::needless_pass_by_value, reason = "as map_err passes it")]
 fn unusable(error: io::Error) -> Failure {
     Failure::usage(error.to_string())
 }

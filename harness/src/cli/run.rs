@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let mut report = report.map_err(unusable)?;
     // The one who typed may write where the one who runs may not.
     let settled = settle(&args.who, &args.backends, || {
-        let kept = report.take().map(|report| report.keep_rights()).transpose();
+        let kept = report.take().map(ReportOutput::keep_rights).transpose();
         report = kept?;
         Ok(())
     })?;

@@ -14,7 +14,7 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::located;
 use super::owner::Owner;
-use super::resolve::{Absent, Resolved, resolve};
+use super::resolve::{Absent, Resolved, mode as mode_of, resolve};
 use crate::sys;
 
 /// An open directory, with the path it was named by.
@@ -178,7 +178,7 @@ impl OutputDirectory {
         let (mut file, draft) = self.draft(mode)?;
         let mut write = || {
             if let Some(kept) = kept {
-                let mode = PermissionsExt::from_mode(u32::from(kept.st_mode) & 0o777);
+                let mode = PermissionsExt::from_mode(mode_of(&kept) & 0o777);
                 file.set_permissions(mode)?;
             }
             file.write_all(bytes)?;
@@ -213,7 +213,7 @@ pub(super) fn is_ours(stat: &FileStat) -> bool {
 /// Whether `file` is still the one that `stat` is of.
 pub(super) fn is_same(file: &File, stat: &FileStat) -> bool {
     file.metadata().is_ok_and(|meta| {
-        #[allow(clippy::useless_conversion, clippy::cast_sign_loss, reason = "signed on macOS")]
+        #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "signed on macOS")]
         let device = stat.st_dev as u64;
         (meta.dev(), meta.ino()) == (device, stat.st_ino)
     })

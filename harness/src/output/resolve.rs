@@ -67,7 +67,7 @@ fn is_trusted(stat: &FileStat) -> bool {
     stat.st_uid == 0 && writable == 0
 }
 
-fn mode(stat: &FileStat) -> u32 {
+pub(super) fn mode(stat: &FileStat) -> u32 {
     #[allow(clippy::useless_conversion, reason = "16 bits wide on macOS")]
     u32::from(stat.st_mode)
 }
