@@ -308,6 +308,33 @@ fn logging(context: &RowContext, name: &str, manifest: &str, otherwise: &str) ->
     context.place.arg(&format!("{name}.yaml"))
 }
 
+/// A line of every verb that asks `backend`.
+fn lines_of(context: &RowContext, backend: &str) -> Vec<String> {
+    let arg = |name: &str| context.place.arg(name);
+    let (cases, known) = (arg("corpus"), arg("new.known.yaml"));
+    let (record, matrix, scratch) = (arg("record.ndjson"), arg("matrix"), arg("state/scratch"));
+    let mut lines = vec![
+        format!("backend show {backend}"),
+        format!("backend install-hint {backend}"),
+        format!("repro a/one --cases {cases} --backend {backend}"),
+        format!("repro a/one --cases {cases} --backend {backend} --uid 1500"),
+        format!("repro a/one --cases {cases} --backend {backend} --export {backend}.export"),
+    ];
+    if account().is_none() {
+        println!("not tried: run, matrix, expect and check, without an ordinary account");
+        return lines;
+    }
+    let of_cases = format!("--cases {cases} --scratch {scratch}");
+    let expect = format!("expect update --out {known} --backend {backend}");
+    lines.extend([
+        format!("run --report {record} --backend {backend} {of_cases}"),
+        format!("matrix --out {matrix} --backends {backend} {of_cases}"),
+        format!("{expect} {of_cases}"),
+        format!("{expect} --report {record} --cases {cases}"),
+    ]);
+    lines
+}
+
 fn no_verb_asks_as_root(context: &RowContext) {
     let place = &context.place;
     std::fs::set_permissions(place.path("state"), Permissions::from_mode(0o1777)).unwrap();
@@ -315,66 +342,36 @@ fn no_verb_asks_as_root(context: &RowContext) {
     place.copy("boxproof");
     let argv = "argv: '{{ command }}'\nversion: [--version]\nclaims: {fs.read_only: enforced}\n";
     let tool = logging(context, "tool", argv, "exec \"$@\"");
-    let native = "kind: native\n";
-    let native = logging(
-        context,
-        "own",
-        native,
-        &format!("exec {} reference \"$@\"", place.arg("boxproof")),
-    );
+    let otherwise = format!("exec {} reference \"$@\"", place.arg("boxproof"));
+    let native = logging(context, "own", "kind: native\n", &otherwise);
     // A shipped one, as PATH finds it.
     logging(context, "firejail", argv, "exec \"$@\"");
-    let arg = |name: &str| place.arg(name);
-    let (cases, scratch, report) = (arg("corpus"), arg("state/scratch"), arg("record.ndjson"));
-    let (known, export) = (arg("new.known.yaml"), arg("export"));
-    let matrix = arg("matrix");
-    let bwrap = arg("bin/tool");
-    let mut lines: Vec<Vec<&str>> = vec![
-        vec!["backend", "list"],
-        vec!["backend", "install-hint"],
-        vec!["doctor", "--bwrap", &bwrap],
-    ];
-    let with_account = account().is_some();
-    for backend in [&tool, &native] {
-        lines.push(vec!["backend", "show", backend]);
-        lines.push(vec!["backend", "install-hint", backend]);
-        lines.push(vec!["repro", "a/one", "--cases", &cases, "--backend", backend]);
-        let uid = ["repro", "a/one", "--cases", &cases, "--uid", "1500", "--backend", backend];
-        lines.push(uid.to_vec());
-        if with_account {
-            let of_cases = ["--cases", &cases, "--scratch", &scratch];
-            let run = ["run", "--report", &report, "--backend", backend];
-            lines.push([&run[..], &of_cases].concat());
-            lines.push(
-                [&["matrix", "--out", &matrix, "--backends", backend][..], &of_cases].concat(),
-            );
-            let expect = ["expect", "update", "--out", &known, "--backend", backend];
-            lines.push([&expect[..], &of_cases].concat());
-            let expect = [&expect[..], &["--report", &report, "--cases", &cases]].concat();
-            lines.push(expect);
-        }
+    let mut lines = vec!["backend list".to_owned(), "backend install-hint".to_owned()];
+    lines.push(format!("doctor --bwrap {}", place.arg("bin/tool")));
+    lines.extend([&tool, &native].into_iter().flat_map(|backend| lines_of(context, backend)));
+    if account().is_some() {
+        lines.push(format!("backend check {tool} --scratch {}", place.arg("state/scratch")));
     }
-    lines.push(vec!["repro", "a/one", "--cases", &cases, "--backend", &tool, "--export", &export]);
-    if with_account {
-        lines.push(vec!["backend", "check", &tool, "--scratch", &scratch]);
-    } else {
-        println!("not tried: run, matrix, expect and check, without an ordinary account");
-    }
-    let path = format!("{}:{}", arg("bin"), std::env::var("PATH").unwrap());
     for line in lines {
-        let mut command = context.command(&line);
-        command.env("PATH", &path);
-        let ran = context.finish(command);
-        assert!([0, 1].contains(&ran.code), "{line:?}: {ran:#?}");
-        let mut logs = std::fs::read_dir(place.path("state")).unwrap().flatten();
-        let asks = line[0] != "doctor";
-        let log = logs.find(|entry| entry.file_name().to_string_lossy().starts_with("as."));
-        assert_eq!(log.is_some(), asks, "{line:?} starts nothing, or what it should not");
-        let as_root = std::fs::read_to_string(place.path("state/as.0"));
-        assert!(as_root.is_err(), "{line:?} started as root: {as_root:?}");
-        if let Some(log) = log {
-            std::fs::remove_file(log.path()).unwrap();
-        }
+        asks_as_another(context, &line);
+    }
+}
+
+/// What `line` starts, it starts as an ordinary user; all but the doctor start something.
+#[track_caller]
+fn asks_as_another(context: &RowContext, line: &str) {
+    let place = &context.place;
+    let mut command = context.command(&line.split(' ').collect::<Vec<_>>());
+    command.env("PATH", format!("{}:{}", place.arg("bin"), std::env::var("PATH").unwrap()));
+    let ran = context.finish(command);
+    assert!([0, 1].contains(&ran.code), "{line}: {ran:#?}");
+    let as_root = std::fs::read_to_string(place.path("state/as.0"));
+    assert!(as_root.is_err(), "{line} started as root: {as_root:?}");
+    let mut entries = std::fs::read_dir(place.path("state")).unwrap().flatten();
+    let log = entries.find(|entry| entry.file_name().to_string_lossy().starts_with("as."));
+    assert_eq!(log.is_none(), line.starts_with("doctor"), "{line}: {ran:#?}");
+    if let Some(log) = log {
+        std::fs::remove_file(log.path()).unwrap();
     }
 }
 
