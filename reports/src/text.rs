@@ -71,7 +71,7 @@ fn opens_command(rest: &str) -> bool {
 }
 
 /// Characters with which foreign text could repaint or reorder a page, or hide in it.
-fn is_unsafe(c: char) -> bool {
+pub(crate) fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
