@@ -168,7 +168,8 @@ impl OutputDirectory {
     fn draft(&self, mode: u32) -> io::Result<(File, OsString)> {
         let name = OsString::from(format!(".boxproof-{}", sys::random::<8>()?));
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
-        let mode = Mode::from_bits_truncate(mode);
+        #[allow(clippy::unnecessary_cast, reason = "16 bits wide on macOS")]
+        let mode = Mode::from_bits_truncate(mode as libc::mode_t);
         let fd = openat(&self.resolved.fd, &*name, flags | OFlag::O_CLOEXEC, mode)?;
         Ok((File::from(fd), name))
     }
