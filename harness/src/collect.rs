@@ -176,13 +176,18 @@ fn concluded(
     let reproduce =
         format!("boxproof run '{}' --backend {spec} --verbose{all}{}", case.id, request.reproduce);
     CaseRow {
-        message: judgement.message.clone(),
+        message: bounded(&judgement.message),
         twin: judgement.twin,
         duration_ms: arms.iter().map(|arm| arm.duration_ms).sum(),
         arms,
         reproduce: Some(reproduce),
         ..skipped(case, backend, judgement.verdict, &judgement.reason)
     }
+}
+
+/// The start of a text that may hold a backend's own words, in as many bytes as a stream may have.
+fn bounded(text: &str) -> String {
+    StreamText::from_bytes(text.as_bytes()).text
 }
 
 /// `word` as a shell takes it for one word.
@@ -259,7 +264,7 @@ fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
             .map(|reading| OracleRow {
                 oracle: reading.oracle.clone(),
                 holds: reading.holds,
-                saw: reading.saw.clone(),
+                saw: bounded(&reading.saw),
                 unread: reading.unread,
             })
             .collect(),

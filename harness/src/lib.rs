@@ -12,6 +12,7 @@ pub mod host;
 pub mod judge;
 pub mod known;
 pub mod models;
+mod output;
 mod plain_file;
 pub mod plan;
 pub mod pool;

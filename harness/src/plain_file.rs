@@ -40,6 +40,16 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Returns the text of the plain file at `path`, which a person named and which may therefore be
+/// behind links; it must have at most `limit` bytes.
+///
+/// # Errors
+/// As [`read`], links apart, and `InvalidData` for what is not UTF-8.
+pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let bytes = read(&path.canonicalize()?, limit)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 /// The bytes that one look may still read: a backend decides how much there is.
 #[derive(Debug)]
 pub(crate) struct ReadBudget(u64);

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
-    Backend, BackendError, Kind, Launch, LaunchContext, Sound, Spawn, resolve,
+    Backend, BackendError, Kind, Launch, LaunchContext, SettledUser, Sound, Spawn, resolve,
 };
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::{ClaimLevel, Command, Policy, Run, RunRequest};
@@ -64,7 +64,7 @@ fn manifest_file(dir: &TempDir, text: &str) -> String {
 }
 
 fn find(spec: &str) -> Result<Backend, BackendError> {
-    resolve(spec, Path::new("/no/such/boxproof"))
+    resolve(spec, Path::new("/no/such/boxproof"), &SettledUser::root_as_asked())
 }
 
 fn launch(backend: &Backend) -> Launch {
@@ -289,16 +289,16 @@ fn a_program_that_answers_is_a_native_backend() {
 fn the_reference_is_this_program_with_a_mechanism_if_one_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let me = script(&dir, "boxproof", NATIVE);
-    let backend = resolve("reference", &me).unwrap();
+    let backend = resolve("reference", &me, &SettledUser::own()).unwrap();
     assert_eq!(backend.limits, ["reference capabilities"]);
-    let backend = resolve("reference:jail", &me).unwrap();
+    let backend = resolve("reference:jail", &me, &SettledUser::own()).unwrap();
     assert_eq!(backend.limits, ["reference capabilities --mechanism jail"]);
     assert_eq!(backend.name, "reference:jail");
     let spawn = spawned(&backend);
     assert_eq!(spawn.argv[1..3], ["reference", "run"]);
     let request: RunRequest = serde_json::from_slice(&spawn.files[0].1).unwrap();
     assert_eq!(request.run.mechanism, "jail");
-    let error = resolve("reference:other", &me).unwrap_err().to_string();
+    let error = resolve("reference:other", &me, &SettledUser::own()).unwrap_err().to_string();
     assert!(error.contains("asked for other, it answered for ns"), "{error}");
 }
 

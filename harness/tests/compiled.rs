@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use boxproof::backend::resolve;
+use boxproof::backend::{SettledUser, resolve};
 use boxproof::execution::{Execution, Reply};
 use boxproof::judge::judge;
 use boxproof::run::question::{Desk, ask_all};
@@ -24,7 +24,7 @@ fn answers(capability: &str) -> Vec<(Arc<Case>, Execution)> {
     let suite = Suite::embedded().unwrap();
     let asks = |case: &&Case| case.needs.iter().any(|needed| needed.name() == capability);
     let cases: Vec<Arc<Case>> = suite.cases.iter().filter(asks).cloned().map(Arc::new).collect();
-    let backend = resolve("reference", Path::new(BOXPROOF)).unwrap();
+    let backend = resolve("reference", Path::new(BOXPROOF), &SettledUser::own()).unwrap();
     let place = Place::new();
     let (scratch, probe) = (place.path("arms"), Path::new(BOXPROOF));
     std::fs::create_dir(&scratch).unwrap();

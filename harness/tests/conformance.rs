@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::exit;
 
-use boxproof::backend::{Backend, resolve};
+use boxproof::backend::{Backend, SettledUser, resolve};
 use boxproof::dispatch::dispatch;
 use boxproof::host::{Host, Tools};
 use boxproof::plan::{PlanOptions, Planned, plan};
@@ -26,7 +26,8 @@ fn main() {
     }
     let arguments = Arguments::from_args();
     let program = Path::new(env!("CARGO_BIN_EXE_boxproof"));
-    let backend = resolve("reference", program).unwrap_or_else(|error| broken(&error));
+    let backend =
+        resolve("reference", program, &SettledUser::own()).unwrap_or_else(|error| broken(&error));
     let suite = Suite::embedded().unwrap_or_else(|errors| broken(&errors));
     let (suite, left_out) = askable(&suite, &backend);
     let wanted = wanted(&suite, &arguments);

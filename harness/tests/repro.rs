@@ -7,7 +7,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use boxproof::backend::{Backend, Kind, resolve};
+use boxproof::backend::{Backend, Kind, SettledUser, resolve};
 use boxproof::execution::ArmKind;
 use boxproof::repro::{Subject, obstacle, question_script, script};
 use boxproof::run::{Scene, render, render_question};
@@ -281,7 +281,10 @@ fn what_has_no_script_is_told(#[case] args: &[&str], #[case] code: i32, #[case] 
 fn every_case_has_a_script_or_says_why_not() {
     let suite = Suite::embedded().unwrap();
     let place = Place::new();
-    let none = Backend { kind: Kind::Bare, ..resolve("none", Path::new(BOXPROOF)).unwrap() };
+    let none = Backend {
+        kind: Kind::Bare,
+        ..resolve("none", Path::new(BOXPROOF), &SettledUser::own()).unwrap()
+    };
     let uid = nix::unistd::geteuid().as_raw();
     let (mut written, mut without) = (0, 0);
     // What is played over several processes never has one, and is no measure of the rest.
@@ -326,7 +329,7 @@ fn is_read(file: &Path, text: &str, case: &Case) {
 fn every_question_has_a_script_that_asks_it() {
     let suite = Suite::embedded().unwrap();
     let place = Place::new();
-    let native = resolve("reference", Path::new(BOXPROOF)).unwrap();
+    let native = resolve("reference", Path::new(BOXPROOF), &SettledUser::own()).unwrap();
     let uid = nix::unistd::geteuid().as_raw();
     let asks = |case: &&Case| case.question().is_some();
     let questions: Vec<&Case> = suite.cases.iter().filter(asks).collect();

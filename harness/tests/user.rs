@@ -7,8 +7,8 @@ mod support;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use nix::unistd::{Uid, User, geteuid};
-use support::{Place, Ran, WORKS, has};
+use nix::unistd::geteuid;
+use support::{Place, Ran, WORKS, account, has};
 
 /// A backend for ordinary users, like every one that says nothing else.
 const TOOL: &str = "{name: tool, summary: T., program: env, argv: '{{ command }}', claims: all}\n";
@@ -24,18 +24,6 @@ fn open_place() -> Place {
     place.write("tool.yaml", TOOL);
     std::fs::set_permissions(place.path(""), PermissionsExt::from_mode(0o755)).unwrap();
     place
-}
-
-/// The ordinary account with the lowest uid that has a home of its own.
-fn account() -> Option<User> {
-    let accounts = std::fs::read_to_string("/etc/passwd").unwrap();
-    let uids = accounts.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok());
-    let users = uids.filter(|uid| (1000..=60_000).contains(uid)).filter_map(|uid| {
-        let user = User::from_uid(Uid::from_raw(uid)).unwrap()?;
-        let home = user.dir.metadata().ok()?;
-        (home.is_dir() && home.uid() == uid).then_some(user)
-    });
-    users.min_by_key(|user| user.uid.as_raw())
 }
 
 fn run(place: &Place, args: &[&str]) -> Ran {

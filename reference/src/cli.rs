@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::ask::{self, Ask, InFiles};
 use crate::request::Mechanism;
-use crate::{capabilities, compile, run};
+use crate::{capabilities, compile, run, say};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,10 +95,11 @@ struct InFilesCli {
 /// Runs one verb; returns the exit code.
 pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
     if ask::is_in_files(&args) {
-        return InFilesCli::try_parse_from(words(args))
+        let code = InFilesCli::try_parse_from(words(args))
             .map_or_else(|error| misused(&error), |cli| ask::answer_in_file(prefix, &cli.ask));
+        return say::checked(code);
     }
-    match Cli::try_parse_from(words(args)) {
+    say::checked(match Cli::try_parse_from(words(args)) {
         Err(error) => misused(&error),
         Ok(Cli { verb: Verb::Run { request, result } }) => run::run(prefix, &request, &result),
         Ok(Cli { verb: Verb::Compile { target, request, result } }) => {
@@ -108,7 +109,7 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
         Ok(Cli { verb: Verb::Receipts { verb } }) => crate::receipts::main(&verb),
         Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(prefix, &ask),
         Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
-    }
+    })
 }
 
 fn words(args: Vec<OsString>) -> impl Iterator<Item = OsString> {
@@ -138,7 +139,7 @@ fn capabilities(prefix: &[&str], asked: Option<Mechanism>) -> i32 {
         .and_then(|found| serde_json::to_string_pretty(&found).map_err(|error| error.to_string()));
     match text {
         Ok(text) => {
-            println!("{text}");
+            say::line(format_args!("{text}"));
             0
         }
         Err(error) => {

@@ -39,6 +39,7 @@ pub mod redact;
 mod report;
 mod request;
 mod run;
+mod say;
 mod settings;
 pub mod supervise;
 mod sys;

@@ -31,4 +31,5 @@ pub use record::{
     User, UserKind, WriteError,
 };
 pub use summary::{Tally, summary_line};
+pub use text::{excerpt, printable};
 pub use verdict::{Outcome, Verdict};

@@ -1,4 +1,7 @@
-//! Making foreign text safe and fitting for a page: cleaning, wrapping, shortening.
+//! Making foreign text safe and fitting for a page: cleaning, wrapping, shortening, and taking care
+//! that no line of a page is a command to a CI runner.
+
+use std::borrow::Cow;
 
 use crate::record::{ArmRow, ExitRow};
 
@@ -16,8 +19,59 @@ pub(crate) fn clean(text: &str) -> String {
     out
 }
 
+/// `text` with its lines: nothing in it is a command to a terminal or to a CI runner.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(clean).collect();
+    inert(&lines.join("\n"))
+}
+
+/// The first `width` characters of `text` on one line, made printable.
+#[must_use]
+pub fn excerpt(text: &str, width: usize) -> String {
+    // One character more, so that the mark tells that something was cut.
+    let head: String = text.chars().take(width.saturating_add(1)).collect();
+    shorten(&clean(&head), width)
+}
+
+/// `page` with a backslash in every line that a CI runner would take for a command: `::word::` after
+/// blanks, and `##[word]` or `##word[` anywhere.
+pub(crate) fn inert(page: &str) -> String {
+    if !page.contains("::") && !page.contains("##") {
+        return page.to_owned();
+    }
+    page.split_inclusive('\n').map(inert_line).collect()
+}
+
+fn inert_line(line: &str) -> Cow<'_, str> {
+    let command = line.trim_start();
+    let blanks = &line[..line.len() - command.len()];
+    let line = match command.starts_with("::") {
+        true => Cow::Owned(format!("{blanks}\\{command}")),
+        false => Cow::Borrowed(line),
+    };
+    let mut marks = line.match_indices("##").map(|(at, _)| at + 2).peekable();
+    if marks.peek().is_none() {
+        return line;
+    }
+    let mut out = String::with_capacity(line.len() + 1);
+    let mut copied = 0;
+    for at in marks.filter(|at| opens_command(&line[*at..])) {
+        out.push_str(&line[copied..at]);
+        out.push('\\');
+        copied = at;
+    }
+    out.push_str(&line[copied..]);
+    Cow::Owned(out)
+}
+
+/// Whether a runner reads on where `##` stands before this.
+fn opens_command(rest: &str) -> bool {
+    rest.trim_start_matches(|c: char| c == '#' || c.is_ascii_alphanumeric()).starts_with('[')
+}
+
 /// Characters with which foreign text could repaint or reorder a page, or hide in it.
-fn is_unsafe(c: char) -> bool {
+pub(crate) fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -90,6 +144,22 @@ mod tests {
         assert_eq!(clean("a\x1b[2Jb\nc\td\r"), "a\\u{1b}[2Jb\\nc d\\r");
         assert_eq!(clean("\u{202e}gpj.exe é"), "\\u{202e}gpj.exe é");
         assert_eq!(clean("a\u{200b}b\u{2028}\u{feff}\0"), "a\\u{200b}b\\u{2028}\\u{feff}\\u{0}");
+    }
+
+    #[test]
+    fn no_line_is_a_command_to_a_runner() {
+        for (text, shown) in [
+            ("a ::b::c\n  ::add-mask::pass\n", "a ::b::c\n  \\::add-mask::pass\n"),
+            ("\u{a0}::error::x", "\u{a0}\\::error::x"),
+            ("a ##[group]b ###[x", "a ##\\[group]b ##\\#[x"),
+            ("##vso[task.x]", "##\\vso[task.x]"),
+            ("## [link](x) ## ##", "## [link](x) ## ##"),
+            ("\x1b]52;c;x\x07\nok\r::x::", "\\u{1b}]52;c;x\\u{7}\nok\\r::x::"),
+        ] {
+            assert_eq!(printable(text), shown);
+        }
+        assert_eq!(excerpt("ab\ncd", 4), "ab\\…");
+        assert_eq!(excerpt(&"x".repeat(1 << 20), 10).chars().count(), 10);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use boxproof::backend::{Backend, Launch, LaunchContext, resolve};
+use boxproof::backend::{Backend, Launch, LaunchContext, SettledUser, resolve};
 use boxproof_cases::protocol::{self, PROTOCOL, Policy, Run, RunRequest};
 use pairs::{Variant, compare, criterion};
 
@@ -24,7 +24,7 @@ pub(crate) fn main() {
     let names = ["none", "reference:namespaces", "reference:bubblewrap", "bubblewrap", "firejail"];
     let backends: Vec<Backend> = names
         .iter()
-        .filter_map(|name| resolve(name, me).ok())
+        .filter_map(|name| resolve(name, me, &SettledUser::root_as_asked()).ok())
         .filter(|b| b.missing.is_none())
         .collect();
     let bare = || run(&mut Command::new("/bin/true"));

@@ -6,7 +6,7 @@ use std::path::Path;
 use boxproof_cases::case::Platform;
 
 use super::resolve::{self, BackendError};
-use super::{Manifest, program};
+use super::{Manifest, SettledUser, program};
 
 /// A program that is not here, or not in the right version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Lack {
 ///
 /// # Errors
 /// When there is no such backend, or it cannot be asked.
-pub fn lacks(spec: &str, me: &Path) -> Result<Vec<Lack>, BackendError> {
+pub fn lacks(spec: &str, me: &Path, settled: &SettledUser) -> Result<Vec<Lack>, BackendError> {
     let Some((manifest, _)) = resolve::manifest(spec)? else { return Ok(Vec::new()) };
     if !manifest.platforms.contains(&Platform::HERE) || manifest.program.is_empty() {
         return Ok(Vec::new());
@@ -36,7 +36,7 @@ pub fn lacks(spec: &str, me: &Path) -> Result<Vec<Lack>, BackendError> {
         .map(lack)
         .collect();
     // Everything is here, and still it cannot be run: it is another version.
-    if lacks.is_empty() && !may_need_root(&manifest) && is_missing(spec, me)? {
+    if lacks.is_empty() && !may_need_root(&manifest) && is_missing(spec, me, settled)? {
         lacks.extend(programs(&manifest).take(1).map(lack));
     }
     Ok(lacks)
@@ -50,6 +50,6 @@ fn may_need_root(manifest: &Manifest) -> bool {
     manifest.run_as() == super::RunAs::Root
 }
 
-fn is_missing(spec: &str, me: &Path) -> Result<bool, BackendError> {
-    Ok(resolve::resolve(spec, me)?.missing.is_some())
+fn is_missing(spec: &str, me: &Path, settled: &SettledUser) -> Result<bool, BackendError> {
+    Ok(resolve::resolve(spec, me, settled)?.missing.is_some())
 }

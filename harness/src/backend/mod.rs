@@ -13,6 +13,7 @@ mod parts;
 mod pattern;
 mod program;
 mod resolve;
+mod settled;
 mod shipped;
 mod template;
 mod version;
@@ -32,6 +33,7 @@ pub use noise::{Noise, Sound};
 pub use parts::{Callable, Parts};
 pub use pattern::Pattern;
 pub use resolve::{BackendError, resolve, run_as};
+pub use settled::SettledUser;
 pub use shipped::{
     channels as shipped_channels, names as shipped_names, pinned_versions, plain_cases,
     text as shipped_text,

@@ -7,11 +7,15 @@ use std::time::{Duration, Instant};
 
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::{Capabilities, ClaimLevel, PROTOCOL};
+use boxproof_reports::excerpt;
 
-use crate::host::ask::{self, Asked};
+use crate::host::ask::{self, Asked, AskedAs};
 
 /// How long a program may take to answer `capabilities`.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The most characters of what is told about an answer, parts of which are the program's own words.
+const LONGEST: usize = 500;
 
 /// The mechanism that leaves the choice to the backend.
 pub(super) const AUTO: &str = "auto";
@@ -28,18 +32,24 @@ pub(super) struct Question {
     mechanism: String,
 }
 
-/// Asks `program` for its capabilities, with `mechanism` unless that is [`AUTO`].
+/// Asks `program`, started as `user`, for its capabilities, with `mechanism` unless that is
+/// [`AUTO`].
 ///
 /// # Errors
 /// Why it cannot be asked, for a person.
-pub(super) fn ask(program: &Path, prefix: &[String], mechanism: &str) -> Result<Question, String> {
+pub(super) fn ask(
+    program: &Path,
+    prefix: &[String],
+    mechanism: &str,
+    user: Option<&AskedAs>,
+) -> Result<Question, String> {
     let mut argv: Vec<OsString> = vec![program.into()];
     argv.extend(prefix.iter().map(Into::into));
     argv.push("capabilities".into());
     if mechanism != AUTO {
         argv.extend(["--mechanism".into(), mechanism.into()]);
     }
-    let asked = ask::start(&argv).map_err(|error| error.to_string())?;
+    let asked = ask::start(&argv, user).map_err(|error| error.to_string())?;
     Ok(Question { asked, mechanism: mechanism.to_owned() })
 }
 
@@ -52,7 +62,9 @@ impl Question {
         let answer = self.asked.answer(Instant::now() + patience);
         let answer = answer.map_err(|error| error.to_string())?;
         match answer.code {
-            Some(0) => read(&answer.stdout, &self.mechanism),
+            Some(0) => {
+                read(&answer.stdout, &self.mechanism).map_err(|message| excerpt(&message, LONGEST))
+            }
             Some(code) => Err(format!("it exited with {code}: {}", answer.first_line())),
             None => Err(format!("it died of a signal: {}", answer.first_line())),
         }
@@ -103,7 +115,7 @@ mod tests {
     fn a_program_that_hangs_is_given_up() {
         let sh = Path::new("/bin/sh");
         let prefix = ["-c".to_owned(), "exec sleep 1000".to_owned()];
-        let question = ask(sh, &prefix, AUTO).unwrap();
+        let question = ask(sh, &prefix, AUTO, None).unwrap();
         let error = question.answer(Duration::from_millis(50)).err().unwrap();
         assert!(error.contains("given up"), "{error}");
     }

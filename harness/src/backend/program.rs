@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::host::ask;
+use crate::host::ask::{self, AskedAs};
 
 /// How long a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,16 +31,19 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The version that `program` prints with `arguments`; none when it prints none.
-pub(super) fn version(program: &Path, arguments: &[String]) -> Option<String> {
+/// The version that `program`, started as `user`, prints with `arguments`; none when it prints none.
+pub(super) fn version(
+    program: &Path,
+    arguments: &[String],
+    user: Option<&AskedAs>,
+) -> Option<String> {
     if arguments.is_empty() {
         return None;
     }
     let argv: Vec<OsString> =
         std::iter::once(program.into()).chain(arguments.iter().map(Into::into)).collect();
     // Some write a log or a configuration wherever they are started.
-    let home = tempfile::tempdir().ok()?;
-    let answer = ask::ask_at(home.path(), &argv, PATIENCE).ok();
+    let answer = ask::ask_at_home_of_its_own(&argv, user, PATIENCE).ok();
     let answer = answer.filter(|answer| answer.code == Some(0))?;
     version_in(&answer.first_line())
 }
@@ -90,7 +93,7 @@ mod tests {
         );
         let file = dir.path().join("script");
         std::fs::write(&file, script).unwrap();
-        let found = version(Path::new("/bin/sh"), &[file.to_str().unwrap().to_owned()]);
+        let found = version(Path::new("/bin/sh"), &[file.to_str().unwrap().to_owned()], None);
         assert_eq!(found.as_deref(), Some("1.2"));
     }
 

@@ -5,10 +5,19 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::case::Platform;
 use boxproof_cases::load::{FILE_LIMIT, LoadError};
+use boxproof_reports::excerpt;
 
-use super::{Backend, Kind, Manifest, ManifestKind, Missing, RunAs, native, program, shipped};
+use super::{
+    Backend, Kind, Manifest, ManifestKind, Missing, RunAs, SettledUser, native, program, shipped,
+};
+use crate::host::ask::AskedAs;
 use crate::known::{Known, is_exempt};
 use crate::plain_file;
+
+/// The most characters of a version or mechanism that a backend tells.
+const WORD: usize = 100;
+/// The most characters of a limit that a backend tells.
+const SENTENCE: usize = 1000;
 
 /// The name of the sandbox built into this very program.
 const REFERENCE: &str = "reference";
@@ -42,30 +51,41 @@ pub enum BackendError {
         /// What is wrong.
         message: String,
     },
+    /// A program that is not started by the user who asks.
+    #[error("backend `{name}`: {message}")]
+    User {
+        /// The backend's name.
+        name: String,
+        /// What is wrong.
+        message: String,
+    },
 }
 
-/// The backend that `spec` means; `me` is the running program, which is the reference, too. What
-/// is known but not installed is a backend that is [`Backend::missing`].
+/// The backend that `spec` means; `me` is the running program, which is the reference, too. Its
+/// program is started as `settled` has it. What is known but not installed is a backend that is
+/// [`Backend::missing`].
 ///
 /// # Errors
 /// When there is no such backend, or it cannot be asked.
-pub fn resolve(spec: &str, me: &Path) -> Result<Backend, BackendError> {
-    Ok(Backend { spec: spec.to_owned(), ..look_up(spec, me)? })
+pub fn resolve(spec: &str, me: &Path, settled: &SettledUser) -> Result<Backend, BackendError> {
+    Ok(Backend { spec: spec.to_owned(), ..look_up(spec, me, settled)? })
 }
 
-fn look_up(spec: &str, me: &Path) -> Result<Backend, BackendError> {
+fn look_up(spec: &str, me: &Path, settled: &SettledUser) -> Result<Backend, BackendError> {
     let (name, mechanism) = spec.split_once(':').unwrap_or((spec, native::AUTO));
     if name == REFERENCE {
         let prefix = vec![REFERENCE.to_owned()];
-        return by_verbs(spec, me.to_owned(), prefix, mechanism, Known::default());
+        let start = Start { program: me.to_owned(), prefix, mechanism, user: None };
+        return by_verbs(spec, start, Known::default());
     }
     if let Some((manifest, known)) = manifest(spec)? {
-        return from_manifest(manifest, known);
+        return from_manifest(manifest, known, settled);
     }
     match program::find(spec) {
         Some(program) => {
             let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            by_verbs(&name, program, Vec::new(), native::AUTO, Known::default())
+            let start = Start { program, prefix: Vec::new(), mechanism: native::AUTO, user: None };
+            by_verbs(&name, start, Known::default())
         }
         None => Err(BackendError::Unknown { spec: spec.to_owned(), shipped: all_names() }),
     }
@@ -108,7 +128,7 @@ fn from_file(file: &Path) -> Result<(Manifest, Known), BackendError> {
         return Err(LoadError::at(file, &read(file)?, "name", message).into());
     }
     let beside: PathBuf = file.with_extension("known.yaml");
-    let known = if beside.exists() {
+    let known = if beside.symlink_metadata().is_ok() {
         Known::parse(&beside, &read(&beside)?, &manifest.name)?
     } else {
         Known::default()
@@ -118,12 +138,15 @@ fn from_file(file: &Path) -> Result<(Manifest, Known), BackendError> {
 
 /// The text of a manifest or list, which a link may lead to.
 fn read(file: &Path) -> Result<String, LoadError> {
-    let bytes = file.canonicalize().and_then(|file| plain_file::read(&file, FILE_LIMIT));
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
-    text.map_err(|error| LoadError::whole(file, format!("cannot be read: {error}")))
+    plain_file::read_text(file, FILE_LIMIT)
+        .map_err(|error| LoadError::whole(file, format!("cannot be read: {error}")))
 }
 
-fn from_manifest(manifest: Manifest, known: Known) -> Result<Backend, BackendError> {
+fn from_manifest(
+    manifest: Manifest,
+    known: Known,
+    settled: &SettledUser,
+) -> Result<Backend, BackendError> {
     if !manifest.platforms.contains(&Platform::HERE) {
         let missing = Missing {
             what: format!("{} does not run on this platform", manifest.name),
@@ -137,14 +160,21 @@ fn from_manifest(manifest: Manifest, known: Known) -> Result<Backend, BackendErr
     if let Some(missing) = lacking(&manifest) {
         return Ok(found(manifest, known, None, Some(missing)));
     }
+    let user = settled.start_as(manifest.run_as());
+    let user =
+        user.map_err(|message| BackendError::User { name: manifest.name.clone(), message })?;
     let program = program::find(&manifest.program);
     match (manifest.kind, program) {
         (ManifestKind::Native, Some(program)) => {
-            by_verbs(&manifest.name, program, manifest.prefix, native::AUTO, known)
+            let (prefix, mechanism) = (manifest.prefix, native::AUTO);
+            by_verbs(&manifest.name, Start { program, prefix, mechanism, user }, known)
         }
         (_, program) => {
+            let version = program
+                .as_deref()
+                .and_then(|program| program::version(program, &manifest.version, user));
             let backend = found(manifest, known, program, None);
-            Ok(in_range(backend))
+            Ok(in_range(Backend { version, ..backend }))
         }
     }
 }
@@ -203,11 +233,10 @@ fn found(
     program: Option<PathBuf>,
     missing: Option<Missing>,
 ) -> Backend {
-    let version = program.as_deref().and_then(|file| program::version(file, &manifest.version));
     Backend {
         name: manifest.name.clone(),
         spec: manifest.name.clone(),
-        version,
+        version: None,
         sha256: program.as_deref().and_then(program::sha256),
         program,
         mechanism: None,
@@ -232,14 +261,19 @@ fn found(
     }
 }
 
-fn by_verbs(
-    name: &str,
+/// How a native backend is started.
+struct Start<'a> {
     program: PathBuf,
+    /// Arguments before the verb.
     prefix: Vec<String>,
-    mechanism: &str,
-    known: Known,
-) -> Result<Backend, BackendError> {
-    let question = native::ask(&program, &prefix, mechanism);
+    mechanism: &'a str,
+    /// As whom, unless as this process's own user.
+    user: Option<&'a AskedAs>,
+}
+
+fn by_verbs(name: &str, start: Start<'_>, known: Known) -> Result<Backend, BackendError> {
+    let Start { program, prefix, mechanism, user } = start;
+    let question = native::ask(&program, &prefix, mechanism, user);
     // While it answers.
     let sha256 = program::sha256(&program);
     let answer = question.and_then(|question| question.answer(native::PATIENCE));
@@ -251,14 +285,14 @@ fn by_verbs(
     Ok(Backend {
         name: name.to_owned(),
         spec: name.to_owned(),
-        version: Some(answer.said.version),
+        version: Some(excerpt(&answer.said.version, WORD)),
         sha256,
         program: Some(program.clone()),
-        mechanism: Some(answer.said.mechanism),
+        mechanism: Some(excerpt(&answer.said.mechanism, WORD)),
         claims: answer.claims,
         evidence: BTreeMap::new(),
         asked: BTreeSet::new(),
-        limits: answer.said.limits,
+        limits: answer.said.limits.iter().map(|limit| excerpt(limit, SENTENCE)).collect(),
         kind: Kind::Native { program, prefix, mechanism: mechanism.to_owned() },
         known,
         missing: None,

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use boxproof_cases::Suite;
 use boxproof_reports::{CaseRow, Verdict};
 
-use super::{Cases, Failure, backends, print};
+use super::{Cases, Failure, backends, print_text};
+use crate::backend::SettledUser;
 use crate::session::{Conclusion, Request, conduct, tools_for};
 
 /// Arguments of `audit`.
@@ -32,7 +33,7 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     let request = Request {
         suite: suite.clone(),
         selection,
-        backends: backends(&[ALLOW_ALL.to_owned(), DENY_ALL.to_owned()])?,
+        backends: backends(&[ALLOW_ALL.to_owned(), DENY_ALL.to_owned()], &SettledUser::own())?,
         all: true,
         strict: false,
         jobs: args.jobs,
@@ -48,7 +49,7 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         audited.into_iter().partition(|row| row.verdict == Verdict::NotApplicable);
     let vacuous: Vec<_> = audited.iter().filter(|row| !is_due(row, &suite)).collect();
     for row in &vacuous {
-        print(&format!(
+        print_text(&format!(
             "{} on {}: {} {} instead of {}: {}\n",
             row.id,
             row.backend,
@@ -56,12 +57,12 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
             row.reason,
             wanted(row).word(),
             row.message
-        ));
+        ))?;
     }
     for row in &inapplicable {
-        print(&format!("{}: not audited: the host lacks {}\n", row.id, row.reason));
+        print_text(&format!("{}: not audited: the host lacks {}\n", row.id, row.reason))?;
     }
-    print(&format!("{} vacuous of {}\n", vacuous.len(), audited.len()));
+    print_text(&format!("{} vacuous of {}\n", vacuous.len(), audited.len()))?;
     Ok(if audited.is_empty() { 4 } else { i32::from(!vacuous.is_empty()) })
 }
 

@@ -6,8 +6,8 @@ use boxproof_cases::Capability;
 use boxproof_cases::protocol::ClaimLevel;
 use clap::Subcommand;
 
-use super::user::{Who, settle};
-use super::{Failure, backends, check, install, print};
+use super::user::{Who, settle, settle_questions};
+use super::{Failure, backends, check, install, print_text};
 use crate::backend::{Backend, shipped_names};
 
 /// Arguments of `backend`.
@@ -49,12 +49,12 @@ enum Verb {
 pub(super) fn run(args: Args) -> Result<i32, Failure> {
     match args.verb {
         Verb::List => list(),
-        Verb::Show { backend } => show(&backends(&[backend])?[0]),
+        Verb::Show { backend } => show(&backends(&[backend], &settle_questions(None)?)?[0]),
         Verb::InstallHint { names, script } => install::run(&names, script),
         Verb::Check { backend, scratch, who } => {
             let specs = [backend];
-            settle(&who, &specs, || Ok(()))?;
-            check::run(backends(&specs)?, scratch)
+            let settled = settle(&who, &specs, || Ok(()))?;
+            check::run(backends(&specs, &settled)?, scratch)
         }
     }
 }
@@ -62,28 +62,28 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
 fn list() -> Result<i32, Failure> {
     let names: Vec<String> =
         std::iter::once("reference").chain(shipped_names()).map(str::to_owned).collect();
-    for backend in backends(&names)? {
+    for backend in backends(&names, &settle_questions(None)?)? {
         let state = match &backend.missing {
             Some(missing) => format!("not installed: {}", missing.hint),
             None => backend.version.clone().unwrap_or_else(|| "built in".to_owned()),
         };
         let claims = backend.claims.values().filter(|level| **level != ClaimLevel::None).count();
-        print(&format!("{:12} {claims:3} claims  {state}\n", backend.name));
+        print_text(&format!("{:12} {claims:3} claims  {state}\n", backend.name))?;
     }
     Ok(0)
 }
 
 fn show(backend: &Backend) -> Result<i32, Failure> {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
-    print(&format!("{}\n", backend.name));
-    print(&format!("  version    {}\n", or_none(backend.version.clone())));
-    print(&format!(
+    print_text(&format!("{}\n", backend.name))?;
+    print_text(&format!("  version    {}\n", or_none(backend.version.clone())))?;
+    print_text(&format!(
         "  program    {}\n",
         or_none(backend.program.as_ref().map(|p| p.display().to_string()))
-    ));
-    print(&format!("  mechanism  {}\n", or_none(backend.mechanism.clone())));
+    ))?;
+    print_text(&format!("  mechanism  {}\n", or_none(backend.mechanism.clone())))?;
     if let Some(missing) = &backend.missing {
-        print(&format!("  missing    {}: {}\n", missing.what, missing.hint));
+        print_text(&format!("  missing    {}: {}\n", missing.what, missing.hint))?;
     }
     for capability in Capability::all() {
         let level = match backend.claim(&capability) {
@@ -92,10 +92,10 @@ fn show(backend: &Backend) -> Result<i32, Failure> {
         };
         let evidence = backend.evidence.get(&capability).map_or("", |evidence| evidence.word());
         let (name, meaning) = (capability.name(), capability.meaning());
-        print(&format!("  {level:9} {name:30} {evidence:11} {meaning}\n"));
+        print_text(&format!("  {level:9} {name:30} {evidence:11} {meaning}\n"))?;
     }
     for limit in &backend.limits {
-        print(&format!("  limit      {limit}\n"));
+        print_text(&format!("  limit      {limit}\n"))?;
     }
     Ok(0)
 }

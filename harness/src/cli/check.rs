@@ -8,7 +8,7 @@ use boxproof_cases::protocol::ClaimLevel;
 use boxproof_cases::{Capability, Suite};
 use boxproof_reports::{CaseRow, Outcome, Verdict};
 
-use super::{Failure, print};
+use super::{Failure, note, print_text};
 use crate::backend::{Backend, Kind, plain_cases};
 use crate::selection::{Selection, Slow};
 use crate::session::{Conclusion, Request, conduct, tools_for};
@@ -62,7 +62,7 @@ impl Standing {
 pub(super) fn run(backends: Vec<Backend>, scratch: Option<PathBuf>) -> Result<i32, Failure> {
     let backend = backends[0].clone();
     if let Some(missing) = &backend.missing {
-        anstream::eprintln!("boxproof: {}: {}", missing.what, missing.hint);
+        note(format_args!("{}: {}", missing.what, missing.hint));
         return Ok(3);
     }
     let plain = plain_cases().map_err(|error| Failure::usage(error.to_string()))?;
@@ -75,7 +75,7 @@ pub(super) fn run(backends: Vec<Backend>, scratch: Option<PathBuf>) -> Result<i3
             Err(code) => return Ok(code),
         },
     };
-    Ok(report(&backend, &plain, &rows))
+    report(&backend, &plain, &rows)
 }
 
 /// The rows of the cases called `ids`, or the exit code of an interrupted run.
@@ -103,7 +103,7 @@ fn rows(
 }
 
 /// Prints a line a capability and returns the exit code.
-fn report(backend: &Backend, plain: &Plain, rows: &[CaseRow]) -> i32 {
+fn report(backend: &Backend, plain: &Plain, rows: &[CaseRow]) -> Result<i32, Failure> {
     let (mut code, mut behave) = (0, 0);
     for (capability, cases) in plain {
         let of_it: Vec<&CaseRow> = rows.iter().filter(|row| cases.contains(&row.id)).collect();
@@ -114,13 +114,13 @@ fn report(backend: &Backend, plain: &Plain, rows: &[CaseRow]) -> i32 {
         code = worse(code, if counts { standing.code() } else { 0 });
         behave += u32::from(claimed && standing == Standing::Behaves);
         let level = if counts { backend.claim(capability).word() } else { "asked" };
-        print(&format!("{:30} {level:9} {}\n", capability.name(), standing.word()));
+        print_text(&format!("{:30} {level:9} {}\n", capability.name(), standing.word()))?;
         for row in of_it.iter().filter(|row| row.verdict != Verdict::Pass) {
-            print(&format!("  {} {}: {}\n", row.verdict.word(), row.id, why(row)));
+            print_text(&format!("  {} {}: {}\n", row.verdict.word(), row.id, why(row)))?;
         }
     }
-    print(&format!("{}: {behave} claims behave\n", backend.name));
-    if code == 0 && behave == 0 { 4 } else { code }
+    print_text(&format!("{}: {behave} claims behave\n", backend.name))?;
+    Ok(if code == 0 && behave == 0 { 4 } else { code })
 }
 
 /// A failure outweighs what was not learnt.
@@ -207,16 +207,21 @@ mod tests {
     #[case(&[Verdict::NotApplicable], Standing::NotHere)]
     #[case(&[], Standing::NotHere)]
     fn the_worst_decides(#[case] verdicts: &[Verdict], #[case] expected: Standing) {
-        let backend = crate::backend::resolve("allow-all", std::path::Path::new("/x")).unwrap();
+        let backend = allow_all();
         let outcomes: Vec<_> = verdicts.iter().map(|v| (*v, Outcome::Unexpected)).collect();
         let capability = Capability::new("fs.write").unwrap();
         assert_eq!(standing(&backend, &capability, &outcomes), Some(expected));
         assert_eq!(standing(&bare("silent"), &capability, &outcomes), None);
     }
 
+    fn allow_all() -> Backend {
+        let settled = crate::backend::SettledUser::own();
+        crate::backend::resolve("allow-all", std::path::Path::new("/x"), &settled).unwrap()
+    }
+
     #[test]
     fn a_known_failure_is_no_other_one() {
-        let backend = crate::backend::resolve("allow-all", std::path::Path::new("/x")).unwrap();
+        let backend = allow_all();
         let capability = Capability::new("fs.write").unwrap();
         let known = (Verdict::UnderBlock, Outcome::Xfail);
         let other = (Verdict::UnderBlock, Outcome::Unexpected);

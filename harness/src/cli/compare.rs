@@ -42,8 +42,8 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
     let comparison = compare(&table, &matrix);
     match args.format {
-        Format::Terminal => print(&render(&comparison, terminal_options(false).width)),
-        Format::Markdown => print(&page(&table, &comparison)),
+        Format::Terminal => print(&render(&comparison, terminal_options(false).width))?,
+        Format::Markdown => print(&page(&table, &comparison))?,
     }
     Ok(comparison.counts().exit())
 }

@@ -38,8 +38,8 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let (before, after) = (merged(&before)?, merged(&after)?);
     let found = diff(&before, &after);
     match args.format {
-        Format::Terminal => print(&terminal(&found, terminal_options(false).width)),
-        Format::Markdown => print(&markdown(&found)),
+        Format::Terminal => print(&terminal(&found, terminal_options(false).width))?,
+        Format::Markdown => print(&markdown(&found))?,
     }
     match found.compared {
         0 => Ok(4),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::{Failure, print};
+use super::{Failure, note, print, print_text};
 use crate::host::{Ability, Host, Tools, abilities, findings};
 use crate::scratch;
 
@@ -73,18 +73,18 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     drop(made);
     let abilities = abilities(&host, args.bwrap.clone());
     if args.json {
-        print(&json(&host, &abilities));
+        print(&json(&host, &abilities))?;
     } else {
-        tell(&host, &abilities);
+        tell(&host, &abilities)?;
     }
     let mut code = 0;
     for profile in &args.require {
         let lacks = profile.lacks(&abilities);
         if !lacks.is_empty() {
-            eprintln!(
-                "boxproof: {profile:?} is required, and this host lacks: {}",
+            note(format_args!(
+                "{profile:?} is required, and this host lacks: {}",
                 lacks.join(", ")
-            );
+            ));
             code = LACKING;
         }
     }
@@ -105,28 +105,30 @@ fn json(host: &Host, abilities: &[Ability]) -> String {
     format!("{all:#}\n")
 }
 
-fn tell(host: &Host, abilities: &[Ability]) {
+fn tell(host: &Host, abilities: &[Ability]) -> Result<(), Failure> {
     for (name, value) in &host.report {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        print(&format!("{name:18} {value}\n"));
+        print_text(&format!("{name:18} {value}\n"))?;
     }
-    print("\n");
+    print_text("\n")?;
     for Ability { name, seen, meaning, remedy } in abilities {
         let (Ok(saw) | Err(saw)) = seen;
-        line(seen.is_ok(), name, saw, meaning, remedy);
+        line(seen.is_ok(), name, saw, meaning, remedy)?;
     }
-    print("\n");
+    print_text("\n")?;
     for finding in findings(host) {
-        line(finding.ok, finding.fact.word(), &finding.saw, &finding.meaning, &finding.remedy);
+        line(finding.ok, finding.fact.word(), &finding.saw, &finding.meaning, &finding.remedy)?;
     }
+    Ok(())
 }
 
-fn line(ok: bool, name: &str, saw: &str, meaning: &str, remedy: &str) {
+fn line(ok: bool, name: &str, saw: &str, meaning: &str, remedy: &str) -> Result<(), Failure> {
     let mark = if ok { "has  " } else { "lacks" };
-    print(&format!("{mark} {name:16} {saw}\n"));
+    print_text(&format!("{mark} {name:16} {saw}\n"))?;
     if !ok {
-        print(&format!("      {meaning}\n      {remedy}\n"));
+        print_text(&format!("      {meaning}\n      {remedy}\n"))?;
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use boxproof_reports::{CaseRow, Header, Run, UserKind};
 use clap::Subcommand;
 
-use super::{Cases, Failure, backends, child, print, records};
+use super::user::settle_questions;
+use super::{Cases, Failure, backends, child, note, print_text, records, unusable};
 use crate::backend::{Backend, Kind};
 use crate::expect::{Measured, Options, changes, text, update};
 use crate::known::{Date, Known, KnownRow, Os, Setting, is_exempt};
+use crate::output::OutputTarget;
 
 /// Arguments of `expect`.
 #[derive(Debug, clap::Args)]
@@ -52,7 +54,8 @@ struct Update {
 
 pub(super) fn run(args: Args) -> Result<i32, Failure> {
     let Verb::Update(args) = args.verb;
-    let backend = backends(std::slice::from_ref(&args.backend))?.remove(0);
+    let settled = settle_questions(args.user.as_deref())?;
+    let backend = backends(std::slice::from_ref(&args.backend), &settled)?.remove(0);
     if is_exempt(&backend.name) {
         let name = &backend.name;
         return Err(Failure::usage(format!(
@@ -60,7 +63,9 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         )));
     }
     let file = args.file()?;
-    let old = old(&file, &backend)?;
+    let mut target = OutputTarget::open(&file).map_err(unusable)?;
+    target.try_new().map_err(unusable)?;
+    let old = old(&file, &target, &backend)?;
     let suite = args.cases.suite()?;
     let runs = match measure(&args, &backend)? {
         Ok(runs) => runs,
@@ -77,13 +82,13 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     let options =
         Options { unlearnt: args.unlearnt, several_systems: runs_on_several_systems(&backend) };
     let new = update(&suite, &old, &measured, options);
-    write(&file, &backend.name, &new)?;
+    write(&file, &mut target, &backend.name, &new)?;
     let (added, removed) = changes(&old, &new);
-    print(&format!(
+    print_text(&format!(
         "{}: {} known failures; {added} rows are new, {removed} are gone\n",
         file.display(),
         new.len()
-    ));
+    ))?;
     Ok(0)
 }
 
@@ -103,13 +108,16 @@ impl Update {
     }
 }
 
+/// The most bytes of a list.
+const LIMIT: u64 = 64 << 20;
+
 /// The list as it is: the file's, else the one that came with the backend.
-fn old(file: &Path, backend: &Backend) -> Result<Vec<KnownRow>, Failure> {
-    if !file.exists() {
+fn old(file: &Path, target: &OutputTarget, backend: &Backend) -> Result<Vec<KnownRow>, Failure> {
+    if !target.exists().map_err(unusable)? {
         return Ok(backend.known.rows().to_vec());
     }
-    let fault = |error: String| Failure::usage(format!("{}: {error}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| fault(error.to_string()))?;
+    let text = String::from_utf8(target.read(LIMIT).map_err(unusable)?)
+        .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
     let known = Known::parse(file, &text, &backend.name);
     Ok(known.map_err(|error| Failure::usage(error.to_string()))?.rows().to_vec())
 }
@@ -129,7 +137,7 @@ fn measure(args: &Update, backend: &Backend) -> Result<Result<Vec<Ran>, i32>, Fa
         };
     }
     if let Some(missing) = &backend.missing {
-        anstream::eprintln!("boxproof: {}: {}", missing.what, missing.hint);
+        note(format_args!("{}: {}", missing.what, missing.hint));
         return Ok(Err(3));
     }
     // As `run` would, by whoever that lets run the backend.
@@ -177,19 +185,17 @@ fn runs_on_several_systems(backend: &Backend) -> bool {
 }
 
 /// Writes the list whole or not at all; a list without rows is no file.
-fn write(file: &Path, name: &str, rows: &[KnownRow]) -> Result<(), Failure> {
-    let fault =
-        |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", file.display()));
+fn write(
+    file: &Path,
+    target: &mut OutputTarget,
+    name: &str,
+    rows: &[KnownRow],
+) -> Result<(), Failure> {
     if rows.is_empty() {
-        return match std::fs::remove_file(file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(fault(&error)),
-            _ => Ok(()),
-        };
+        return Ok(target.remove()?);
     }
     let text = text(name, rows);
     // What cannot be read back must not take the place of what can.
     Known::parse(file, &text, name).map_err(|error| Failure::usage(error.to_string()))?;
-    let draft = file.with_extension("yaml.new");
-    std::fs::write(&draft, text).map_err(|error| fault(&error))?;
-    std::fs::rename(&draft, file).map_err(|error| fault(&error))
+    Ok(target.write(text.as_bytes())?)
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Cases, Failure, print};
+use super::{Cases, Failure, print_text};
 use crate::explain::text;
 
 /// Arguments of `explain`.
@@ -26,6 +26,6 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         .filter(|case| selection.selects(case))
         .map(|case| text(case, &suite))
         .collect();
-    print(&texts.join("\n\n"));
+    print_text(&texts.join("\n\n"))?;
     Ok(if texts.is_empty() { 4 } else { 0 })
 }

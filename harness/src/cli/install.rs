@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use super::user::settle_questions;
 use super::{Failure, me, print};
 use crate::backend::{Lack, lacks, pinned_versions, shipped_names};
 use crate::collect::shell_word;
@@ -36,17 +37,18 @@ pub(super) fn run(names: &[String], script: bool) -> Result<i32, Failure> {
     let shipped: Vec<String> = shipped_names().into_iter().map(str::to_owned).collect();
     let names = if names.is_empty() { &shipped } else { names };
     let pins = pinned_versions().map_err(|error| Failure::usage(error.to_string()))?;
-    let me = me()?;
+    let (me, settled) = (me()?, settle_questions(None)?);
     let mut found = Vec::new();
     for name in names {
-        let lacks = lacks(name, &me).map_err(|error| Failure::usage(error.to_string()))?;
+        let lacks =
+            lacks(name, &me, &settled).map_err(|error| Failure::usage(error.to_string()))?;
         found.push((name.as_str(), lacks));
     }
     found.retain(|(_, lacks)| !lacks.is_empty());
     let here = |manager: &str| crate::backend::is_in_path(command(manager));
     match script {
-        true => print(&self::script(&found, &here, &pins)),
-        false => print(&hints(&found, &pins)),
+        true => print(&self::script(&found, &here, &pins))?,
+        false => print(&hints(&found, &pins))?,
     }
     Ok(0)
 }

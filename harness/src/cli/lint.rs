@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use boxproof_cases::case::Act;
 use boxproof_cases::{Finding, Suite, lint};
 
-use super::{Cases, Failure, print};
+use super::{Cases, Failure, print_text};
 
 /// Arguments of `lint`.
 #[derive(Debug, clap::Args)]
@@ -20,10 +20,13 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let mut found = lint(&suite);
     found.extend(probe_calls(&suite));
     for finding in &found {
-        print(&format!("{finding}\n"));
+        print_text(&format!("{finding}\n"))?;
     }
     let (cases, requirements) = (suite.cases.len(), suite.requirements.len());
-    print(&format!("{} findings in {cases} cases, {requirements} requirements\n", found.len()));
+    print_text(&format!(
+        "{} findings in {cases} cases, {requirements} requirements\n",
+        found.len()
+    ))?;
     Ok(if suite.cases.is_empty() { 4 } else { i32::from(!found.is_empty()) * 2 })
 }
 

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::{Cases, Failure, print};
+use super::{Cases, Failure, print, print_text};
 
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
@@ -32,9 +32,12 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
             for case in &cases {
                 let decision = case.expect.decision.word();
                 let level = case.level.word();
-                print(&format!("{:width$}  {level:6}  {decision:9}  {}\n", case.id, case.purpose));
+                print_text(&format!(
+                    "{:width$}  {level:6}  {decision:9}  {}\n",
+                    case.id, case.purpose
+                ))?;
             }
-            print(&format!("{} cases\n", cases.len()));
+            print_text(&format!("{} cases\n", cases.len()))?;
         }
         Format::Json => {
             let rows: Vec<_> = cases
@@ -48,7 +51,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
                     })
                 })
                 .collect();
-            print(&format!("{:#}\n", serde_json::Value::from(rows)));
+            print(&format!("{:#}\n", serde_json::Value::from(rows)))?;
         }
     }
     Ok(if cases.is_empty() { 4 } else { 0 })

@@ -2,12 +2,14 @@
 
 mod runs;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use boxproof_reports::diff::{diff, terminal};
 use boxproof_reports::{Run, html, markdown, merge, summary_line};
 
-use super::{Cases, Failure, child, print, records, terminal_options};
+use super::{Cases, Failure, child, print, print_text, records, terminal_options, unusable};
+use crate::output::{OutputDirectory, OutputTarget};
 
 /// Arguments of `matrix`.
 #[derive(Debug, clap::Args)]
@@ -36,13 +38,15 @@ pub(super) struct Args {
     scratch: Option<PathBuf>,
 }
 
+/// The published page.
+const PAGE: &str = "matrix.md";
 /// The lines between which a page shows the summary.
 const OPEN: &str = "<!-- matrix -->\n";
 /// The second of them.
 const CLOSE: &str = "<!-- /matrix -->\n";
 
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    std::fs::create_dir_all(&args.out).map_err(|error| fault(&args.out, &error))?;
+    let outputs = Outputs::open(args)?;
     let users: Vec<Option<&str>> = match args.user.is_empty() {
         true => vec![None],
         false => args.user.iter().map(|name| Some(name.as_str())).collect(),
@@ -54,9 +58,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
             Ok(bytes) => bytes,
             Err(code) => return Ok(code),
         };
-        first.push(keep(&args.out, &bytes)?);
+        first.push(outputs.keep(&bytes)?);
     }
-    let judged = publish(args)?;
+    let judged = outputs.publish()?;
     if args.twice {
         for user in &users {
             match child::record(args.asked(&specs, *user))? {
@@ -76,45 +80,75 @@ impl Args {
     }
 }
 
-/// Writes the record where it belongs and returns what it says.
-fn keep(out: &Path, bytes: &[u8]) -> Result<Run, Failure> {
-    let run = child::read_back(bytes)?;
-    let file = out.join(runs::file_name(&run.header));
-    std::fs::write(&file, bytes).map_err(|error| fault(&file, &error))?;
-    print(&format!("{}: {}\n", file.display(), summary_line(&run.rows)));
-    Ok(run)
+/// The most bytes of the page that shows the summary.
+const PAGE_LIMIT: u64 = 64 << 20;
+
+/// Where records and pages go, opened before anything is run.
+struct Outputs<'a> {
+    directory: OutputDirectory,
+    readme: Option<(&'a Path, OutputTarget)>,
 }
 
-/// Renders every record in the folder; whether anything was judged at all.
-fn publish(args: &Args) -> Result<bool, Failure> {
-    let files = records::in_folder(&args.out)?;
-    let runs = files.iter().map(|file| records::read_one(file)).collect::<Result<Vec<_>, _>>()?;
-    let matrix = merge(&runs).map_err(|error| {
-        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-        Failure::usage(format!(
-            "{error}\nwritten are the records only; make anew or remove what does not belong \
-             with them: {}",
-            names.join(", ")
-        ))
-    })?;
-    let pages =
-        [("matrix.md", markdown::published(&matrix)), ("matrix.html", html::render(&matrix))];
-    for (name, page) in pages {
-        let file = args.out.join(name);
-        std::fs::write(&file, page).map_err(|error| fault(&file, &error))?;
+impl<'a> Outputs<'a> {
+    fn open(args: &'a Args) -> Result<Self, Failure> {
+        let directory = OutputDirectory::make(&args.out).map_err(unusable)?;
+        directory.try_new(OsStr::new(PAGE)).map_err(unusable)?;
+        let readme = args.readme.as_deref().map(|path| {
+            let target = OutputTarget::open(path)?;
+            target.try_new().map(|()| (path, target))
+        });
+        let outputs = Self { directory, readme: readme.transpose().map_err(unusable)? };
+        outputs.with_summary("")?;
+        Ok(outputs)
     }
-    let summary = markdown::summary(&matrix);
-    if let Some(page) = &args.readme {
-        let text = std::fs::read_to_string(page).map_err(|error| fault(page, &error))?;
-        let text = replaced(&text, &summary).ok_or_else(|| {
+
+    /// Writes the record where it belongs and returns what it says.
+    fn keep(&self, bytes: &[u8]) -> Result<Run, Failure> {
+        let run = child::read_back(bytes)?;
+        let name = runs::file_name(&run.header);
+        self.directory.replace(OsStr::new(&name), bytes, 0o666)?;
+        let file = self.directory.join(OsStr::new(&name));
+        print_text(&format!("{}: {}\n", file.display(), summary_line(&run.rows)))?;
+        Ok(run)
+    }
+
+    /// Renders every record in the directory; whether anything was judged at all.
+    fn publish(mut self) -> Result<bool, Failure> {
+        let (files, runs): (Vec<_>, Vec<_>) =
+            records::read_in(&self.directory)?.into_iter().unzip();
+        let matrix = merge(&runs).map_err(|error| {
+            let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            Failure::usage(format!(
+                "{error}\nwritten are the records only; make anew or remove what does not belong \
+                 with them: {}",
+                names.join(", ")
+            ))
+        })?;
+        let pages = [(PAGE, markdown::published(&matrix)), ("matrix.html", html::render(&matrix))];
+        for (name, page) in pages {
+            self.directory.replace(OsStr::new(name), page.as_bytes(), 0o666)?;
+        }
+        let summary = markdown::summary(&matrix);
+        let text = self.with_summary(&summary)?;
+        if let (Some((_, target)), Some(text)) = (&mut self.readme, text) {
+            target.write(text.as_bytes())?;
+        }
+        print(&format!("\n{summary}"))?;
+        let judged = matrix.rows().any(|row| row.verdict.is_judged());
+        Ok(judged)
+    }
+
+    /// The page with `summary` in it; none where none was named.
+    fn with_summary(&self, summary: &str) -> Result<Option<String>, Failure> {
+        let Some((page, target)) = &self.readme else { return Ok(None) };
+        let text = String::from_utf8(target.read(PAGE_LIMIT).map_err(unusable)?)
+            .map_err(|error| fault(page, &error))?;
+        let text = replaced(&text, summary).ok_or_else(|| {
             let (open, close) = (OPEN.trim_end(), CLOSE.trim_end());
             fault(page, &format!("it has not one line `{open}` and below it one `{close}`"))
         })?;
-        std::fs::write(page, text).map_err(|error| fault(page, &error))?;
+        Ok(Some(text))
     }
-    print(&format!("\n{summary}"));
-    let judged = matrix.rows().any(|row| row.verdict.is_judged());
-    Ok(judged)
 }
 
 /// `page` with `summary` between its marks; nothing where it does not have them, once each.
@@ -130,7 +164,7 @@ fn compare(first: &[Run], second: &[Run]) -> Result<i32, Failure> {
     let merged = |runs| merge(runs).map_err(|error| Failure::usage(error.to_string()));
     let (first, second) = (merged(first)?, merged(second)?);
     let found = diff(&first, &second);
-    print(&format!("\nsecond run\n{}", terminal(&found, terminal_options(false).width)));
+    print(&format!("\nsecond run\n{}", terminal(&found, terminal_options(false).width)))?;
     Ok(i32::from(!found.transitions.is_empty()))
 }
 

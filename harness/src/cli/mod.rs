@@ -13,6 +13,7 @@ mod install;
 mod lint;
 mod list;
 mod matrix;
+mod print;
 mod records;
 mod report;
 mod repro;
@@ -20,8 +21,8 @@ mod run;
 mod show;
 mod user;
 
-use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 
 use boxproof_cases::Suite;
 use boxproof_reports::ExitCode;
@@ -29,7 +30,8 @@ use boxproof_reports::terminal::{Style, TerminalOptions};
 use clap::{Parser, Subcommand};
 use nix::unistd::{AccessFlags, access};
 
-use crate::backend::{Backend, resolve};
+use self::print::{is_written, note, print, print_text};
+use crate::backend::{Backend, SettledUser, resolve};
 use crate::collect::shell_word;
 use crate::scratch::RefusedBase;
 use crate::selection::{Selection, Slow};
@@ -117,6 +119,12 @@ impl Failure {
     }
 }
 
+/// What was typed names a place that cannot be used.
+#[allow(clippy::needless_pass_by_value, reason = "as map_err passes it")]
+fn unusable(error: io::Error) -> Failure {
+    Failure::usage(error.to_string())
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let code = if RefusedBase::is(&error) { ExitCode::Usage } else { ExitCode::Unlearnt };
@@ -126,11 +134,31 @@ impl From<io::Error> for Failure {
 
 /// Runs what was typed and returns the process's exit code.
 pub fn main() -> i32 {
-    let cli = Cli::parse();
     if let Err(error) = sys::survive_file_limit() {
-        anstream::eprintln!("boxproof: SIGXFSZ: {error}");
+        note(format!("SIGXFSZ: {error}"));
     }
-    let done = match cli.verb {
+    let done = match Cli::try_parse() {
+        Ok(cli) => run_verb(cli.verb),
+        // Help and version are such errors, too.
+        Err(error) => match error.use_stderr() {
+            true => Ok(print_usage(&error)),
+            false => is_written(error.print()).map(|()| error.exit_code()),
+        },
+    };
+    done.unwrap_or_else(|failure| {
+        note(failure.message);
+        i32::from(failure.code.code())
+    })
+}
+
+fn print_usage(error: &clap::Error) -> i32 {
+    // There is no other place to say that this place cannot be written to.
+    let _ = error.print();
+    error.exit_code()
+}
+
+fn run_verb(verb: Verb) -> Result<i32, Failure> {
+    match verb {
         Verb::Run(args) => run::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),
@@ -145,11 +173,7 @@ pub fn main() -> i32 {
         Verb::Audit(args) => audit::run(args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Backend(args) => backend::run(args),
-    };
-    done.unwrap_or_else(|failure| {
-        anstream::eprintln!("boxproof: {}", failure.message);
-        i32::from(failure.code.code())
-    })
+    }
 }
 
 /// The running program itself: the default backend is its own `reference`. Where its name is out
@@ -191,7 +215,7 @@ impl Cases {
         let selection = Selection::new(&self.filters, slow)
             .map_err(|error| Failure::usage(error.to_string()))?;
         for filter in selection.idle(suite) {
-            anstream::eprintln!("boxproof: filter `{filter}` matches no case; see `boxproof list`");
+            note(format_args!("filter `{filter}` matches no case; see `boxproof list`"));
         }
         Ok(selection)
     }
@@ -203,11 +227,13 @@ impl Cases {
     }
 }
 
-fn backends(specs: &[String]) -> Result<Vec<Backend>, Failure> {
+/// The backends that `specs` mean, whose programs are started as `settled` has it.
+fn backends(specs: &[String], settled: &SettledUser) -> Result<Vec<Backend>, Failure> {
     let me = me()?;
     let mut found: Vec<Backend> = Vec::new();
     for spec in specs {
-        let backend = resolve(spec, &me).map_err(|error| Failure::usage(error.to_string()))?;
+        let backend =
+            resolve(spec, &me, settled).map_err(|error| Failure::usage(error.to_string()))?;
         if found.iter().any(|other| other.name == backend.name) {
             return Err(Failure::usage(format!("backend {} is named twice", backend.name)));
         }
@@ -226,16 +252,4 @@ fn terminal_options(verbose: bool) -> TerminalOptions {
 /// As the terminal says, within what a page can use.
 fn terminal_width() -> usize {
     usize::from(console::Term::stdout().size().1).clamp(60, 160)
-}
-
-/// Prints `text`; a reader that has gone away is no error.
-fn print(text: &str) {
-    let _ = io::stdout().write_all(text.as_bytes());
-}
-
-/// Reads a file or says which one cannot be read.
-fn open(path: &Path) -> Result<io::BufReader<std::fs::File>, Failure> {
-    let file = std::fs::File::open(path)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    Ok(io::BufReader::new(file))
 }

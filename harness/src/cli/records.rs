@@ -1,43 +1,73 @@
-//! Run records as verbs are given them: files, or folders of files.
+//! Run records as verbs are given them: files, or directories of files.
 
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use boxproof_reports::Run;
 use boxproof_reports::record::read;
 
-use super::{Failure, open};
+use super::Failure;
+use crate::output::OutputDirectory;
+use crate::plain_file;
 
-/// The records at `paths`, in their order; a folder stands for every `*.ndjson` in it, by name.
+/// The most bytes of a record that is found in a directory.
+const LIMIT: u64 = 1 << 30;
+
+/// The records at `paths`, in their order; a directory stands for every `*.ndjson` in it, by name.
 pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<Run>, Failure> {
-    let mut files = Vec::new();
+    let mut runs = Vec::new();
     for path in paths {
-        if path.is_dir() { files.extend(in_folder(path)?) } else { files.push(path.clone()) }
+        if path.is_dir() {
+            for file in in_directory(path)? {
+                let (opened, _) = plain_file::open(&file).map_err(|error| fault(&file, &error))?;
+                runs.push(parse(&file, opened)?);
+            }
+        } else {
+            // A pipe, too, where a person names one.
+            runs.push(parse(path, File::open(path).map_err(|error| fault(path, &error))?)?);
+        }
     }
-    files.iter().map(|file| read_one(file)).collect()
+    Ok(runs)
 }
 
-/// The record in the file at `path`.
-pub(super) fn read_one(path: &Path) -> Result<Run, Failure> {
-    read(open(path)?).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+/// The records in `directory`, with their paths, as its owner can read them.
+pub(super) fn read_in(directory: &OutputDirectory) -> Result<Vec<(PathBuf, Run)>, Failure> {
+    let names = directory.names()?.into_iter().filter(|name| is_record(name));
+    let read_one = |name: &OsStr| {
+        let (path, bytes) = (directory.join(name), directory.read(name, LIMIT)?);
+        let run = parse(&path, bytes.as_slice())?;
+        Ok((path, run))
+    };
+    names.map(|name| read_one(&name)).collect()
 }
 
-/// Every `*.ndjson` of `folder`, by name.
+fn parse(path: &Path, input: impl Read) -> Result<Run, Failure> {
+    read(BufReader::new(input)).map_err(|error| fault(path, &error))
+}
+
+fn is_record(name: &OsStr) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "ndjson")
+}
+
+/// Every `*.ndjson` of `directory`, by name.
 ///
 /// # Errors
-/// A folder that cannot be read, or has none.
-pub(super) fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let fault = |what: String| Failure::usage(format!("{}: {what}", folder.display()));
-    let entries = std::fs::read_dir(folder).map_err(|error| fault(error.to_string()))?;
+/// A directory that cannot be read, or has none.
+fn in_directory(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let entries = std::fs::read_dir(directory).map_err(|error| fault(directory, &error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    let paths: Vec<PathBuf> =
-        paths.collect::<Result<_, _>>().map_err(|error| fault(error.to_string()))?;
-    let mut records: Vec<PathBuf> = paths
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|end| end == "ndjson"))
-        .collect();
+    let mut records: Vec<PathBuf> =
+        paths.collect::<Result<_, _>>().map_err(|error| fault(directory, &error))?;
+    records.retain(|path| path.file_name().is_some_and(is_record));
     records.sort();
     match records.is_empty() {
-        true => Err(fault("no run record (*.ndjson) is in there".to_owned())),
+        true => Err(fault(directory, &"no run record (*.ndjson) is in there")),
         false => Ok(records),
     }
+}
+
+fn fault(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::usage(format!("{}: {error}", path.display()))
 }

@@ -26,10 +26,10 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
     match args.format {
         Format::Terminal => {
-            print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)));
+            print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)))?;
         }
-        Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT)),
-        Format::Html => print(&boxproof_reports::html::render(&matrix)),
+        Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
+        Format::Html => print(&boxproof_reports::html::render(&matrix))?,
         Format::Ndjson => {
             return Err(Failure::usage(
                 "a record is already NDJSON: use terminal, markdown or html",

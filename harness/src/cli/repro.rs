@@ -1,15 +1,17 @@
 //! `boxproof repro`: one case against one backend, as a script that runs without the harness.
 
-use std::os::unix::fs::PermissionsExt;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::case::{Control, Twin};
 use boxproof_cases::{Case, Suite};
 use clap::ValueEnum;
 
-use super::{Cases, Failure, backends, me, print};
+use super::user::settle_questions;
+use super::{Cases, Failure, backends, me, note, print, print_text, unusable};
 use crate::backend::Backend;
 use crate::execution::ArmKind;
+use crate::output::OutputDirectory;
 use crate::repro::{
     LIBRARY, PROBE, SCRIPT, Subject, arm_word, obstacle, preview, question_script, script,
 };
@@ -69,9 +71,10 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let cases = Cases { filters: Vec::new(), cases: args.cases.clone(), slow: true };
     let suite = cases.suite()?;
     let case = find(&suite, &args.id)?;
-    let backend = backends(std::slice::from_ref(&args.backend))?.remove(0);
+    let settled = settle_questions(None)?;
+    let backend = backends(std::slice::from_ref(&args.backend), &settled)?.remove(0);
     if let Some(missing) = &backend.missing {
-        anstream::eprintln!("boxproof: {}: {}", missing.what, missing.hint);
+        note(format_args!("{}: {}", missing.what, missing.hint));
         return Ok(3);
     }
     has_arm(case, args.arm)?;
@@ -129,7 +132,7 @@ fn question(
     match &args.export {
         Some(folder) => export(folder, &text, None),
         None => {
-            print(&text);
+            print(&text)?;
             Ok(0)
         }
     }
@@ -182,12 +185,12 @@ fn scene_of(arm: ArmKind, scratch: &Scratch) -> Result<(PathBuf, PathBuf), Failu
 
 fn show(subject: &Subject<'_>, args: &Args) -> Result<i32, Failure> {
     let text = preview(subject).map_err(Failure::usage)?;
-    print(&format!(
+    print_text(&format!(
         "{text}\n# `boxproof repro {} --backend {} --arm {} --export DIR` writes a script of it.\n",
         crate::collect::shell_word(&args.id),
         crate::collect::shell_word(&args.backend),
         arm_word(subject.arm)
-    ));
+    ))?;
     Ok(0)
 }
 
@@ -201,29 +204,23 @@ fn policy(subject: &Subject<'_>) -> Result<String, Failure> {
 }
 
 /// Writes the script and what it needs; the policy besides, where there is one to look at.
-fn export(folder: &Path, text: &str, policy: Option<String>) -> Result<i32, Failure> {
-    let fault =
-        |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(|error| fault(&error))?;
-    if std::fs::read_dir(folder).map_err(|error| fault(&error))?.next().is_some() {
-        return Err(fault(&"it is not empty: name a folder that is, or none that exists"));
+fn export(path: &Path, text: &str, policy: Option<String>) -> Result<i32, Failure> {
+    let directory = OutputDirectory::make(path).map_err(unusable)?;
+    if !directory.names().map_err(unusable)?.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: it is not empty: name a directory that is, or none that exists",
+            path.display()
+        )));
     }
-    let write = |name: &str, bytes: &[u8], mode: u32| -> Result<(), Failure> {
-        let file = folder.join(name);
-        std::fs::write(&file, bytes).map_err(|error| fault(&error))?;
-        let mode = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(&file, mode).map_err(|error| fault(&error))
-    };
+    let write =
+        |name: &str, bytes: &[u8], mode: u32| directory.replace(OsStr::new(name), bytes, mode);
     let (library, functions) = LIBRARY;
-    write(SCRIPT, text.as_bytes(), 0o755)?;
-    write(library, functions.as_bytes(), 0o644)?;
+    write(SCRIPT, text.as_bytes(), 0o777)?;
+    write(library, functions.as_bytes(), 0o666)?;
     if let Some(policy) = policy {
-        write("policy.json", format!("{policy}\n").as_bytes(), 0o644)?;
+        write("policy.json", format!("{policy}\n").as_bytes(), 0o666)?;
     }
-    let copy = folder.join(PROBE);
-    std::fs::copy(me()?, &copy).map_err(|error| fault(&error))?;
-    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755))
-        .map_err(|error| fault(&error))?;
-    print(&format!("{}\n", folder.join(SCRIPT).display()));
+    write(PROBE, &std::fs::read(me()?)?, 0o777)?;
+    print_text(&format!("{}\n", path.join(SCRIPT).display()))?;
     Ok(0)
 }

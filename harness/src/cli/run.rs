@@ -1,15 +1,15 @@
 //! `boxproof run`: cases against backends, the matrix on stdout, the record in a file.
 
-use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use boxproof_reports::{ExitOptions, RecordWriter, Run, exit_code, merge, summary_line};
+use boxproof_reports::{ExitCode, ExitOptions, RecordWriter, Run, exit_code, merge, summary_line};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::user::{Who, settle};
-use super::{Cases, Failure, backends, print, terminal_options};
+use super::{Cases, Failure, backends, note, print, terminal_options, unusable};
+use crate::output::ReportOutput;
 use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
 
 /// Arguments of `run`.
@@ -65,11 +65,17 @@ pub(super) enum Format {
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let suite = args.cases.suite()?;
     let selection = args.cases.selection(&suite)?;
-    // Whoever typed may write where whoever runs may not.
-    let report = settle(&args.who, &args.backends, || report_file(args))?.flatten();
+    let report = args.report.as_deref().map(ReportOutput::open).transpose();
+    let mut report = report.map_err(unusable)?;
+    // The one who typed may write where the one who runs may not.
+    let settled = settle(&args.who, &args.backends, || {
+        let kept = report.take().map(ReportOutput::keep_rights).transpose();
+        report = kept?;
+        Ok(())
+    })?;
     // They start up while the backends are asked.
     let tools = tools_for(&suite, &selection);
-    let backends = backends(&args.backends)?;
+    let backends = backends(&args.backends, &settled)?;
     let request = Request {
         suite,
         selection,
@@ -89,7 +95,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     match concluded {
         Conclusion::Finished(finished) => finish(args, report, *finished),
         Conclusion::Interrupted(signal) => {
-            anstream::eprintln!("boxproof: ended by {signal}; nothing is concluded");
+            note(format_args!("ended by {signal}; nothing is concluded"));
             Ok(128 + signal as i32)
         }
     }
@@ -104,52 +110,34 @@ fn progress_bar() -> ProgressBar {
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-/// The file for the record, open and as it was.
-fn report_file(args: &Args) -> Result<Option<File>, Failure> {
-    let Some(path) = &args.report else { return Ok(None) };
-    let file = File::options().write(true).create(true).truncate(false).open(path);
-    file.map(Some).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
-}
-
-/// Writes `record` to the file for it, which may be open already.
-fn keep(args: &Args, open: Option<File>, record: &[u8]) -> Result<(), Failure> {
-    let Some(path) = &args.report else { return Ok(()) };
-    let file = open.map_or_else(|| report_file(args), |file| Ok(Some(file)))?;
-    let write = |mut file: File| {
-        // A pipe has no length to set.
-        if file.metadata()?.is_file() {
-            file.set_len(0)?;
-        }
-        file.write_all(record)
-    };
-    file.map_or(Ok(()), write)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
-}
-
-fn finish(args: &Args, report: Option<File>, finished: Finished) -> Result<i32, Failure> {
+fn finish(args: &Args, report: Option<ReportOutput>, finished: Finished) -> Result<i32, Failure> {
     let (run, record) = record(finished.header, finished.rows)?;
-    keep(args, report, &record)?;
+    // The matrix is printed, whatever becomes of the record.
+    let kept = report.map_or(Ok(()), |report| report.write(&record)).map_err(note);
     let runs = [run];
     let [run] = &runs;
     let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
     match args.format {
-        Format::Ndjson => print(&String::from_utf8_lossy(&record)),
-        Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT)),
-        Format::Html => print(&boxproof_reports::html::render(&matrix)),
+        Format::Ndjson => print(&String::from_utf8_lossy(&record))?,
+        Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
+        Format::Html => print(&boxproof_reports::html::render(&matrix))?,
         Format::Terminal if run.rows.is_empty() => {
-            print(&format!("{}\n", summary_line(&run.rows)));
+            print(&format!("{}\n", summary_line(&run.rows)))?;
         }
         Format::Terminal => {
-            print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)));
+            print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)))?;
         }
     }
     for missing in run.header.backends.iter().filter_map(|backend| backend.missing.as_ref()) {
-        anstream::eprintln!("boxproof: {missing}");
+        note(missing);
     }
     for stale in &finished.stale {
-        anstream::eprintln!("boxproof: {stale}");
+        note(stale);
     }
     let options = ExitOptions { strict: args.strict, allow_missing: args.allow_missing };
+    if kept.is_err() {
+        return Ok(i32::from(ExitCode::Unlearnt.code()));
+    }
     let code = exit_code(&run.rows, options, &run.header.backends).code();
     // A list of known failures that is wrong is as red as a failure.
     Ok(i32::from(if code == 0 && !finished.stale.is_empty() { 1 } else { code }))

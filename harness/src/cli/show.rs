@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use boxproof_cases::{Case, Suite};
 
-use super::{Cases, Failure, print};
+use super::{Cases, Failure, print_text};
 use crate::asked;
 
 /// Arguments of `show`.
@@ -24,7 +24,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let selection = cases.selection(&suite)?;
     let shown: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
     for case in &shown {
-        print(&describe(case, &suite));
+        print_text(&describe(case, &suite))?;
     }
     Ok(if shown.is_empty() { 4 } else { 0 })
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use nix::unistd::{Uid, User, geteuid};
 
-use super::Failure;
-use crate::backend::{RunAs, run_as};
+use super::{Failure, note};
+use crate::backend::{RunAs, SettledUser, run_as};
 use crate::sys;
 
 /// Where accounts are listed, and which of them are people's.
@@ -28,6 +28,14 @@ impl Who {
     /// What a reproduce line needs to be run by the same user.
     pub(super) fn reproduce(&self) -> String {
         self.user.as_ref().map(|name| format!(" --user {name}")).unwrap_or_default()
+    }
+
+    /// What is settled where nothing is to become another.
+    fn stay(&self) -> SettledUser {
+        match &self.user {
+            Some(_) => SettledUser::root_as_asked(),
+            None => SettledUser::own(),
+        }
     }
 
     /// The account to become before `specs` are run, and why; none when we stay who we are.
@@ -57,25 +65,41 @@ impl Who {
     }
 }
 
-/// Becomes whoever is to run `specs`; says so where it is not who typed. `first` is done before
-/// that, with the rights of whoever typed. Call before any thread exists.
+/// Becomes the user who is to run `specs`, and says so where that is not the one who typed. `first`
+/// is done before that, with the rights of the one who typed. Call before any thread exists.
 ///
 /// # Errors
-/// No such account, nobody that all of `specs` can be run by, or the change fails.
-pub(super) fn settle<T>(
+/// No such account, no user that all of `specs` can be run by, or the change fails.
+pub(super) fn settle(
     who: &Who,
     specs: &[String],
-    first: impl FnOnce() -> Result<T, Failure>,
-) -> Result<Option<T>, Failure> {
-    let Some((account, why)) = who.account(specs)? else { return Ok(None) };
-    let done = first()?;
+    first: impl FnOnce() -> Result<(), Failure>,
+) -> Result<SettledUser, Failure> {
+    let Some((account, why)) = who.account(specs)? else { return Ok(who.stay()) };
+    first()?;
     let (name, uid) = (&account.name, account.uid);
     sys::become_user(&account)
         .map_err(|error| Failure::usage(format!("cannot become {name}: {error}")))?;
     if who.user.is_none() {
-        anstream::eprintln!("boxproof: run as {name} (uid {uid}), {why}; see --user");
+        note(format_args!("run as {name} (uid {uid}), {why}; see --user"));
     }
-    Ok(Some(done))
+    Ok(SettledUser::own())
+}
+
+/// As whom programs of backends are asked by a verb that runs none: as root only those that are not
+/// for ordinary users, unless `user` is root.
+///
+/// # Errors
+/// No such account.
+pub(super) fn settle_questions(user: Option<&str>) -> Result<SettledUser, Failure> {
+    let who = Who { user: user.map(str::to_owned) };
+    let named = user.is_some().then(|| who.account(&[])).transpose()?.flatten();
+    match (named, geteuid().is_root()) {
+        (_, false) => Ok(SettledUser::own()),
+        (Some((account, _)), true) => Ok(SettledUser::demoted(Some(&account))),
+        (None, true) if user.is_some() => Ok(SettledUser::root_as_asked()),
+        (None, true) => Ok(SettledUser::demoted(ordinary().as_ref())),
+    }
 }
 
 /// The first of `specs` that wants an ordinary user.

@@ -5,18 +5,79 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use boxproof_reports::excerpt;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, User};
 
 use crate::sys;
 
 /// How often a running program is looked at where the kernel cannot tell us that it ended.
 const LOOK: Duration = Duration::from_millis(1);
+/// How often it is looked whether a running program has written too much.
+const MEASURE: Duration = Duration::from_millis(50);
+/// The most bytes that an answer may have on either stream.
+const LIMIT: u64 = 8 << 20;
+/// The most characters of an answer that a message quotes.
+const QUOTED: usize = 300;
+/// The user and group of those who have no account.
+const NO_ACCOUNT: u32 = 65_534;
+/// Variables that name directories of the user who started us.
+const OF_A_HOME: [&str; 5] =
+    ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"];
+
+/// An ordinary user as whom root starts a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AskedAs {
+    uid: u32,
+    gid: u32,
+    name: String,
+    home: PathBuf,
+}
+
+impl AskedAs {
+    /// The user of this account.
+    pub(crate) fn account(user: &User) -> Self {
+        let (uid, gid) = (user.uid.as_raw(), user.gid.as_raw());
+        Self { uid, gid, name: user.name.clone(), home: user.dir.clone() }
+    }
+
+    /// The user to whom nothing belongs.
+    pub(crate) fn without_account() -> Self {
+        let (name, home) = ("nobody".to_owned(), "/nonexistent".into());
+        Self { uid: NO_ACCOUNT, gid: NO_ACCOUNT, name, home }
+    }
+
+    fn start(&self, command: &mut Command) {
+        // All other groups of ours are given up with that.
+        command.gid(self.gid).uid(self.uid).env("HOME", &self.home);
+        command.env("USER", &self.name).env("LOGNAME", &self.name).env_remove("TMPDIR");
+        OF_A_HOME.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+    }
+}
+
+/// Tells who besides root could have put another program in the place of `program`, or of a
+/// directory above it; none where root alone can.
+pub(crate) fn changeable(program: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    const STICKY: u32 = 0o1000;
+    let Ok(program) = program.canonicalize() else { return Some("it cannot be found".to_owned()) };
+    program.ancestors().find_map(|at| {
+        let meta = at.metadata().ok()?;
+        let open = meta.mode() & 0o002 != 0 && (!meta.is_dir() || meta.mode() & STICKY == 0);
+        match meta.uid() {
+            0 if open => Some(format!("everyone can write to {}", at.display())),
+            0 => None,
+            uid => Some(format!("{} belongs to uid {uid}", at.display())),
+        }
+    })
+}
 
 /// A program on its way to an answer. Its streams go to files, so that it can neither block on a
 /// full pipe nor keep us waiting through a descendant that holds one open.
@@ -41,43 +102,58 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The first line it wrote, on stdout if there is one.
+    /// The start of the first line it wrote, on stdout if there is one, made printable.
     pub(crate) fn first_line(&self) -> String {
         let both = [&self.stdout, &self.stderr].map(|stream| String::from_utf8_lossy(stream));
-        both.iter().find_map(|text| text.lines().next()).unwrap_or_default().trim().to_owned()
+        let line = both.iter().find_map(|text| text.lines().next()).unwrap_or_default();
+        excerpt(line.trim(), QUOTED)
     }
 }
 
 /// The answer of `argv`, given up after `patience`.
 #[cfg(test)]
 pub(crate) fn ask(argv: &[OsString], patience: Duration) -> io::Result<Answer> {
-    start(argv)?.answer(Instant::now() + patience)
+    start(argv, None)?.answer(Instant::now() + patience)
 }
 
-/// The same, with `home` for the program to leave things in.
-pub(crate) fn ask_at(home: &Path, argv: &[OsString], patience: Duration) -> io::Result<Answer> {
-    let mut command = Command::new(argv.first().ok_or_else(|| io::Error::other("no program"))?);
-    for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] {
-        command.env_remove(name);
+/// The answer of `argv`, started as `user` and with a home of its own to leave things in.
+pub(crate) fn ask_at_home_of_its_own(
+    argv: &[OsString],
+    user: Option<&AskedAs>,
+    patience: Duration,
+) -> io::Result<Answer> {
+    let home = tempfile::tempdir()?;
+    if let Some(user) = user {
+        std::os::unix::fs::chown(home.path(), Some(user.uid), Some(user.gid))?;
     }
-    command.env("HOME", home).args(&argv[1..]);
+    let mut command = command(argv, user)?;
+    OF_A_HOME.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    command.env("HOME", home.path());
     run(command)?.answer(Instant::now() + patience)
 }
 
 /// Starts `argv` in a process group of its own, with `home` for its home.
 pub(crate) fn start_at(home: &Path, argv: &[OsString]) -> io::Result<Asked> {
-    let (program, arguments) = argv.split_first().ok_or_else(|| io::Error::other("no program"))?;
-    let mut command = Command::new(program);
-    command.env("HOME", home).args(arguments);
+    let mut command = command(argv, None)?;
+    command.env("HOME", home);
     run(command)
 }
 
-/// Starts `argv` in a process group of its own.
-pub(crate) fn start(argv: &[OsString]) -> io::Result<Asked> {
+/// Starts `argv` in a process group of its own, as `user`.
+pub(crate) fn start(argv: &[OsString], user: Option<&AskedAs>) -> io::Result<Asked> {
+    run(command(argv, user)?)
+}
+
+fn command(argv: &[OsString], user: Option<&AskedAs>) -> io::Result<Command> {
     let (program, arguments) = argv.split_first().ok_or_else(|| io::Error::other("no program"))?;
     let mut command = Command::new(program);
     command.args(arguments);
-    run(command)
+    if let Some(user) = user {
+        user.start(&mut command);
+    }
+    Ok(command)
 }
 
 fn run(mut command: Command) -> io::Result<Asked> {
@@ -96,18 +172,41 @@ fn run(mut command: Command) -> io::Result<Asked> {
 impl Asked {
     /// Waits for the answer until `deadline`; then the program and its group are killed.
     pub(crate) fn answer(mut self, deadline: Instant) -> io::Result<Answer> {
-        let Some(status) = self.running.wait(deadline)? else {
-            let message = format!("{} does not answer: given up", self.name);
-            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        let exit = self.running.pid().and_then(sys::exit_watch);
+        let status = loop {
+            let now = Instant::now();
+            if let Some(status) = self.running.wait(exit.as_ref(), deadline.min(now + MEASURE))? {
+                break status;
+            }
+            self.is_short()?;
+            if now >= deadline {
+                let message = format!("{} does not answer: given up", self.name);
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
         };
+        self.is_short()?;
         Ok(Answer { code: status.code(), stdout: all(self.stdout)?, stderr: all(self.stderr)? })
+    }
+
+    fn is_short(&self) -> io::Result<()> {
+        for (stream, file) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            if file.metadata()?.len() > LIMIT {
+                let message =
+                    format!("{} wrote more than {LIMIT} bytes on {stream}: given up", self.name);
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+            }
+        }
+        Ok(())
     }
 }
 
 impl Running {
-    /// How it ended, or none if it has not by `deadline`.
-    fn wait(&mut self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
-        let exit = self.pid().and_then(sys::exit_watch);
+    /// How it ended, or none if it has not by `deadline`; `exit` tells that it has.
+    fn wait(
+        &mut self,
+        exit: Option<&OwnedFd>,
+        deadline: Instant,
+    ) -> io::Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = self.0.try_wait()? {
                 return Ok(Some(status));
@@ -116,7 +215,7 @@ impl Running {
             if left.is_zero() {
                 return Ok(None);
             }
-            match &exit {
+            match exit {
                 Some(exit) => ended_or(exit, left)?,
                 None => std::thread::sleep(LOOK),
             }
@@ -155,7 +254,8 @@ fn ended_or(exit: &OwnedFd, left: Duration) -> io::Result<()> {
 fn all(mut file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
-    file.read_to_end(&mut bytes)?;
+    // What it left behind may write on.
+    file.take(LIMIT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -180,7 +280,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("pid");
         let line = format!("sleep 1000 & echo $! > {}; wait", file.display());
-        let asked = start(&sh(&line)).unwrap();
+        let asked = start(&sh(&line), None).unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
         let sleeper = loop {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -198,6 +298,16 @@ mod tests {
             }
             assert!(Instant::now() < deadline, "the sleeper lives on");
         }
+    }
+
+    #[test]
+    fn an_endless_answer_is_given_up_early() {
+        for line in ["cat /dev/zero", "cat /dev/zero >&2"] {
+            let error = ask(&sh(line), Duration::from_secs(60)).err().unwrap().to_string();
+            assert!(error.contains("wrote more than 8388608 bytes"), "{error}");
+        }
+        let long = ask(&sh("printf '%05000d' 7"), Duration::from_secs(10)).unwrap().first_line();
+        assert_eq!(long.chars().count(), QUOTED);
     }
 
     #[test]

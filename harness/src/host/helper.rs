@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nix::unistd::{AccessFlags, access};
+use nix::unistd::{AccessFlags, access, geteuid};
 
 use super::Seen;
 use super::ability::Ability;
@@ -40,6 +40,9 @@ fn look(named: Option<PathBuf>) -> Seen {
         None => in_path().ok_or("no bwrap in PATH can be executed")?,
     };
     let at = program.display().to_string();
+    if let Some(why) = ask::changeable(&program).filter(|_| geteuid().is_root()) {
+        return Err(format!("{at} is not started by root, since {why}: run this as that user"));
+    }
     let said = answer(&[program.clone().into(), "--version".into()])
         .map_err(|why| format!("{at}: {why}"))?;
     match version(&said) {
@@ -82,7 +85,7 @@ fn confines(program: &Path, also: &[&str]) -> Result<(), String> {
 
 /// The first line that `argv` writes, if it ends well and in time.
 pub(super) fn answer(argv: &[OsString]) -> Seen {
-    let answer = ask::start(argv).and_then(|asked| asked.answer(Instant::now() + PATIENCE));
+    let answer = ask::start(argv, None).and_then(|asked| asked.answer(Instant::now() + PATIENCE));
     let answer = answer.map_err(|error| error.to_string())?;
     match answer.code {
         Some(0) => Ok(answer.first_line()),

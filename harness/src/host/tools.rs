@@ -42,7 +42,7 @@ impl Tools {
     fn start(wanted: impl Fn(&HostFact) -> bool) -> Self {
         let argv = |fact: HostFact| [OsString::from(fact.word()), "--version".into()];
         let wanted = TOOLS.iter().copied().filter(|fact| wanted(fact));
-        Self(wanted.map(|fact| (fact, ask::start(&argv(fact)))).collect())
+        Self(wanted.map(|fact| (fact, ask::start(&argv(fact), None))).collect())
     }
 
     pub(super) fn answers(self) -> Vec<(HostFact, Seen)> {

@@ -13,7 +13,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use nix::unistd::{Pid, Uid, User, initgroups, setgid, setuid};
+use nix::unistd::{Gid, Pid, Uid, User, initgroups, setgid, setgroups, setuid};
 
 /// A descriptor that becomes readable when `pid` exits; `None` where the kernel has none.
 pub(crate) fn exit_watch(pid: Pid) -> Option<OwnedFd> {
@@ -57,6 +57,21 @@ pub(crate) fn become_user(user: &User) -> io::Result<()> {
         unsafe { std::env::remove_var(variable) };
     }
     Ok(())
+}
+
+/// Makes this process the user's for good, in no group but `gid`. It stays as it was for all else,
+/// and no other process of that user can look into it.
+///
+/// # Errors
+/// The errno of what failed.
+pub(crate) fn become_owner(uid: Uid, gid: Gid) -> io::Result<()> {
+    setgroups(&[])?;
+    setgid(gid)?;
+    setuid(uid)?;
+    match setuid(Uid::from_raw(0)) {
+        Ok(()) => Err(io::Error::other("root could be had back")),
+        Err(_) => Ok(prctl::set_dumpable(false)?),
+    }
 }
 
 /// Variables that name folders of whoever set them.

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use nix::unistd::{Pid, User};
+use nix::unistd::{Gid, Pid, Uid, User};
 
 /// There is no such descriptor that poll(2) takes; callers fall back to a short poll.
 pub(crate) fn exit_watch(_pid: Pid) -> Option<OwnedFd> {
@@ -88,4 +88,10 @@ pub(crate) fn become_user(_user: &User) -> io::Result<()> {
 /// The device says it here.
 pub(crate) fn mount_id(_: &Path) -> u64 {
     0
+}
+
+/// # Errors
+/// Always.
+pub(crate) fn become_owner(_uid: Uid, _gid: Gid) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -25,6 +25,6 @@ pub(crate) use system::die_with_parent;
 #[cfg(target_os = "macos")]
 pub(crate) use system::nest;
 pub(crate) use system::{
-    become_user, children_of, detach, end_with_parent, exit_watch, mount_id, own_tmpfs,
-    private_mounts, subreaper, table, tasks_of_user,
+    become_owner, become_user, children_of, detach, end_with_parent, exit_watch, mount_id,
+    own_tmpfs, private_mounts, subreaper, table, tasks_of_user,
 };

@@ -64,7 +64,6 @@ pub(crate) struct FinishedRun {
     pub(crate) code: i32,
     /// The rows of its record; none where there is no record.
     pub(crate) rows: Vec<Value>,
-    #[expect(dead_code, reason = "shown by Debug where an assertion fails")]
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) seconds: f64,

@@ -18,6 +18,10 @@ mod measure;
 #[cfg(target_os = "linux")]
 mod observation;
 #[cfg(target_os = "linux")]
+mod outputs;
+#[cfg(target_os = "linux")]
+mod privilege;
+#[cfg(target_os = "linux")]
 mod removal;
 #[cfg(target_os = "linux")]
 mod residue;
@@ -44,6 +48,8 @@ fn main() {
         baseline::rows(),
         malformed::rows(),
         observation::rows(),
+        outputs::rows(),
+        privilege::rows(),
         removal::rows(),
         residue::rows(),
         short_host::rows(),

@@ -6,11 +6,13 @@
 
 pub(crate) mod fakes;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
 use assert_cmd::Command;
+use nix::unistd::{Uid, User};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -65,6 +67,18 @@ claims: all
 /// Arguments that keep root from becoming an ordinary user, which could not write in a [`Place`].
 pub(crate) fn as_we_are() -> &'static [&'static str] {
     if nix::unistd::geteuid().is_root() { &["--user", "root"] } else { &[] }
+}
+
+/// The ordinary account with the lowest uid that has a home of its own.
+pub(crate) fn account() -> Option<User> {
+    let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let uids = accounts.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok());
+    let users = uids.filter(|uid| (1000..=60_000).contains(uid)).filter_map(|uid| {
+        let user = User::from_uid(Uid::from_raw(uid)).unwrap()?;
+        let home = user.dir.metadata().ok()?;
+        (home.is_dir() && home.uid() == uid).then_some(user)
+    });
+    users.min_by_key(|user| user.uid.as_raw())
 }
 
 /// A folder of one test's own: never where sandboxes put something.

@@ -19,9 +19,11 @@ pub(super) fn check(question: &Paths) -> Result<i32, String> {
     match asked.format() {
         Format::Json => {
             let json = serde_json::to_string_pretty(&serde_json::json!({"decisions": answers}));
-            println!("{}", json.map_err(|error| error.to_string())?);
+            crate::say::line(format_args!("{}", json.map_err(|error| error.to_string())?));
         }
-        Format::Text => answers.iter().for_each(|answer| println!("{}", line(answer))),
+        Format::Text => {
+            answers.iter().for_each(|answer| crate::say::line(format_args!("{}", line(answer))));
+        }
     }
     Ok(if answers.iter().all(|answer| answer.allowed) { YES } else { NO })
 }

@@ -17,7 +17,7 @@ pub(super) fn effective(asked: &Asked) -> Result<i32, String> {
                 "policy": set.name, "profile": profile.name, "read": read, "modify": modify,
             });
             let json = serde_json::to_string_pretty(&json).map_err(|error| error.to_string())?;
-            println!("{json}");
+            crate::say::line(format_args!("{json}"));
         }
         Format::Text => print(&set.name, &profile, [("read", read), ("modify", modify)]),
     }
@@ -25,15 +25,15 @@ pub(super) fn effective(asked: &Asked) -> Result<i32, String> {
 }
 
 fn print(policy: &str, profile: &Profile, lists: [(&str, Vec<Told>); 2]) {
-    println!(
+    crate::say::line(format_args!(
         "profile {} of policy {policy}; of the rules that match, the last decides",
         profile.name
-    );
+    ));
     for (op, rules) in lists {
-        println!("{op}:");
-        rules.iter().for_each(|rule| println!("  {}", rule.text()));
+        crate::say::line(format_args!("{op}:"));
+        rules.iter().for_each(|rule| crate::say::line(format_args!("  {}", rule.text())));
         if rules.is_empty() {
-            println!("  nothing is allowed");
+            crate::say::line(format_args!("  nothing is allowed"));
         }
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn executor(asked: &Executor) -> Result<i32, String> {
     let start = start(&declared, machine)?;
     start.warnings.iter().for_each(|warning| eprintln!("refbox: {warning}"));
     let text = serde_json::to_string_pretty(&start).map_err(|error| error.to_string())?;
-    println!("{text}");
+    crate::say::line(format_args!("{text}"));
     Ok(YES)
 }
 

@@ -22,7 +22,7 @@ pub(super) fn explain(asked: &Asked, workspace: &Path, path: &str) -> Result<i32
                 .map(|(answer, rules)| serde_json::json!({"decision": answer, "matching": rules}))
                 .collect();
             let json = serde_json::to_string_pretty(&told).map_err(|error| error.to_string())?;
-            println!("{json}");
+            crate::say::line(format_args!("{json}"));
         }
         Format::Text => print(&subject, &both),
     }
@@ -60,25 +60,25 @@ fn remedy(answer: &Answer) -> String {
 }
 
 fn print(subject: &Subject, both: &[(Answer, Vec<Told>)]) {
-    println!("{}", subject.path);
+    crate::say::line(format_args!("{}", subject.path));
     if subject.meaning() != subject.path {
-        println!("means {}", subject.meaning());
+        crate::say::line(format_args!("means {}", subject.meaning()));
     }
     for (answer, rules) in both {
         let word = if answer.allowed { "allowed" } else { "denied" };
-        println!("{}: {word}", answer.operation);
+        crate::say::line(format_args!("{}: {word}", answer.operation));
         for (at, rule) in rules.iter().enumerate() {
             let decides = if at + 1 == rules.len() { "  <- decides" } else { "" };
-            println!("  {}{decides}", rule.text());
+            crate::say::line(format_args!("  {}{decides}", rule.text()));
         }
         if rules.is_empty() {
-            println!("  {}: nothing allows it", answer.matched_rule);
+            crate::say::line(format_args!("  {}: nothing allows it", answer.matched_rule));
         }
         if let Some(warning) = answer.warning {
-            println!("  warning: {warning}");
+            crate::say::line(format_args!("  warning: {warning}"));
         }
         if !answer.allowed {
-            println!("  to allow it: {}", remedy(answer));
+            crate::say::line(format_args!("  to allow it: {}", remedy(answer)));
         }
     }
 }

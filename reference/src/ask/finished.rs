@@ -201,15 +201,15 @@ fn ends(mut from: impl Read) -> std::io::Result<Vec<u8>> {
 fn print(format: Format, blocked: Option<&Blocked>) -> Result<(), String> {
     if format == Format::Json {
         let text = serde_json::to_string_pretty(&blocked).map_err(|error| error.to_string())?;
-        println!("{text}");
+        crate::say::line(format_args!("{text}"));
         return Ok(());
     }
     let Some(blocked) = blocked else {
-        println!("not the sandbox");
+        crate::say::line(format_args!("not the sandbox"));
         return Ok(());
     };
-    println!("{}: {}", blocked.rule, blocked.reason);
-    blocked.suggested_action.iter().for_each(|action| println!("{action}"));
+    crate::say::line(format_args!("{}: {}", blocked.rule, blocked.reason));
+    blocked.suggested_action.iter().for_each(|action| crate::say::line(format_args!("{action}")));
     Ok(())
 }
 

@@ -40,10 +40,14 @@ pub(super) fn grants(asked: &Lines) -> Result<i32, String> {
     match asked.format {
         Some(Format::Json) => {
             let json = serde_json::to_string_pretty(&told).map_err(|error| error.to_string())?;
-            println!("{json}");
+            crate::say::line(format_args!("{json}"));
         }
         Some(Format::Text) | None => {
-            asked.lines.iter().zip(&told).for_each(|(line, told)| println!("{}", said(line, told)));
+            asked
+                .lines
+                .iter()
+                .zip(&told)
+                .for_each(|(line, told)| crate::say::line(format_args!("{}", said(line, told))));
         }
     }
     Ok(exit(&told))

@@ -255,7 +255,7 @@ fn looked_into(policy: &Policy) -> Result<i32, String> {
     match policy {
         Policy::Validate { policy, workspace_policy } => read(policy, workspace_policy.as_deref())
             .map(|_| {
-                println!("valid");
+                crate::say::line(format_args!("valid"));
                 YES
             }),
         Policy::Explain { asked, workspace, path } => explain::explain(asked, workspace, path),

@@ -139,7 +139,7 @@ pub(super) fn decide_in_file(prefix: &[&str], batch: &Batch) -> Result<i32, Stri
 pub(super) fn settings(prefix: &[&str], asked: &Asked) -> Result<i32, String> {
     let effective = asked.find(prefix)?.effective(None);
     let text = serde_json::to_string_pretty(&effective).map_err(|error| error.to_string())?;
-    println!("{text}");
+    crate::say::line(format_args!("{text}"));
     Ok(YES)
 }
 
@@ -158,7 +158,7 @@ pub(super) fn decide_ask(prefix: &[&str], commands: &Commands) -> Result<i32, St
     for command in &commands.commands {
         let asked = AskQuestion { command: command.clone(), rules, plan: commands.plan };
         let decided = found.decide(&asked);
-        println!("{}", said(command, &decided));
+        crate::say::line(format_args!("{}", said(command, &decided)));
         if decided.decision != Permission::Allow {
             code = NO;
         }

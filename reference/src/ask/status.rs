@@ -45,7 +45,7 @@ pub(super) fn status(prefix: &[&str], asked: &Block) -> Result<i32, String> {
     match asked.format {
         Some(Format::Json) => {
             let json = serde_json::to_string_pretty(&status).map_err(|error| error.to_string())?;
-            println!("{json}");
+            crate::say::line(format_args!("{json}"));
         }
         Some(Format::Text) | None => print!("{}", text(&status)),
     }

@@ -69,7 +69,9 @@ fn print(compiled: Result<Compiled, Refusal>) -> Result<i32, String> {
     let compiled = compiled.map_err(|refusal| refusal.message)?;
     match compiled.text {
         CompiledText::Sbpl(text) => print!("{text}"),
-        CompiledText::Argv(words) => words.iter().for_each(|word| println!("{word}")),
+        CompiledText::Argv(words) => {
+            words.iter().for_each(|word| crate::say::line(format_args!("{word}")));
+        }
     }
     compiled.limits.iter().for_each(|limit| eprintln!("refbox: {limit}"));
     Ok(DONE)

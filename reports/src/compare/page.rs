@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::render::{count_line, status_words};
 use super::{ByHand, Compared, Comparison, LEGEND};
 use crate::markdown::escape::text as cell;
+use crate::text::inert;
 
 /// The whole page.
 #[must_use]
@@ -18,7 +19,7 @@ pub fn page(table: &ByHand, comparison: &Comparison) -> String {
     for apart in &comparison.apart {
         let _ = writeln!(out, "- {}", cell(apart));
     }
-    out
+    inert(&out)
 }
 
 fn sentence(text: &str) -> String {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Compared, Comparison, Counts, LEGEND, Line, Status};
-use crate::text::wrap;
+use crate::text::{inert, wrap};
 
 /// Where the text of explanations begins.
 const INDENT: usize = 17;
@@ -20,7 +20,7 @@ pub fn render(comparison: &Comparison, width: usize) -> String {
         let _ = writeln!(out, "{apart}");
     }
     let _ = writeln!(out, "{LEGEND}\n{}", count_line(comparison.counts()));
-    out
+    inert(&out)
 }
 
 /// How many there are of each, as one line.

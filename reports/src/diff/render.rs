@@ -3,7 +3,7 @@
 use super::{Diff, Kind, Transition};
 use crate::markdown::escape::{code, text};
 use crate::record::CaseRow;
-use crate::text::{clean, wrap};
+use crate::text::{clean, inert, wrap};
 
 /// The comparison as plain text; ends with its summary line and a newline.
 #[must_use]
@@ -34,7 +34,7 @@ pub fn terminal(diff: &Diff<'_>, width: usize) -> String {
         }
         out.push('\n');
     }
-    out + &summary(diff) + "\n"
+    inert(&(out + &summary(diff) + "\n"))
 }
 
 /// The comparison as Markdown.
@@ -55,7 +55,7 @@ pub fn markdown(diff: &Diff<'_>) -> String {
         out += "### Environment changed\n\n";
         out.extend(diff.environment.iter().map(|change| format!("- {}\n", text(change))));
     }
-    out
+    inert(&out)
 }
 
 /// How many cases were compared, and how many changed in which way.

@@ -23,13 +23,17 @@ pub(super) fn lines(text: &str) -> String {
 /// Characters that mean something to HTML, as entities.
 pub(super) fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
+            // Two of them open a command to a CI runner.
+            ':' if chars.peek() == Some(&':') => out.push_str("&#58;"),
+            '#' if chars.peek() == Some(&'#') => out.push_str("&#35;"),
             c => out.push(c),
         }
     }
@@ -42,7 +46,7 @@ pub(super) fn json(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in value.to_string().chars() {
         match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+            '<' | '>' | '&' | '#' | '\u{2028}' | '\u{2029}' => {
                 // Writing to a string does not fail.
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }
@@ -80,6 +84,7 @@ mod tests {
             text("</script><img onerror=\"a\" x='&'>\n"),
             "&lt;/script&gt;&lt;img onerror=&quot;a&quot; x=&#39;&amp;&#39;&gt;\\n"
         );
+        assert_eq!(text(":::a: ##[b]"), "&#58;&#58;:a: &#35;#[b]");
         assert_eq!(text("\0\x1b[2J\u{202e}"), "\\u{0}\\u{1b}[2J\\u{202e}");
         assert_eq!(id("fs/a<b"), "fs/<wbr>a&lt;b");
         assert_eq!(lines("a\0\n\n\tb\r\n"), "a\\u{0}\n\n b\\r\n");

@@ -1,5 +1,7 @@
 //! Fits blocks into a size budget ([`fit`]) and says what was left out.
 
+use crate::text::inert;
+
 /// What a block holds, in the order in which it may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
@@ -25,6 +27,12 @@ pub(super) struct Block {
 impl Block {
     pub(super) fn fixed(text: String) -> Self {
         Self { sort: Sort::Fixed, open: text, items: Vec::new(), close: String::new() }
+    }
+
+    fn make_inert(&mut self) {
+        for text in self.items.iter_mut().chain([&mut self.open, &mut self.close]) {
+            *text = inert(text);
+        }
     }
 
     /// A block that lost all its items is not shown, nor is one that never had any.
@@ -56,6 +64,7 @@ const MIN_BUDGET: usize = 1024;
 
 /// The page, in at most `budget` bytes.
 pub(super) fn fit(mut blocks: Vec<Block>, budget: usize) -> String {
+    blocks.iter_mut().for_each(Block::make_inert);
     let budget = budget.max(MIN_BUDGET);
     let mut size: usize = blocks.iter().map(Block::len).sum();
     let mut cuts = Vec::new();

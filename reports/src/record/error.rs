@@ -4,6 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
+use super::reader::LINE_LIMIT;
 use super::{FORMAT, ledger::Fault};
 
 /// Why a file is not a run record. Lines count from 1.
@@ -16,6 +17,12 @@ pub enum RecordError {
         line: usize,
         /// Why.
         source: io::Error,
+    },
+    /// A line is longer than any that is written.
+    #[error("line {line}: more than {} MiB; the file is damaged or no run record", LINE_LIMIT >> 20)]
+    TooLong {
+        /// Where.
+        line: usize,
     },
     /// There is nothing in it.
     #[error("the record is empty; the run wrote nothing, run it again")]

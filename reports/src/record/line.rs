@@ -3,7 +3,7 @@
 //! Parsing names the member at fault and refuses repeated and unknown members at every depth,
 //! which serde's own tagged enums do not do.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
@@ -12,6 +12,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserialize
 use serde::{Deserialize, Serialize};
 
 use super::{CaseRow, Footer, Header};
+use crate::text::is_unsafe;
 
 /// One line of a run record, as it is written.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -28,10 +29,25 @@ pub enum RecordLine<'a> {
 impl RecordLine<'_> {
     /// The line's bytes, newline included.
     pub(super) fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
-        let mut bytes = serde_json::to_vec(self)?;
-        bytes.push(b'\n');
-        Ok(bytes)
+        Ok((without_commands(&serde_json::to_string(self)?) + "\n").into_bytes())
     }
+}
+
+/// JSON in which escapes stand for what a terminal or a CI runner (`##[`) would obey. Those occur
+/// within strings only, where they mean the same.
+fn without_commands(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut last = ' ';
+    for c in json.chars() {
+        if is_unsafe(c) || (c, last) == ('#', '#') {
+            // Writing to a string does not fail.
+            let _ = write!(out, "\\u{:04x}", c as u32);
+        } else {
+            out.push(c);
+        }
+        last = c;
+    }
+    out
 }
 
 /// What is wrong within one line.

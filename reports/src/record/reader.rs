@@ -1,6 +1,6 @@
 //! Reads a run record and refuses whatever is not whole and consistent ([`read`]).
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use sha2::{Digest, Sha256};
 
@@ -104,6 +104,9 @@ fn check_footer(stated: &Footer, counted: &Footer) -> Result<(), RecordError> {
     Ok(())
 }
 
+/// The most bytes of a line.
+pub(super) const LINE_LIMIT: usize = 64 << 20;
+
 /// The input, one line at a time.
 struct Lines<R> {
     input: R,
@@ -117,8 +120,12 @@ impl<R: BufRead> Lines<R> {
     fn advance(&mut self) -> Result<bool, RecordError> {
         self.number += 1;
         self.bytes.clear();
-        let read = self.input.read_until(b'\n', &mut self.bytes);
+        let mut input = self.input.by_ref().take(LINE_LIMIT as u64 + 1);
+        let read = input.read_until(b'\n', &mut self.bytes);
         let read = read.map_err(|source| RecordError::Io { line: self.number, source })?;
+        if read > LINE_LIMIT {
+            return Err(RecordError::TooLong { line: self.number });
+        }
         Ok(read > 0)
     }
 

@@ -11,6 +11,7 @@ mod tail;
 
 use crate::findings::{Finding, Kind};
 use crate::matrix::Matrix;
+use crate::text::inert;
 
 use paint::Paint;
 
@@ -57,7 +58,7 @@ struct Page<'a> {
 /// One finding as plain text, for formats that quote it.
 pub(crate) fn finding_text(matrix: &Matrix<'_>, kind: Kind, finding: &Finding<'_>) -> String {
     let paint = Paint(Style::Plain);
-    Page { matrix, paint, width: QUOTE_WIDTH, verbose: true }.finding(kind, finding)
+    inert(&Page { matrix, paint, width: QUOTE_WIDTH, verbose: true }.finding(kind, finding))
 }
 
 /// Renders the matrix; ends with the summary line and a newline.
@@ -79,5 +80,5 @@ pub fn render(matrix: &Matrix<'_>, options: TerminalOptions) -> String {
         page.totals(),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("\n")
+    inert(&parts.join("\n"))
 }

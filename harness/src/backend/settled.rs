@@ -1,0 +1,76 @@
+//! As which user a backend's program is asked about itself: [`SettledUser`].
+
+use nix::unistd::{User, geteuid};
+
+use super::RunAs;
+use crate::host::ask::AskedAs;
+
+/// Proof that it has been decided as whom programs of backends are started. No program of a backend
+/// is started without one, and none that is meant for ordinary users as root unless the person who
+/// typed said so.
+#[derive(Debug, Clone)]
+pub struct SettledUser(Choice);
+
+#[derive(Debug, Clone)]
+enum Choice {
+    /// Programs are started as the user that this process is.
+    Own,
+    /// The same, though this process is root's and the program is for ordinary users.
+    RootAsAsked,
+    /// Programs that are for ordinary users are started as this user.
+    Demoted(AskedAs),
+}
+
+impl SettledUser {
+    /// The user that this process is.
+    pub fn own() -> Self {
+        Self(Choice::Own)
+    }
+
+    /// Root, because the person who typed said so.
+    pub fn root_as_asked() -> Self {
+        Self(Choice::RootAsAsked)
+    }
+
+    /// `account` where this process is root's, and the user without rights where there is none.
+    pub(crate) fn demoted(account: Option<&User>) -> Self {
+        Self(Choice::Demoted(account.map_or_else(AskedAs::without_account, AskedAs::account)))
+    }
+
+    /// Returns as whom a program is started that is meant for `run_as`; none for this process's own
+    /// user.
+    ///
+    /// # Errors
+    /// When it is meant for ordinary users, and this process is root's and was not told otherwise.
+    pub(crate) fn start_as(&self, run_as: RunAs) -> Result<Option<&AskedAs>, String> {
+        if run_as != RunAs::Ordinary || !geteuid().is_root() {
+            return Ok(None);
+        }
+        match &self.0 {
+            Choice::Demoted(user) => Ok(Some(user)),
+            Choice::RootAsAsked => Ok(None),
+            Choice::Own => {
+                Err("it is meant for ordinary users, and this is root: see --user".to_owned())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_meant_for_ordinary_users_is_started_as_root_unasked() {
+        let root = geteuid().is_root();
+        let own = SettledUser::own();
+        assert_eq!(own.start_as(RunAs::Ordinary).is_err(), root);
+        for run_as in [RunAs::Any, RunAs::Root] {
+            assert_eq!(own.start_as(run_as), Ok(None));
+            assert_eq!(SettledUser::demoted(None).start_as(run_as), Ok(None));
+        }
+        assert_eq!(SettledUser::root_as_asked().start_as(RunAs::Ordinary), Ok(None));
+        let demoted = SettledUser::demoted(None);
+        assert_eq!(demoted.start_as(RunAs::Ordinary).unwrap().is_some(), root);
+    }
+}

@@ -1,0 +1,37 @@
+//! Standard output and standard error of every verb. What cannot be written is an error; a reader
+//! that has gone away is none, and the exit code stays the verb's own.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+
+use boxproof_reports::{ExitCode, printable};
+
+use super::Failure;
+
+/// Prints `page` as it is: what a renderer made, a record or a script.
+pub(super) fn print(page: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
+    is_written(written)
+}
+
+/// Prints `text`, of which a backend or a case may have written parts.
+pub(super) fn print_text(text: &str) -> Result<(), Failure> {
+    print(&printable(text))
+}
+
+/// Whether standard output has all of it, or none reads it any more.
+pub(super) fn is_written(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure { code: ExitCode::Unlearnt, message: format!("standard output: {error}") })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tells `text` on standard error, of which a backend or a case may have written parts.
+pub(super) fn note(text: impl Display) {
+    // There is no other place to say that this place cannot be written to.
+    let _ = writeln!(io::stderr(), "boxproof: {}", printable(&text.to_string()));
+}

@@ -1,0 +1,106 @@
+//! The file for a run's record, which is written after this process may have become another user:
+//! [`ReportOutput`].
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use nix::sys::wait::waitpid;
+use nix::unistd::setsid;
+
+use super::{OutputTarget, located};
+use crate::sys;
+
+/// The most bytes of a record.
+const LIMIT: u64 = 1 << 30;
+/// What the writer answers when all is well.
+const WRITTEN: &[u8] = b"written";
+
+/// The place of a record, which is known to be writable.
+#[derive(Debug)]
+pub(crate) enum ReportOutput {
+    /// This process writes it.
+    Own(OutputTarget),
+    /// A process writes it that keeps the rights which this one had.
+    Kept { path: PathBuf, record: PipeWriter, answer: PipeReader },
+}
+
+impl ReportOutput {
+    /// Opens the place at `path`; what is there stays as it is.
+    ///
+    /// # Errors
+    /// When no record could be written there.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let target = OutputTarget::open(path)?;
+        target.try_new()?;
+        Ok(Self::Own(target))
+    }
+
+    /// Returns the same for after this process has given its rights up. Call while it has one
+    /// thread.
+    ///
+    /// # Errors
+    /// When no process can be made.
+    pub(crate) fn keep_rights(self) -> io::Result<Self> {
+        let Self::Own(OutputTarget::File(directory, name)) = self else { return Ok(self) };
+        let path = directory.join(&name);
+        let mut target = OutputTarget::File(directory, name);
+        let (mut bytes, record) = io::pipe()?;
+        let (answer, mut told) = io::pipe()?;
+        let (own_record, own_answer) = (record.try_clone()?, answer.try_clone()?);
+        // No child of ours, all of which end before the record is written.
+        let between = sys::fork(move || {
+            drop((record, answer));
+            let writer = sys::fork(move || {
+                let _ = setsid();
+                let told_well = told.write_all(&write_received(&mut bytes, &mut target));
+                i32::from(told_well.is_err())
+            });
+            i32::from(writer.is_err())
+        })?;
+        waitpid(between, None)?;
+        Ok(Self::Kept { path, record: own_record, answer: own_answer })
+    }
+
+    /// Writes the record.
+    ///
+    /// # Errors
+    /// When it is not at its place, whole; with the path.
+    pub(crate) fn write(self, bytes: &[u8]) -> io::Result<()> {
+        let (path, mut record, mut answer) = match self {
+            Self::Own(mut target) => return target.write(bytes),
+            Self::Kept { path, record, answer } => (path, record, answer),
+        };
+        let mut send = || {
+            record.write_all(&(bytes.len() as u64).to_le_bytes())?;
+            record.write_all(bytes)
+        };
+        let sent = send();
+        drop(record);
+        let mut told = Vec::new();
+        answer.read_to_end(&mut told).map_err(|error| located(&path, &error))?;
+        match (sent, told.as_slice()) {
+            (Ok(()), WRITTEN) => Ok(()),
+            (Ok(()), b"") => Err(located(&path, &io::Error::other("its writer has died"))),
+            (Err(error), WRITTEN | b"") => Err(located(&path, &error)),
+            (_, told) => Err(io::Error::other(String::from_utf8_lossy(told).into_owned())),
+        }
+    }
+}
+
+/// The life of the writer: a whole record is written, half of one is not.
+fn write_received(input: &mut PipeReader, target: &mut OutputTarget) -> Vec<u8> {
+    let mut length = [0; 8];
+    if input.read_exact(&mut length).is_err() {
+        return Vec::new();
+    }
+    let length = u64::from_le_bytes(length);
+    let mut bytes = Vec::new();
+    let received = input.take(length.min(LIMIT)).read_to_end(&mut bytes);
+    match received.map(|count| count as u64 == length) {
+        Ok(true) => match target.write(&bytes) {
+            Ok(()) => WRITTEN.to_vec(),
+            Err(error) => error.to_string().into(),
+        },
+        _ => b"the record was cut short".to_vec(),
+    }
+}

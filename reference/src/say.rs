@@ -1,0 +1,33 @@
+//! Standard output of the verbs that answer questions: a reader that has gone away ends it quietly,
+//! and what else cannot be written is told by [`checked`].
+
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
+
+/// Why a line could not be written.
+static FAULT: OnceLock<String> = OnceLock::new();
+/// The exit code where an answer could not be written.
+const UNWRITTEN: i32 = 1;
+
+/// Prints one line.
+pub(crate) fn line(text: Arguments<'_>) {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let _ = FAULT.set(error.to_string());
+        }
+        _ => {}
+    }
+}
+
+/// Returns `code`, unless something could not be written: that is said, and is a failure.
+pub(crate) fn checked(code: i32) -> i32 {
+    match FAULT.get() {
+        None => code,
+        Some(fault) => {
+            let _ = writeln!(io::stderr(), "refbox: standard output: {fault}");
+            if code == 0 { UNWRITTEN } else { code }
+        }
+    }
+}
