@@ -25,6 +25,7 @@ pub mod session;
 pub mod sight;
 mod sweep;
 mod sys;
+pub mod termination;
 #[cfg(test)]
 mod testing;
 pub mod worker;

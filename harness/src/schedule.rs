@@ -2,12 +2,20 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Exclusive, Twin};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Kind, Stop};
 use crate::execution::ArmKind;
+
+/// What a job may take besides its time limits: laying out, sweeping and waiting for a busy host.
+pub const MARGIN: Duration = Duration::from_secs(45);
+/// How long a step of a channel may take that has no time limit of its own, in milliseconds.
+const EXCHANGE_MS: u64 = 10_000;
+/// A week, in milliseconds: time limits may add up to more than a clock can show.
+const FOREVER_MS: u64 = 7 * 24 * 3_600_000;
 
 /// Everything there is to execute.
 #[derive(Debug)]
@@ -62,6 +70,30 @@ impl Order {
             jobs.push(Job::for_one(case, backend, ArmKind::Confined, it));
         }
         Self { cases, backends, jobs }
+    }
+
+    /// How long job `number` can take: every time limit of its case and its backend together, and
+    /// [`MARGIN`]. Who holds it for longer holds it for ever.
+    pub fn patience(&self, number: usize) -> Duration {
+        let job = &self.jobs[number];
+        let (case, backend) = (&self.cases[job.case], &self.backends[job.backend]);
+        let (steps, grace_ms) = match (&backend.kind, job.arm) {
+            (_, ArmKind::Control) | (Kind::Bare | Kind::Refuse, _) => (0, 0),
+            (Kind::Argv(manifest), _) => {
+                let steps = manifest.set_up.len() + manifest.tear_down.len();
+                (steps as u64, manifest.stop.grace_ms)
+            }
+            (_, _) => (0, Stop::default().grace_ms),
+        };
+        let rounds = case.steps.len() as u64 + u64::from(case.repeat);
+        let commands = rounds.saturating_mul(1 + steps.saturating_mul(case.parallel.into())) + 1;
+        let exchanges = case.channel().map_or(0, |channel| channel.steps.len() as u64);
+        let limits_ms = case
+            .timeout_ms
+            .saturating_mul(commands)
+            .saturating_add(grace_ms.saturating_mul(rounds))
+            .saturating_add(EXCHANGE_MS.saturating_mul(exchanges));
+        Duration::from_millis(limits_ms.min(FOREVER_MS)) + MARGIN
     }
 
     /// The same, but no arm is executed beside another one where there is one CPU slot: waiting

@@ -122,6 +122,7 @@ fn start_janitor(path: &Path, base: Option<&PathBuf>) -> io::Result<(OwnedFd, Pi
 /// The janitor's life: nothing but the end of the run ends it.
 fn wait_and_remove(mut read: io::PipeReader, path: &Path, base: Option<&Path>) -> i32 {
     let _ = setsid();
+    let _ = sys::deny_tracing();
     let _ = sigprocmask(SigmaskHow::SIG_BLOCK, Some(&SigSet::all()), None);
     let _ = read.read(&mut [0; 1]);
     let removed = std::fs::remove_dir_all(path);

@@ -21,8 +21,9 @@ use crate::run::question::{Desk, ask_all};
 use crate::schedule::Order;
 use crate::scratch::{self, Scratch};
 use crate::selection::Selection;
-use crate::sweep;
+use crate::termination::{self, Termination};
 use crate::worker::Birthright;
+use crate::{sweep, sys};
 
 /// What is asked of a run.
 #[derive(Debug, Clone)]
@@ -86,17 +87,22 @@ pub fn conduct(
     progress: impl FnMut(usize, usize),
 ) -> io::Result<Conclusion> {
     sweep::check_sight()?;
+    // Until nothing is left to clean up.
+    let termination = Termination::catch()?;
+    sys::subreaper()?;
+    sys::deny_tracing()?;
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
     let scratch = Scratch::make(&base)?;
     let host = Host::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
-    let judged = match execute(request, &plan, &scratch, progress)? {
-        Ok(judged) => judged,
-        Err(signal) => return Ok(Conclusion::Interrupted(signal)),
-    };
+    let judged = execute(request, &plan, &scratch, progress)?;
     drop(scratch);
+    let judged = match (judged, termination.release()) {
+        (_, Some(signal)) | (Err(signal), None) => return Ok(Conclusion::Interrupted(signal)),
+        (Ok(judged), None) => judged,
+    };
     let user = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
     let setting = |backend: &Backend| Setting {
         os: Os::HERE,
@@ -131,6 +137,10 @@ fn execute(
         pairs.into_iter().partition(|(case, _)| cases[*case].question().is_some());
     let desk = Desk { scratch: &scratch.path, probe: &probe, run_id: &scratch.run_id, slots };
     let replies = ask_all(&desk, (&cases, &request.backends), &questions);
+    sweep::kill_children(&[scratch.janitor.as_raw()]);
+    if let Some(signal) = termination::received() {
+        return Ok(Err(signal));
+    }
     let mut order = Order::new(cases, request.backends.clone(), &pairs);
     judge_all(&order, replies, &mut judged);
     for last in [false, true] {

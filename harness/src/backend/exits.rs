@@ -155,6 +155,11 @@ pub struct Stop {
     pub grace_ms: u64,
 }
 
+impl Stop {
+    /// The longest grace there can be: a run waits for it with every command that hangs.
+    pub const LONGEST_MS: u64 = 600_000;
+}
+
 impl Default for Stop {
     fn default() -> Self {
         Self { signal: "TERM".to_owned(), to: StopTarget::Backend, grace_ms: 5_000 }

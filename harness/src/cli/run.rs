@@ -4,13 +4,17 @@ use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
+use boxproof_cases::Suite;
 use boxproof_reports::{ExitOptions, RecordWriter, Run, exit_code, merge, summary_line};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::user::{Who, settle};
 use super::{Cases, Failure, backends, print, terminal_options};
+use crate::selection::Selection;
 use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
+use crate::sys;
+use crate::termination::Termination;
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -67,6 +71,22 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let selection = args.cases.selection(&suite)?;
     // Whoever typed may write where whoever runs may not.
     let report = settle(&args.who, &args.backends, || report_file(args))?.flatten();
+    // From here on there are processes to clean up.
+    let termination = Termination::catch()?;
+    sys::subreaper()?;
+    sys::deny_tracing()?;
+    let concluded = conclude(args, suite, selection);
+    match termination.release() {
+        Some(signal) => {
+            anstream::eprintln!("boxproof: ended by {signal}; nothing is concluded");
+            Ok(128 + signal as i32)
+        }
+        None => finish(args, report, concluded?),
+    }
+}
+
+/// Asks the backends what they can do, and runs what is selected.
+fn conclude(args: &Args, suite: Suite, selection: Selection) -> Result<Finished, Failure> {
     // They start up while the backends are asked.
     let tools = tools_for(&suite, &selection);
     let backends = backends(&args.backends)?;
@@ -87,11 +107,8 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     })?;
     bar.finish_and_clear();
     match concluded {
-        Conclusion::Finished(finished) => finish(args, report, *finished),
-        Conclusion::Interrupted(signal) => {
-            anstream::eprintln!("boxproof: ended by {signal}; nothing is concluded");
-            Ok(128 + signal as i32)
-        }
+        Conclusion::Finished(finished) => Ok(*finished),
+        Conclusion::Interrupted(signal) => Err(Failure::usage(format!("ended by {signal}"))),
     }
 }
 

@@ -2,13 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{ForkResult, Pid};
+
+/// How often a child is looked at where the kernel cannot wake us.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Forks a child that runs `body` and exits with what it returns.
 ///
@@ -59,13 +64,15 @@ pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd
 
 /// Has HUP, INT, QUIT and TERM end this process again, as a command expects: whoever was started in
 /// the background by a shell, or by nohup, ignores some, and so would everything that it starts.
+/// And has CHLD, which a parent may handle, do nothing.
 ///
 /// # Errors
 /// The errno of sigaction(2).
 pub(crate) fn default_signals() -> io::Result<()> {
-    for ending in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM] {
+    let ending = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+    for handled in ending.into_iter().chain([Signal::SIGCHLD]) {
         // SAFETY: the default action is no handler, so nothing of ours runs in one.
-        unsafe { signal(ending, SigHandler::SigDfl) }?;
+        unsafe { signal(handled, SigHandler::SigDfl) }?;
     }
     Ok(())
 }
@@ -117,6 +124,29 @@ pub(crate) fn random<const N: usize>() -> io::Result<String> {
     let mut bytes = [0; N];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Waits for `child`, which was killed, for at most `patience`: a tracer that never waits keeps its
+/// end from its parent, until it ends itself. Returns whether the child has been reaped.
+pub(crate) fn reap(child: &mut Child, patience: Duration) -> bool {
+    let deadline = Instant::now() + patience;
+    let pid = Pid::from_raw(child.id().cast_signed());
+    let mut exit = super::exit_watch(pid);
+    loop {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return true;
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        // Readable, and not to be reaped: from then on only the clock wakes us.
+        let watch = exit.take();
+        let mut set: Vec<_> =
+            watch.iter().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)).collect();
+        let left = if set.is_empty() { left.min(LOOK) } else { left };
+        let _ = poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
+    }
 }
 
 /// Whether the child `pid` stands still; whoever waits for it is told as before.

@@ -49,6 +49,8 @@ pub(crate) struct HostileRow {
 
 /// Both users.
 pub(crate) const BOTH: &[User] = &[User::Root, User::Ordinary];
+/// Root alone: for others the kernel refuses already.
+pub(crate) const ROOT: &[User] = &[User::Root];
 
 /// Where one row is tried.
 pub(crate) struct RowContext {
@@ -78,8 +80,14 @@ impl FinishedRun {
     /// `verdict reason` of the case called `id`.
     #[track_caller]
     pub(crate) fn verdict(&self, id: &str) -> String {
+        verdict(self.row(id))
+    }
+
+    /// The row of the case called `id`.
+    #[track_caller]
+    pub(crate) fn row(&self, id: &str) -> &Value {
         let row = self.rows.iter().find(|row| row["id"] == id);
-        verdict(row.unwrap_or_else(|| panic!("no row of {id}: {self:#?}")))
+        row.unwrap_or_else(|| panic!("no row of {id}: {self:#?}"))
     }
 
     /// What every row must keep: bounded memory and nothing left.

@@ -7,9 +7,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[cfg(target_os = "linux")]
+mod answers;
+#[cfg(target_os = "linux")]
 mod baseline;
 #[cfg(target_os = "linux")]
 mod context;
+#[cfg(target_os = "linux")]
+mod endless;
 #[cfg(target_os = "linux")]
 mod measure;
 #[path = "../support/mod.rs"]
@@ -26,6 +30,6 @@ fn main() {
     if args.get(1).is_some_and(|verb| verb == measure::VERB) {
         std::process::exit(measure::serve(&args[2..]));
     }
-    let rows = [baseline::rows()].concat();
+    let rows = [baseline::rows(), answers::rows(), endless::rows()].concat();
     context::run(rows);
 }
