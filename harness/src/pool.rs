@@ -5,7 +5,7 @@ mod line;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -99,7 +99,7 @@ pub fn run(
 ) -> io::Result<Ended> {
     sys::subreaper()?;
     let changes = ChildChanges::watch()?;
-    let mut pool = Pool::new(birthright, slots)?;
+    let mut pool = Pool::new(birthright, slots, changes.ends)?;
     let total = birthright.order.jobs.len();
     loop {
         if let Some(signal) = termination::received() {
@@ -131,14 +131,17 @@ fn stands_still(worker: &Worker) -> bool {
 struct ChildChanges {
     line: UnixStream,
     id: SigId,
+    /// Both ends.
+    ends: [RawFd; 2],
 }
 
 impl ChildChanges {
     fn watch() -> io::Result<Self> {
         let (line, write) = UnixStream::pair()?;
         line.set_nonblocking(true)?;
+        let ends = [line.as_raw_fd(), write.as_raw_fd()];
         let id = low_level::pipe::register(Signal::SIGCHLD as i32, write)?;
-        Ok(Self { line, id })
+        Ok(Self { line, id, ends })
     }
 
     /// Whether something has changed since this was asked last.
@@ -160,6 +163,8 @@ impl Drop for ChildChanges {
 
 struct Pool<'a> {
     birthright: &'a Birthright<'a>,
+    /// Descriptors of this process that no worker needs.
+    ends: [RawFd; 2],
     workers: Vec<Worker>,
     born: usize,
     /// Jobs still to do, by pool, the next one last.
@@ -171,7 +176,7 @@ struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    fn new(birthright: &'a Birthright<'a>, slots: usize) -> io::Result<Self> {
+    fn new(birthright: &'a Birthright<'a>, slots: usize, ends: [RawFd; 2]) -> io::Result<Self> {
         let jobs = &birthright.order.jobs;
         let mut queues: [Vec<usize>; 2] = Default::default();
         for (at, job) in jobs.iter().enumerate().rev() {
@@ -181,6 +186,7 @@ impl<'a> Pool<'a> {
         let (busy, waiting) = (queues[0].len().min(slots.max(1)), queues[1].len().min(wide()));
         let mut pool = Self {
             birthright,
+            ends,
             workers: Vec::new(),
             born: 0,
             queues,
@@ -227,12 +233,16 @@ impl<'a> Pool<'a> {
     fn bear(&mut self, waits: bool) -> io::Result<()> {
         let (ours, theirs) = UnixStream::pair()?;
         let number = self.born;
-        let siblings: Vec<_> = self.workers.iter().map(|worker| worker.line.as_fd()).collect();
+        // A sibling's line kept open here would hide its boss's death from it; by the others, who
+        // reaches into a worker would reach the boss.
+        let mut foreign = vec![ours.as_raw_fd()];
+        foreign.extend(self.workers.iter().map(|worker| worker.line.as_fd().as_raw_fd()));
+        foreign.extend(self.ends.iter().chain(termination::own_descriptors()));
         let boss = getpid();
         let pid = sys::fork(|| {
-            // A sibling's line kept open here would hide its boss's death from it.
-            for line in siblings.iter().chain([&ours.as_fd()]) {
-                let _ = nix::unistd::close(std::os::fd::AsRawFd::as_raw_fd(line));
+            let _ = sys::default_signals();
+            for number in foreign {
+                let _ = nix::unistd::close(number);
             }
             // Where this cannot be asked for, the line alone tells of the boss's end.
             let _ = sys::end_after(boss, ORPHANED);

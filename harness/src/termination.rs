@@ -2,7 +2,7 @@
 //! were before and afterwards. Main type: [`Termination`].
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,6 +17,8 @@ const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 struct Handlers {
     /// Readable once a signal has come.
     line: UnixStream,
+    /// The numbers of both ends of it, and of every copy.
+    ends: Vec<RawFd>,
     /// The signal that came last.
     received: Arc<AtomicUsize>,
     /// Whether a signal has its default action.
@@ -73,15 +75,18 @@ impl Handlers {
         line.set_nonblocking(true)?;
         let received = Arc::new(AtomicUsize::new(0));
         let default = Arc::new(AtomicBool::new(false));
+        let mut ends = vec![line.as_raw_fd()];
         for signal in ENDING {
             let number = signal as i32;
             flag::register_conditional_default(number, Arc::clone(&default))?;
             // The number before the byte: whoever is woken by the byte finds it there.
             let value = number.unsigned_abs() as usize;
             flag::register_usize(number, Arc::clone(&received), value)?;
-            low_level::pipe::register(number, write.try_clone()?)?;
+            let write = write.try_clone()?;
+            ends.push(write.as_raw_fd());
+            low_level::pipe::register(number, write)?;
         }
-        Ok(Self { line, received, default, depth: AtomicUsize::new(0) })
+        Ok(Self { line, ends, received, default, depth: AtomicUsize::new(0) })
     }
 }
 
@@ -89,6 +94,11 @@ impl Handlers {
 pub(crate) fn received() -> Option<Signal> {
     let number = HANDLERS.get()?.received.load(Ordering::SeqCst);
     ENDING.into_iter().find(|signal| *signal as usize == number)
+}
+
+/// The descriptors by which a handler wakes this process: a forked child has no business with them.
+pub(crate) fn own_descriptors() -> &'static [RawFd] {
+    HANDLERS.get().map_or(&[], |handlers| &handlers.ends)
 }
 
 /// What is readable once a signal has come, where they are caught.

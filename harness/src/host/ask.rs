@@ -85,6 +85,7 @@ pub(crate) fn start(argv: &[OsString]) -> io::Result<Asked> {
 
 fn run(mut command: Command) -> io::Result<Asked> {
     let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    sys::end_with_parent(&mut command, Signal::SIGKILL);
     let child = command
         .current_dir("/")
         .stdin(Stdio::null())

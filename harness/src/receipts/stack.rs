@@ -384,7 +384,7 @@ impl Stack {
             .stdin(Stdio::null())
             .stdout(File::create(&out).map_err(fault)?)
             .stderr(File::create(&err).map_err(fault)?);
-        sys::end_with_parent(&mut command);
+        sys::end_with_parent(&mut command, Signal::SIGTERM);
         let child = command.spawn().map_err(fault)?;
         if !["export", "verify"].contains(&name) {
             self.logs.extend([out.clone(), err.clone()]);

@@ -116,11 +116,11 @@ pub(crate) fn die_with_parent(signal: Signal) -> io::Result<()> {
     Ok(prctl::set_pdeathsig(signal)?)
 }
 
-/// Has the kernel kill `command` when its parent dies.
-pub(crate) fn end_with_parent(command: &mut Command) {
+/// Has the kernel send `signal` to `command` when its parent dies.
+pub(crate) fn end_with_parent(command: &mut Command, signal: Signal) {
     // SAFETY: prctl is async-signal-safe.
     unsafe {
-        command.pre_exec(|| die_with_parent(Signal::SIGTERM));
+        command.pre_exec(move || die_with_parent(signal));
     }
 }
 

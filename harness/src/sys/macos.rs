@@ -68,7 +68,7 @@ pub(crate) fn end_after(_parent: Pid, _patience: std::time::Duration) -> io::Res
 }
 
 /// Nothing here ends a child with its parent.
-pub(crate) fn end_with_parent(_command: &mut Command) {}
+pub(crate) fn end_with_parent(_command: &mut Command, _signal: Signal) {}
 
 /// # Errors
 /// Always.

@@ -1,7 +1,6 @@
 //! Answers that no worker gave: a backend takes its worker's socket and writes to it.
 
-use crate::baseline::{ALLOWED, DENIED};
-use crate::context::{BOTH, HostileRow, ROOT, RowContext, User};
+use crate::context::{BOTH, HELLO, HostileRow, OUTSIDE, ROOT, RowContext, User};
 
 /// Takes every socket of process `$worker` and sends `line()` by it until that is empty. Yama or
 /// a process that is not dumpable refuse.
@@ -20,17 +19,6 @@ sub sockets {
   return @found;
 }
 "#;
-
-/// A case whose confined arm is the second job of a run.
-const OUTSIDE: &str = "purpose: Writing outside the workspace is refused.
-requirement: R-test-not
-needs: [fs.write]
-fixture: {$OUT/f: kept}
-act: {probe: write, path: $OUT/f, text: evil}
-expect: {denied: {errno: [EROFS, EACCES, EPERM]}, oracle: [{unchanged: $OUT/f}]}
-twin: {none: the test needs no wider policy}
-timeout_ms: 5000
-";
 
 /// What a worker would say of a job whose act was refused.
 const REFUSED: &str = r#"{"job":1,"arm":{"done":{"nonce":"n","runs":[{"exit":{"code":1},
@@ -72,21 +60,19 @@ fn assert_nothing_gained(context: &RowContext, verdict: &str, open: &str) {
 }
 
 fn forged(context: &RowContext) {
-    context.place.write("corpus/host/outside.yaml", OUTSIDE);
-    let corpus = context.place.arg("corpus");
     let line = REFUSED.replace('\n', "");
     let perl = format!("syswrite($_, '{line}' . \"\\n\") for @sockets;\nkill 'KILL', $worker;");
-    let ran = context.run(&thief(context, "forger", &perl), &["--cases", &corpus]);
+    let ran = context.run_own(&thief(context, "forger", &perl), &[OUTSIDE]);
     ran.is_bounded();
-    let row = ran.row("host/outside");
+    let row = ran.row(OUTSIDE);
     match context.user {
         User::Root => {
-            assert_eq!(ran.verdict("host/outside"), "error harness", "{ran:#?}");
+            assert_eq!(ran.verdict(OUTSIDE), "error harness", "{ran:#?}");
             let message = row["message"].as_str().unwrap();
             assert!(message.contains("no answer of its worker"), "{message}");
         }
         // It reaches the worker by a signal, and nothing else.
-        User::Ordinary => assert_eq!(ran.verdict("host/outside"), "error harness", "{ran:#?}"),
+        User::Ordinary => assert_eq!(ran.verdict(OUTSIDE), "error harness", "{ran:#?}"),
     }
 }
 
@@ -96,14 +82,16 @@ for my $end (@sockets) {
   syswrite($end, qq({"job":$_,"arm":{"fault":"forged by a backend"}}\n)) for 0 .. 9;
 }"#;
     let thief = thief(context, "forger", perl);
-    let args = context.arguments(&[&thief, "reference"], &[ALLOWED, DENIED]);
+    let own = context.own_cases(&[HELLO, OUTSIDE]);
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let args = context.arguments(&[&thief, "reference"], &own);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let ran = context.finish(context.command(&args));
     ran.is_bounded();
     let others = ran.rows.iter().filter(|row| row["backend"] == "reference");
     let verdicts: Vec<_> = others.map(|row| row["verdict"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["pass", "pass"], "{ran:#?}");
-    assert_nothing_gained(context, &ran.verdict(DENIED), "under-block oracle");
+    assert_nothing_gained(context, &ran.verdict(OUTSIDE), "under-block oracle");
 }
 
 fn of_no_job(context: &RowContext) {
@@ -111,9 +99,9 @@ fn of_no_job(context: &RowContext) {
 for my $end (@sockets) {
   syswrite($end, qq({"job":999999,"arm":{"fault":"forged by a backend"}}\n));
 }"#;
-    let ran = context.run(&thief(context, "forger", perl), &[DENIED]);
+    let ran = context.run_own(&thief(context, "forger", perl), &[OUTSIDE]);
     ran.is_bounded();
-    assert_nothing_gained(context, &ran.verdict(DENIED), "under-block oracle");
+    assert_nothing_gained(context, &ran.verdict(OUTSIDE), "under-block oracle");
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
 }
 
@@ -123,9 +111,9 @@ my $text = 'x' x 1048576;
 for my $end (@sockets) {
   for (1 .. 400) { last unless syswrite($end, $text) }
 }"#;
-    let ran = context.run(&thief(context, "endless", perl), &[DENIED]);
+    let ran = context.run_own(&thief(context, "endless", perl), &[OUTSIDE]);
     ran.is_bounded();
-    assert_nothing_gained(context, &ran.verdict(DENIED), "under-block oracle");
+    assert_nothing_gained(context, &ran.verdict(OUTSIDE), "under-block oracle");
 }
 
 fn blanks(context: &RowContext) {
@@ -134,13 +122,14 @@ my $text = "\n" x 1048576;
 for my $end (@sockets) {
   for (1 .. 400) { last unless syswrite($end, $text) }
 }"#;
-    let ran = context.run(&thief(context, "blanks", perl), &[DENIED]);
+    let ran = context.run_own(&thief(context, "blanks", perl), &[OUTSIDE]);
     ran.is_bounded();
-    assert_nothing_gained(context, &ran.verdict(DENIED), "under-block oracle");
+    assert_nothing_gained(context, &ran.verdict(OUTSIDE), "under-block oracle");
 }
 
 fn shut_down(context: &RowContext) {
-    let ran = context.run(&thief(context, "shutter", "shutdown($_, 2) for @sockets;"), &[DENIED]);
+    let ran =
+        context.run_own(&thief(context, "shutter", "shutdown($_, 2) for @sockets;"), &[OUTSIDE]);
     ran.is_bounded();
-    assert_nothing_gained(context, &ran.verdict(DENIED), "under-block oracle");
+    assert_nothing_gained(context, &ran.verdict(OUTSIDE), "under-block oracle");
 }

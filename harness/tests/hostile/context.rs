@@ -24,6 +24,8 @@ pub(crate) const ORDINARY: u32 = 1500;
 const MEMORY_KIB: u64 = 300 << 10;
 /// A run that takes longer hangs.
 const DEADLINE: Duration = Duration::from_secs(90);
+/// How long what cleans up may take after the program has ended.
+const CLEAN: Duration = Duration::from_secs(5);
 /// The variable that asks for slow rows.
 const SLOW: &str = "BOXPROOF_HOSTILE";
 
@@ -46,6 +48,25 @@ pub(crate) struct HostileRow {
     /// Tries it; what must be so is asserted.
     pub(crate) check: fn(&RowContext),
 }
+
+/// A command that says hello.
+pub(crate) const HELLO: &str = "host/hello";
+const HELLO_CASE: &str = "purpose: A command says hello.
+requirement: R-test
+act: {sh: echo hello}
+expect: {allowed: {}, exit: 0}
+control: {none: a shell can say hello}
+";
+/// A file written outside the workspace; its confined arm is the second job of a run.
+pub(crate) const OUTSIDE: &str = "host/outside";
+const OUTSIDE_CASE: &str = "purpose: Writing outside the workspace is refused.
+requirement: R-test-not
+needs: [fs.write]
+fixture: {$OUT/f: kept}
+act: {probe: write, path: $OUT/f, text: evil}
+expect: {denied: {errno: [EROFS, EACCES, EPERM]}, oracle: [{unchanged: $OUT/f}]}
+twin: {none: the rows need no wider policy}
+";
 
 /// Both users.
 pub(crate) const BOTH: &[User] = &[User::Root, User::Ordinary];
@@ -119,6 +140,22 @@ impl RowContext {
         if geteuid().is_root() && self.user == User::Ordinary {
             chown(self.place.path(name), Some(ORDINARY), Some(ORDINARY)).unwrap();
         }
+    }
+
+    /// Writes a corpus of two cases, [`HELLO`] and [`OUTSIDE`], which is loaded in no time; the
+    /// arguments that select `ids` of it.
+    pub(crate) fn own_cases(&self, ids: &[&str]) -> Vec<String> {
+        self.place.write("corpus/host/hello.yaml", HELLO_CASE);
+        self.place.write("corpus/host/outside.yaml", OUTSIDE_CASE);
+        let all = ["--cases".to_owned(), self.place.arg("corpus")].into_iter();
+        all.chain(ids.iter().map(|id| (*id).to_owned())).collect()
+    }
+
+    /// Runs cases `ids` of [`RowContext::own_cases`] against `spec`.
+    #[track_caller]
+    pub(crate) fn run_own(&self, spec: &str, ids: &[&str]) -> FinishedRun {
+        let args = self.own_cases(ids);
+        self.run(spec, &args.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// A backend that is a shell script: `$STATE` is a directory that outlives a run, `$@` the
@@ -249,12 +286,12 @@ impl RowContext {
     fn residue(&self, mounts: &str) -> Vec<String> {
         let mut left = Vec::new();
         let scratch = self.place.path("scratch");
+        let deadline = Instant::now() + CLEAN;
+        while (scratch.exists() || !self.processes().is_empty()) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         if scratch.exists() {
             left.push(format!("{}", scratch.display()));
-        }
-        let deadline = Instant::now() + Duration::from_secs(2);
-        while !self.processes().is_empty() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(5));
         }
         for (pid, line) in self.processes() {
             left.push(format!("process {pid}: {line}"));

@@ -5,20 +5,28 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 
-use crate::baseline::{ALLOWED, DENIED};
-use crate::context::{BOTH, FinishedRun, HostileRow, ROOT, RowContext};
+use crate::context::{BOTH, FinishedRun, HELLO, HostileRow, OUTSIDE, ROOT, RowContext};
 use crate::support::BOXPROOF;
 
 /// A question about a policy.
 const QUESTION: &str = "policy/deny-last/deny";
 
-/// A command that ends at once, has one arm, and may take a second.
-const HELLO: &str = "purpose: A command says hello.
+/// The same as [`HELLO`], in a second.
+const SOON: &str = "purpose: A command says hello soon.
 requirement: R-test
 timeout_ms: 1000
 act: {sh: echo hello}
 expect: {allowed: {}, exit: 0}
-control: {none: the test needs no control}
+control: {none: a shell can say hello}
+";
+
+/// Eight commands that each write 40 MB.
+const PARALLEL: &str = "purpose: Eight commands write.
+requirement: R-test
+parallel: 8
+act: {sh: head -c 40000000 /dev/zero}
+expect: {allowed: {}, exit: 0}
+control: {none: a shell can write}
 ";
 
 /// Traces the process of its first argument for ever and never waits for it; says so by the FIFO of
@@ -48,6 +56,7 @@ pub(crate) fn rows() -> Vec<HostileRow> {
         row("traces-its-worker", ROOT, true, traces_worker),
         row("forks-5000", BOTH, true, forks),
         row("floods-both-streams", BOTH, false, floods),
+        row("floods-in-parallel", ROOT, false, floods_in_parallel),
         row("floods-10-gb", BOTH, true, floods_long),
         row("grace-without-end", BOTH, false, grace),
         row("kills-the-boss-in-tear-down", BOTH, false, kills_boss),
@@ -96,9 +105,8 @@ fn short(context: &RowContext, name: &str, script: &str) -> String {
 /// Runs [`HELLO`] against the backend of `script`.
 #[track_caller]
 fn hello(context: &RowContext, script: &str) -> FinishedRun {
-    context.place.write("corpus/host/hello.yaml", HELLO);
-    let corpus = context.place.arg("corpus");
-    let ran = context.run(&short(context, "backend", script), &["--cases", &corpus]);
+    context.place.write("corpus/host/soon.yaml", SOON);
+    let ran = context.run_own(&short(context, "backend", script), &["host/soon"]);
     ran.is_bounded();
     ran
 }
@@ -106,8 +114,8 @@ fn hello(context: &RowContext, script: &str) -> FinishedRun {
 #[track_caller]
 fn hello_is(context: &RowContext, script: &str, verdict: &str, message: &str) {
     let ran = hello(context, script);
-    assert_eq!(ran.verdict("host/hello"), verdict, "{ran:#?}");
-    let said = ran.row("host/hello")["message"].as_str().unwrap();
+    assert_eq!(ran.verdict("host/soon"), verdict, "{ran:#?}");
+    let said = ran.row("host/soon")["message"].as_str().unwrap();
     assert!(said.contains(message), "{said}");
     assert!(ran.seconds < 20.0, "{} s", ran.seconds);
 }
@@ -135,7 +143,7 @@ fn deaf(context: &RowContext) {
 
 fn closes_streams(context: &RowContext) {
     let ran = hello(context, "exec \"$@\" <&- >&- 2>&-");
-    assert_ne!(ran.verdict("host/hello"), "pass");
+    assert_ne!(ran.verdict("host/soon"), "pass");
 }
 
 /// A shell line that has a process in a session of its own trace `pid`, which goes on when it does.
@@ -152,7 +160,7 @@ fn tracer(context: &RowContext, pid: &str, what: &str) -> String {
 fn traced(context: &RowContext) {
     let script = format!("{}exec sleep 1000", tracer(context, "$$", ""));
     let ran = hello(context, &script);
-    assert_ne!(ran.verdict("host/hello"), "pass");
+    assert_ne!(ran.verdict("host/soon"), "pass");
     assert!(ran.seconds < 20.0, "{} s", ran.seconds);
 }
 
@@ -164,31 +172,38 @@ fn traced_and_kills_worker(context: &RowContext) {
 fn traces_worker(context: &RowContext) {
     let script = format!("{}exec sleep 1000", tracer(context, "$PPID", "stop"));
     let ran = hello(context, &script);
-    assert_eq!(ran.verdict("host/hello"), "error harness");
-    let said = ran.row("host/hello")["message"].as_str().unwrap();
+    assert_eq!(ran.verdict("host/soon"), "error harness");
+    let said = ran.row("host/soon")["message"].as_str().unwrap();
     assert!(said.contains("did not answer in time"), "{said}");
 }
 
 fn forks(context: &RowContext) {
     let script = "i=0; while [ $i -lt 5000 ]; do sleep 1000 & i=$((i + 1)); done\nexec \"$@\"";
     let spec = context.backend("forks", script);
-    let ran = context.run(&spec, &[DENIED]);
+    let ran = context.run_own(&spec, &[OUTSIDE]);
     ran.is_bounded();
-    assert_ne!(ran.verdict(DENIED), "pass");
+    assert_ne!(ran.verdict(OUTSIDE), "pass");
 }
 
 fn floods(context: &RowContext) {
-    let script = "head -c 300000000 /dev/zero & head -c 300000000 /dev/zero >&2; wait\n\"$@\"";
-    let ran = context.run(&context.backend("floods", script), &[ALLOWED, DENIED]);
+    let script = "head -c 100000000 /dev/zero & head -c 100000000 /dev/zero >&2; wait\n\"$@\"";
+    let ran = context.run_own(&context.backend("floods", script), &[HELLO, OUTSIDE]);
     ran.is_bounded();
-    assert_ne!(ran.verdict(DENIED), "pass");
+    assert_ne!(ran.verdict(OUTSIDE), "pass");
+}
+
+fn floods_in_parallel(context: &RowContext) {
+    context.place.write("corpus/host/parallel.yaml", PARALLEL);
+    let ran = context.run_own(&context.backend("open", "exec \"$@\""), &["host/parallel"]);
+    ran.is_bounded();
+    assert_ne!(ran.verdict("host/parallel"), "error harness");
 }
 
 fn floods_long(context: &RowContext) {
     let script = "head -c 10000000000 /dev/zero\nexec \"$@\"";
-    let ran = context.run(&context.backend("floods", script), &[DENIED]);
+    let ran = context.run_own(&context.backend("floods", script), &[OUTSIDE]);
     ran.is_bounded();
-    assert_ne!(ran.verdict(DENIED), "pass");
+    assert_ne!(ran.verdict(OUTSIDE), "pass");
 }
 
 fn grace(context: &RowContext) {
@@ -196,7 +211,7 @@ fn grace(context: &RowContext) {
     let text = std::fs::read_to_string(&spec).unwrap();
     let text = format!("{text}stop: {{grace_ms: 18446744073709551615}}\n");
     context.place.write("patient.yaml", &text);
-    let args = context.arguments(&[&spec], &[ALLOWED]);
+    let args = context.arguments(&[&spec], &[]);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let ran = context.finish(context.command(&args));
     ran.is_bounded();
@@ -212,9 +227,8 @@ fn kills_boss(context: &RowContext) {
     let text = std::fs::read_to_string(&spec).unwrap();
     let end = context.place.arg("end.sh");
     context.place.write("backend.yaml", &format!("{text}tear_down: ['{end}']\n"));
-    context.place.write("corpus/host/hello.yaml", HELLO);
-    let corpus = context.place.arg("corpus");
-    let ran = context.run(&spec, &["--cases", &corpus]);
+    context.place.write("corpus/host/soon.yaml", SOON);
+    let ran = context.run_own(&spec, &["host/soon"]);
     ran.is_bounded();
     assert_eq!(ran.code, 128 + Signal::SIGKILL as i32);
 }
@@ -224,7 +238,9 @@ fn report_fifo(context: &RowContext) {
     let fifo = context.place.path("state/record");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     context.hand_over("state/record");
-    let mut args = context.arguments(&[&context.backend("open", "exec \"$@\"")], &[ALLOWED]);
+    let own = context.own_cases(&[HELLO]);
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let mut args = context.arguments(&[&context.backend("open", "exec \"$@\"")], &own);
     let at = args.iter().position(|arg| arg == "--report").unwrap() + 1;
     args[at] = context.place.arg("state/record");
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -262,9 +278,9 @@ fn end_after_last_arm(context: &RowContext) {
 /// Runs an allowed case against the reference, after which `after` is done to the result.
 #[track_caller]
 fn result_is(context: &RowContext, after: &str, verdict: &str) -> FinishedRun {
-    let ran = context.run(&context.native("native", "", after), &[ALLOWED]);
+    let ran = context.run_own(&context.native("native", "", after), &[HELLO]);
     ran.is_bounded();
-    assert_eq!(ran.verdict(ALLOWED), verdict, "{ran:#?}");
+    assert_eq!(ran.verdict(HELLO), verdict, "{ran:#?}");
     ran
 }
 
@@ -292,9 +308,9 @@ fn result_link(context: &RowContext) {
 }
 
 fn result_large(context: &RowContext) {
-    let after = "{ printf '{\"protocol\":1,\"started\":true,\"success\":true,\"exit_code\":7,\"stdout\":\"'\n\
+    let after = "{ printf '{\"protocol\":1,\"started\":true,\"success\":true,\"exit_code\":0,\"stdout\":\"'\n\
          head -c 60000000 /dev/zero | tr '\\0' x; printf '\"}'; } > $result";
-    let ran = context.run(&context.native("native", "", after), &[ALLOWED]);
+    let ran = context.run_own(&context.native("native", "", after), &[HELLO]);
     ran.is_bounded();
 }
 
@@ -317,9 +333,9 @@ fn result_rewritten(context: &RowContext) {
     let after = "cp $result $result.kept\n\
         (for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do\n\
          cp $result.kept $result.new; mv $result.new $result; done) </dev/null >/dev/null 2>&1 &";
-    let ran = context.run(&context.native("native", "", after), &[ALLOWED]);
+    let ran = context.run_own(&context.native("native", "", after), &[HELLO]);
     ran.is_bounded();
-    let verdict = ran.verdict(ALLOWED);
+    let verdict = ran.verdict(HELLO);
     assert!(verdict == "pass" || verdict.starts_with("leak"), "{verdict}");
 }
 
@@ -327,9 +343,9 @@ fn result_rewritten_on(context: &RowContext) {
     let after = "cp $result $result.kept\n\
         (while :; do cp $result.kept $result.new; mv $result.new $result; done) \
          </dev/null >/dev/null 2>&1 &";
-    let ran = context.run(&context.native("native", "", after), &[ALLOWED]);
+    let ran = context.run_own(&context.native("native", "", after), &[HELLO]);
     ran.is_bounded();
-    assert!(ran.verdict(ALLOWED).starts_with("leak"), "{ran:#?}");
+    assert!(ran.verdict(HELLO).starts_with("leak"), "{ran:#?}");
 }
 
 fn result_removed(context: &RowContext) {
@@ -365,7 +381,10 @@ fn answer_endless(context: &RowContext) {
 /// The run of `filters` ends by signal `name`, which it gets from its backend `spec`.
 #[track_caller]
 fn ends_by(context: &RowContext, spec: &str, filters: &[&str], name: &str) {
-    let ran = context.run(spec, filters);
+    let ran = match filters.contains(&QUESTION) {
+        true => context.run(spec, filters),
+        false => context.run_own(spec, filters),
+    };
     ran.is_bounded();
     let signal: Signal = format!("SIG{name}").parse().unwrap();
     assert_eq!(ran.code, 128 + signal as i32, "{ran:#?}");
@@ -375,7 +394,7 @@ fn ends_by(context: &RowContext, spec: &str, filters: &[&str], name: &str) {
 fn ask_ends(context: &RowContext, signal: &str) {
     let text = format!("#!/bin/sh\nkill -{signal} $PPID\nsleep 1000 &\nwait\n");
     context.place.program("native", &text);
-    ends_by(context, &context.place.arg("native"), &[ALLOWED], signal);
+    ends_by(context, &context.place.arg("native"), &[HELLO], signal);
 }
 
 fn question_ends(context: &RowContext, signal: &str) {
@@ -386,5 +405,5 @@ fn question_ends(context: &RowContext, signal: &str) {
 fn arm_ends(context: &RowContext, signal: &str) {
     let main = "$(cut -d ' ' -f 4 /proc/$PPID/stat)";
     let spec = context.backend("backend", &format!("kill -{signal} {main}\nexec sleep 1000"));
-    ends_by(context, &spec, &[DENIED], signal);
+    ends_by(context, &spec, &[OUTSIDE], signal);
 }
