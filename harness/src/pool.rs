@@ -2,6 +2,7 @@
 //! by workers and signals; a worker that holds a job for too long is killed. Main function: [`run`].
 
 mod line;
+mod loss;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -13,8 +14,7 @@ use boxproof_cases::case::Exclusive;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, getrlimit};
-use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid};
 use signal_hook::{SigId, low_level};
 
@@ -22,6 +22,7 @@ use crate::execution::{Arm, ArmKind, Execution};
 use crate::worker::{Birthright, live};
 use crate::{sweep, sys, termination};
 use line::{Broken, Said, WorkerLine};
+use loss::{Loss, end};
 
 /// How often a worker may die on a job before the job is given up.
 const LIVES: usize = 2;
@@ -31,10 +32,12 @@ const WAITING: usize = 512;
 /// so many are, nothing else begins; what waits longest is to wait from the start.
 const STARTING: usize = 6;
 
+/// An answer of at most so many bytes is small, as nearly all are.
+const SMALL: usize = 64 << 10;
+/// The most bytes of all others together: they are kept until they are judged.
+const LARGE: usize = 64 << 20;
 /// How long workers may take to clean up after they were hung up on.
 const PARTING: Duration = Duration::from_secs(5);
-/// How long a killed worker may take to die.
-const DEATH: Duration = Duration::from_secs(2);
 /// How often the clock is looked at: what passes of it beyond that, this host stood still.
 const TICK: Duration = Duration::from_secs(5);
 /// How late a busy host may wake us all the same.
@@ -71,19 +74,6 @@ struct Held {
     starting: bool,
     /// When it is taken for one that never ends.
     deadline: Instant,
-}
-
-/// Why a worker is given up.
-#[derive(Debug)]
-enum Loss {
-    /// It died, or its end of the line was closed.
-    Died,
-    /// Somebody stopped it.
-    Stopped,
-    /// It holds its job for longer than that can take.
-    Overdue,
-    /// Something came by its line that it cannot have said.
-    Forged(String),
 }
 
 /// Executes the whole order on `slots` CPU-bound workers and as many waiting ones as it takes.
@@ -173,6 +163,8 @@ struct Pool<'a> {
     deaths: HashMap<usize, usize>,
     seen: HashMap<(usize, usize), Execution>,
     done: usize,
+    /// How many bytes there were of answers that are not small.
+    large: usize,
 }
 
 impl<'a> Pool<'a> {
@@ -194,6 +186,7 @@ impl<'a> Pool<'a> {
             deaths: HashMap::new(),
             seen: HashMap::new(),
             done: 0,
+            large: 0,
         };
         pool.staff(busy, waiting)?;
         Ok(pool)
@@ -318,9 +311,10 @@ impl<'a> Pool<'a> {
                 let worker = &mut self.workers[at];
                 match (said, &mut worker.job) {
                     (Said::Settled, Some(held)) => held.starting = false,
-                    (Said::Answer(arm), Some(Held { job, .. })) => {
+                    (Said::Answer(arm, bytes), Some(Held { job, .. })) => {
                         let job = *job;
                         worker.job = None;
+                        let arm = self.bounded(arm, bytes);
                         self.take(job, arm);
                     }
                     (_, None) => {}
@@ -328,8 +322,8 @@ impl<'a> Pool<'a> {
             }
             match broken {
                 None => at += 1,
-                Some(Broken::Closed) => self.bury(at, Loss::Died)?,
-                Some(Broken::Forged(what)) => self.bury(at, Loss::Forged(what))?,
+                Some(Broken::Closed) => self.bury(at, &Loss::Died)?,
+                Some(Broken::Forged(what)) => self.bury(at, &Loss::Forged(what))?,
             }
         }
         Ok(())
@@ -340,11 +334,24 @@ impl<'a> Pool<'a> {
         let mut at = 0;
         while at < self.workers.len() {
             match loss(&self.workers[at]) {
-                Some(loss) => self.bury(at, loss)?,
+                Some(loss) => self.bury(at, &loss)?,
                 None => at += 1,
             }
         }
         Ok(())
+    }
+
+    /// `arm`, whose answer had so many bytes, as far as there is room for it.
+    fn bounded(&mut self, arm: Arm, bytes: usize) -> Arm {
+        if bytes > SMALL {
+            self.large += bytes;
+        }
+        match self.large > LARGE && bytes > SMALL {
+            true => Arm::Fault(format!(
+                "the arms of this run have left too much to tell: {bytes} bytes more"
+            )),
+            false => arm,
+        }
     }
 
     fn take(&mut self, job: usize, arm: Arm) {
@@ -372,9 +379,9 @@ impl<'a> Pool<'a> {
 
     /// A worker is lost: its orphans come to us and die, too; a job whose worker died gets another
     /// try, then up.
-    fn bury(&mut self, at: usize, loss: Loss) -> io::Result<()> {
+    fn bury(&mut self, at: usize, loss: &Loss) -> io::Result<()> {
         let worker = self.workers.swap_remove(at);
-        let why = end(worker.pid, &loss);
+        let why = end(worker.pid, loss);
         sweep::kill_children(&self.ours());
         if let Some(Held { job, .. }) = worker.job {
             let deaths = self.deaths.entry(job).or_insert(0);
@@ -412,47 +419,6 @@ impl<'a> Pool<'a> {
         }
         if !left.is_empty() {
             sweep::kill_children(&self.ours());
-        }
-    }
-}
-
-/// Ends worker `pid`; why it is lost, as a sentence.
-fn end(pid: Pid, loss: &Loss) -> String {
-    if !matches!(loss, Loss::Died) {
-        let _ = kill(pid, Signal::SIGKILL);
-    }
-    let status = status_of(pid, Instant::now() + DEATH);
-    match loss {
-        Loss::Died => match status {
-            Some(status) => format!("its worker died: {status:?}"),
-            None => "its worker's socket was closed, and not by the worker".to_owned(),
-        },
-        Loss::Stopped => {
-            "its worker died: it was stopped by a signal, which only a process of the case or of \
-             the backend sends, and was killed"
-                .to_owned()
-        }
-        Loss::Overdue => {
-            "its worker did not answer in time: every time limit of the case together has passed, \
-             and a process of the case or of the backend holds the worker; it was killed"
-                .to_owned()
-        }
-        Loss::Forged(what) => format!(
-            "{what} came by its worker's socket: no answer of its worker; a process of the case \
-             or of the backend has reached for that socket"
-        ),
-    }
-}
-
-/// How child `pid` ended, if it has by `deadline`.
-fn status_of(pid: Pid, deadline: Instant) -> Option<WaitStatus> {
-    loop {
-        match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::StillAlive) if Instant::now() < deadline => {
-                sweep::wait_for_one(&[pid], deadline);
-            }
-            Ok(WaitStatus::StillAlive) | Err(_) => return None,
-            Ok(status) => return Some(status),
         }
     }
 }

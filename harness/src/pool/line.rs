@@ -19,8 +19,8 @@ const READS: usize = 64;
 pub(super) enum Said {
     /// Its arm only waits from now on.
     Settled,
-    /// The answer to the job that it holds.
-    Answer(Arm),
+    /// The answer to the job that it holds, and how many bytes it had.
+    Answer(Arm, usize),
 }
 
 /// Why nothing more is read from a worker.
@@ -110,7 +110,7 @@ impl WorkerLine {
         };
         match serde_json::from_slice::<Answer>(line) {
             Ok(answer) if answer.token == token && Some(answer.job) == number => {
-                Ok(Said::Answer(answer.arm))
+                Ok(Said::Answer(answer.arm, line.len()))
             }
             Ok(answer) => Err(format!("an answer to job {} without its token", answer.job)),
             Err(error) => Err(format!("a line that cannot be read ({error})")),
@@ -153,7 +153,7 @@ mod tests {
         let (mut line, mut worker, token) = handed_out();
         writeln!(worker, "~\n{}", answer(3, &token)).unwrap();
         let (said, broken) = line.hear(Some(3));
-        assert!(matches!(said[..], [Said::Settled, Said::Answer(Arm::Fault(_))]), "{said:?}");
+        assert!(matches!(said[..], [Said::Settled, Said::Answer(Arm::Fault(_), _)]), "{said:?}");
         assert_eq!(broken, None);
         writeln!(worker, "{}", answer(3, &token)).unwrap();
         let (said, broken) = line.hear(None);

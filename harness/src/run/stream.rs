@@ -67,6 +67,9 @@ pub(super) fn read_streams(
         }
         None => (own_out, own_err),
     };
+    if let Some(Err(fault)) = result.as_mut().map(captured::lighten) {
+        (result, result_fault) = (None, Some(fault));
+    }
     let observation = observe(&workspace.nonce, records, &out, &err);
     let code = match exit {
         Exit::Code(code) => Some(code),

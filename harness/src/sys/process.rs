@@ -15,6 +15,9 @@ use nix::unistd::{ForkResult, Pid};
 /// How often a child is looked at where the kernel cannot wake us.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// How long the end of a dead child may be kept from us before it is taken for a tracer's.
+const HELD: Duration = Duration::from_millis(100);
+
 /// Forks a child that runs `body` and exits with what it returns.
 ///
 /// # Errors
@@ -129,7 +132,7 @@ pub(crate) fn random<const N: usize>() -> io::Result<String> {
 /// Waits for `child`, which was killed, for at most `patience`: a tracer that never waits keeps its
 /// end from its parent, until it ends itself. Returns whether the child has been reaped.
 pub(crate) fn reap(child: &mut Child, patience: Duration) -> bool {
-    let deadline = Instant::now() + patience;
+    let mut deadline = Instant::now() + patience;
     let pid = Pid::from_raw(child.id().cast_signed());
     let mut exit = super::exit_watch(pid);
     loop {
@@ -140,12 +143,15 @@ pub(crate) fn reap(child: &mut Child, patience: Duration) -> bool {
         if left.is_zero() {
             return false;
         }
-        // Readable, and not to be reaped: from then on only the clock wakes us.
-        let watch = exit.take();
         let mut set: Vec<_> =
-            watch.iter().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)).collect();
+            exit.iter().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)).collect();
         let left = if set.is_empty() { left.min(LOOK) } else { left };
-        let _ = poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
+        let died = poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
+        if exit.is_some() && died == Ok(1) {
+            // If it is dead and cannot be reaped, only the clock wakes us from here on.
+            exit = None;
+            deadline = deadline.min(Instant::now() + HELD);
+        }
     }
 }
 

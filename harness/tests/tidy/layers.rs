@@ -25,7 +25,7 @@ fn has_word(line: &str, word: &str) -> bool {
 }
 
 /// What may touch the operating system: a file, or a folder with all below it; and why.
-const OS: [(&str, &str); 30] = [
+const OS: [(&str, &str); 32] = [
     ("cases/src/suite.rs", "reads the corpus"),
     ("harness/src/backend/context.rs", "templates ask whether a path exists"),
     ("harness/src/backend/program.rs", "looks programs up"),
@@ -35,6 +35,7 @@ const OS: [(&str, &str); 30] = [
     ("harness/src/main.rs", "the process itself"),
     ("harness/src/plain_file.rs", "reads files that a backend may have put there"),
     ("harness/src/pool.rs", "feeds workers"),
+    ("harness/src/pool/", "feeds workers"),
     ("harness/src/receipts/attend.rs", "plays a channel case"),
     ("harness/src/receipts/execd/", "the made-up execd"),
     ("harness/src/receipts/frames.rs", "speaks to daemon and relay"),
@@ -53,6 +54,7 @@ const OS: [(&str, &str); 30] = [
     ("harness/src/sweep/", "looks for what is left"),
     ("harness/src/sys/", "system calls"),
     ("harness/src/worker.rs", "executes arms"),
+    ("harness/src/termination.rs", "catches signals"),
     ("harness/src/workspace/", "lays fixtures out"),
     ("probes/", "the eyes"),
     ("reference/", "a sandbox"),
