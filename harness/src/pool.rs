@@ -46,7 +46,7 @@ const LATE: Duration = Duration::from_secs(1);
 const ORPHANED: Duration = Duration::from_secs(20);
 /// Of the workers there are when the host refuses another process, one in so many stays: every arm
 /// needs processes of its own.
-const SHRINK: usize = 4;
+const SHRINK: usize = 8;
 
 /// How the run ended.
 #[derive(Debug)]

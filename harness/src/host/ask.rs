@@ -18,9 +18,6 @@ use crate::{sys, termination};
 /// How often a running program is looked at where the kernel cannot tell us that it ended.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// How long a killed program may take to die.
-const DEATH: Duration = Duration::from_secs(5);
-
 /// A program on its way to an answer. Its streams go to files, so that it can neither block on a
 /// full pipe nor keep us waiting through a descendant that holds one open.
 pub(crate) struct Asked {
@@ -146,7 +143,7 @@ impl Drop for Running {
             let _ = killpg(pid, Signal::SIGKILL);
         }
         let _ = self.0.kill();
-        sys::reap(&mut self.0, DEATH);
+        sys::reap(&mut self.0);
     }
 }
 

@@ -421,7 +421,7 @@ impl Stack {
             proxies.chain([self.relay.take(), self.daemon.take()]).flatten().collect();
         for mut running in parts {
             running.signal(Signal::SIGKILL);
-            let _ = running.child.wait();
+            sys::reap(&mut running.child);
         }
     }
 }

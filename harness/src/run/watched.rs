@@ -29,9 +29,6 @@ const READS: usize = 16;
 /// the grace of 5 s, and a bit.
 pub(super) const ALONE: Duration = Duration::from_millis(6_500);
 
-/// How long a killed child may take to die.
-const DEATH: Duration = Duration::from_secs(5);
-
 /// How a child is watched.
 #[derive(Debug)]
 pub(super) struct Terms<'a> {
@@ -338,7 +335,7 @@ impl Watched {
         let _ = killpg(self.pid(), Signal::SIGKILL);
         let _ = self.child.kill();
         // The sweep after the arm reaps one that a tracer holds, when it has killed that.
-        sys::reap(&mut self.child, DEATH);
+        sys::reap(&mut self.child);
         self.ended.get_or_insert_with(Instant::now);
         self.exit = Some(Exit::TimedOut);
     }

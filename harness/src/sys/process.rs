@@ -15,6 +15,8 @@ use nix::unistd::{ForkResult, Pid};
 /// How often a child is looked at where the kernel cannot wake us.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// How long a killed child may take to die.
+const DEATH: Duration = Duration::from_secs(5);
 /// How long the end of a dead child may be kept from us before it is taken for a tracer's.
 const HELD: Duration = Duration::from_millis(100);
 
@@ -129,19 +131,19 @@ pub(crate) fn random<const N: usize>() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Waits for `child`, which was killed, for at most `patience`: a tracer that never waits keeps its
-/// end from its parent, until it ends itself. Returns whether the child has been reaped.
-pub(crate) fn reap(child: &mut Child, patience: Duration) -> bool {
-    let mut deadline = Instant::now() + patience;
+/// Waits for `child`, which was killed, for at most [`DEATH`]: a tracer that never waits keeps its
+/// end from its parent, until it ends itself.
+pub(crate) fn reap(child: &mut Child) {
+    let mut deadline = Instant::now() + DEATH;
     let pid = Pid::from_raw(child.id().cast_signed());
     let mut exit = super::exit_watch(pid);
     loop {
         if !matches!(child.try_wait(), Ok(None)) {
-            return true;
+            return;
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return false;
+            return;
         }
         let mut set: Vec<_> =
             exit.iter().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)).collect();

@@ -17,9 +17,6 @@ use crate::sys;
 /// How often it is looked at where the kernel cannot wake us.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How long a killed command may take to die.
-const DEATH: Duration = Duration::from_secs(5);
-
 /// Runs `command`, which must exit 0 within `patience`; `name` stands for it in the error. What it
 /// leaves running in its group when its time is up is killed.
 ///
@@ -56,7 +53,7 @@ fn wait(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> 
             // It has not been waited for, so its number is still its own.
             let _ = killpg(group, Signal::SIGKILL);
             let _ = child.kill();
-            sys::reap(child, DEATH);
+            sys::reap(child);
             return Ok(None);
         }
         let left = if watch.is_some() { left + Duration::from_millis(1) } else { left.min(LOOK) };

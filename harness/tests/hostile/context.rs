@@ -70,6 +70,8 @@ twin: {none: the rows need no wider policy}
 
 /// Both users.
 pub(crate) const BOTH: &[User] = &[User::Root, User::Ordinary];
+/// An ordinary user alone: root has no such limits.
+pub(crate) const ORDINARY_ALONE: &[User] = &[User::Ordinary];
 /// Root alone: for others the kernel refuses already.
 pub(crate) const ROOT: &[User] = &[User::Root];
 
@@ -191,15 +193,20 @@ impl RowContext {
 
     /// The program with `args` as the user, before it is started; what it writes goes to files.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
+        self.command_under(&[], args)
+    }
+
+    /// The same, started by the command line `wrapper`.
+    pub(crate) fn command_under(&self, wrapper: &[&str], args: &[&str]) -> Command {
         let memory = self.place.path("memory");
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.arg(measure::VERB).arg(&memory);
         if self.user == User::Ordinary && geteuid().is_root() {
             let id = ORDINARY.to_string();
             command.args(["setpriv", "--reuid", &id, "--regid", &id, "--clear-groups", "--"]);
-            command.arg(self.place.path("boxproof"));
+            command.args(wrapper).arg(self.place.path("boxproof"));
         } else {
-            command.arg(BOXPROOF);
+            command.args(wrapper).arg(BOXPROOF);
         }
         let file = |name: &str| File::create(self.place.path(name)).unwrap();
         command.args(args).current_dir("/").env("HOME", self.place.path("home"));

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 
-use crate::context::{BOTH, FinishedRun, HELLO, HostileRow, OUTSIDE, ROOT, RowContext};
+use crate::context::{
+    BOTH, FinishedRun, HELLO, HostileRow, ORDINARY_ALONE, OUTSIDE, ROOT, RowContext,
+};
 use crate::support::BOXPROOF;
 
 /// A question about a policy.
@@ -57,6 +59,7 @@ pub(crate) fn rows() -> Vec<HostileRow> {
         row("forks-5000", BOTH, true, forks),
         row("floods-both-streams", BOTH, false, floods),
         row("floods-in-parallel", ROOT, false, floods_in_parallel),
+        row("few-processes", ORDINARY_ALONE, false, few_processes),
         row("floods-10-gb", BOTH, true, floods_long),
         row("grace-without-end", BOTH, false, grace),
         row("kills-the-boss-in-tear-down", BOTH, false, kills_boss),
@@ -197,6 +200,23 @@ fn floods_in_parallel(context: &RowContext) {
     let ran = context.run_own(&context.backend("open", "exec \"$@\""), &["host/parallel"]);
     ran.is_bounded();
     assert_ne!(ran.verdict("host/parallel"), "error harness");
+}
+
+/// Fewer processes are allowed than workers could wait: fewer do. The user namespace has a count of
+/// its own, so that other rows take none away.
+fn few_processes(context: &RowContext) {
+    let rows: String = (0..60).map(|number| format!("  row-{number}: {{}}\n")).collect();
+    let waiting = SOON.replace("timeout_ms: 1000", "timeout_ms: 30000\nwaits_ms: 100");
+    context.place.write("corpus/host/waits.yaml", &format!("{waiting}rows:\n{rows}"));
+    let own = context.own_cases(&["host/waits/*"]);
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let args = context.arguments(&["none"], &own);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let limited = ["unshare", "--user", "--map-current-user", "prlimit", "--nproc=40", "--"];
+    let ran = context.finish(context.command_under(&limited, &args));
+    ran.is_bounded();
+    assert_eq!((ran.code, ran.rows.len()), (0, 60), "{ran:#?}");
+    assert!(ran.rows.iter().all(|row| row["verdict"] == "pass"), "{ran:#?}");
 }
 
 fn floods_long(context: &RowContext) {
