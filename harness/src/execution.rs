@@ -197,6 +197,16 @@ pub enum Exit {
     Refused,
 }
 
+impl Exit {
+    /// The exit code, where there is one.
+    pub fn code(&self) -> Option<i32> {
+        match self {
+            Self::Code(code) => Some(*code),
+            _ => None,
+        }
+    }
+}
+
 /// A captured stream; by default an empty one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {

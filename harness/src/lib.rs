@@ -30,6 +30,7 @@ pub mod sight;
 mod strays;
 mod sweep;
 mod sys;
+pub mod termination;
 #[cfg(test)]
 mod testing;
 pub mod worker;

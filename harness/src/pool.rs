@@ -1,26 +1,28 @@
 //! The pool: feeds the order's jobs to worker processes and gathers what they saw. One loop, woken
-//! by workers and signals. Main function: [`run`].
+//! by workers and signals; a worker that holds a job for too long is killed. Main function: [`run`].
+
+mod line;
+mod loss;
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use boxproof_cases::case::Exclusive;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::Signal;
-use nix::sys::wait::waitpid;
-use nix::unistd::Pid;
-use signal_hook::{SigId, flag, low_level};
+use nix::unistd::{Pid, getpid};
+use signal_hook::{SigId, low_level};
 
 use crate::execution::{Arm, ArmKind, Execution};
-use crate::run::SETTLED;
-use crate::worker::{Answer, Birthright, live};
-use crate::{sweep, sys};
+use crate::worker::{Birthright, live};
+use crate::{sweep, sys, termination};
+use line::{Broken, Said, WorkerLine};
+use loss::{Loss, end};
 
 /// How often a worker may die on a job before the job is given up.
 const LIVES: usize = 2;
@@ -29,6 +31,22 @@ const WAITING: usize = 512;
 /// The most of them that are still being started: all at once would make each of them late. While
 /// so many are, nothing else begins; what waits longest is to wait from the start.
 const STARTING: usize = 6;
+
+/// An answer of at most so many bytes is small, as nearly all are.
+const SMALL: usize = 64 << 10;
+/// The most bytes of all others together: they are kept until they are judged.
+const LARGE: usize = 64 << 20;
+/// How long workers may take to clean up after they were hung up on.
+const PARTING: Duration = Duration::from_secs(5);
+/// How often the clock is looked at: what passes of it beyond that, this host stood still.
+const TICK: Duration = Duration::from_secs(5);
+/// How late a busy host may wake us all the same.
+const LATE: Duration = Duration::from_secs(1);
+/// How long a worker may live on after this process has ended.
+const ORPHANED: Duration = Duration::from_secs(20);
+/// Of the workers there are when the host refuses another process, one in so many stays: every arm
+/// needs processes of its own.
+const SHRINK: usize = 8;
 
 /// How the run ended.
 #[derive(Debug)]
@@ -43,16 +61,24 @@ pub enum Ended {
 #[derive(Debug)]
 struct Worker {
     pid: Pid,
-    line: UnixStream,
+    line: WorkerLine,
     waits: bool,
-    job: Option<usize>,
-    /// Whether its job has not yet begun to wait.
+    job: Option<Held>,
+}
+
+/// A job that a worker holds.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    job: usize,
+    /// Whether it has not yet begun to wait.
     starting: bool,
-    heard: Vec<u8>,
+    /// When it is taken for one that never ends.
+    deadline: Instant,
 }
 
 /// Executes the whole order on `slots` CPU-bound workers and as many waiting ones as it takes.
-/// `progress` hears the number of arms done. Call before any thread exists.
+/// `progress` hears the number of arms done. Call before any thread exists, and while a
+/// [`crate::termination::Termination`] catches the signals.
 ///
 /// # Errors
 /// When workers cannot be made or waited for.
@@ -62,62 +88,73 @@ pub fn run(
     mut progress: impl FnMut(usize, usize),
 ) -> io::Result<Ended> {
     sys::subreaper()?;
-    let mut pool = Pool::new(birthright, slots)?;
-    let signals = Signals::catch()?;
+    let changes = ChildChanges::watch()?;
+    let mut pool = Pool::new(birthright, slots, changes.ends)?;
     let total = birthright.order.jobs.len();
-    while pool.done < total {
-        pool.hand_out()?;
-        pool.wait(signals.line.as_fd())?;
-        if let Some(signal) = signals.received() {
+    loop {
+        if let Some(signal) = termination::received() {
             return Ok(Ended::Interrupted(signal));
         }
+        if pool.done >= total {
+            return Ok(Ended::Complete(std::mem::take(&mut pool.seen)));
+        }
+        pool.hand_out()?;
+        pool.wait(changes.line.as_fd())?;
         pool.listen()?;
+        if changes.came() {
+            pool.lose(|worker| {
+                (worker.job.is_some() && stands_still(worker)).then_some(Loss::Stopped)
+            })?;
+        }
+        let now = Instant::now();
+        let overdue = |worker: &Worker| worker.job.is_some_and(|held| held.deadline <= now);
+        pool.lose(|worker| overdue(worker).then_some(Loss::Overdue))?;
         progress(pool.done, total);
     }
-    Ok(Ended::Complete(std::mem::take(&mut pool.seen)))
 }
 
-/// The signals that end a run early.
-const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+fn stands_still(worker: &Worker) -> bool {
+    sys::stands_still(worker.pid).unwrap_or(false)
+}
 
-/// The signals that end a run, caught while this lives.
-struct Signals {
+/// Tells when a child has been stopped, while this lives.
+struct ChildChanges {
     line: UnixStream,
-    which: Arc<AtomicUsize>,
-    ids: Vec<SigId>,
+    id: SigId,
+    /// Both ends.
+    ends: [RawFd; 2],
 }
 
-impl Signals {
-    fn catch() -> io::Result<Self> {
+impl ChildChanges {
+    fn watch() -> io::Result<Self> {
         let (line, write) = UnixStream::pair()?;
         line.set_nonblocking(true)?;
-        let which = Arc::new(AtomicUsize::new(0));
-        let mut ids = Vec::new();
-        for signal in ENDING {
-            let number = signal as i32;
-            // The number first: whoever is woken by the byte finds it there.
-            ids.push(flag::register_usize(number, which.clone(), number.unsigned_abs() as usize)?);
-            ids.push(low_level::pipe::register(number, write.try_clone()?)?);
-        }
-        Ok(Self { line, which, ids })
+        let ends = [line.as_raw_fd(), write.as_raw_fd()];
+        let id = low_level::pipe::register(Signal::SIGCHLD as i32, write)?;
+        Ok(Self { line, id, ends })
     }
 
-    fn received(&self) -> Option<Signal> {
-        let number = self.which.load(Ordering::SeqCst);
-        ENDING.into_iter().find(|signal| *signal as usize == number)
+    /// Whether something has changed since this was asked last.
+    fn came(&self) -> bool {
+        let mut line = &self.line;
+        let mut came = false;
+        while matches!(line.read(&mut [0; 64]), Ok(1..)) {
+            came = true;
+        }
+        came
     }
 }
 
-impl Drop for Signals {
+impl Drop for ChildChanges {
     fn drop(&mut self) {
-        for id in self.ids.drain(..) {
-            low_level::unregister(id);
-        }
+        low_level::unregister(self.id);
     }
 }
 
 struct Pool<'a> {
     birthright: &'a Birthright<'a>,
+    /// Descriptors of this process that no worker needs.
+    ends: [RawFd; 2],
     workers: Vec<Worker>,
     born: usize,
     /// Jobs still to do, by pool, the next one last.
@@ -126,10 +163,12 @@ struct Pool<'a> {
     deaths: HashMap<usize, usize>,
     seen: HashMap<(usize, usize), Execution>,
     done: usize,
+    /// How many bytes there were of answers that are not small.
+    large: usize,
 }
 
 impl<'a> Pool<'a> {
-    fn new(birthright: &'a Birthright<'a>, slots: usize) -> io::Result<Self> {
+    fn new(birthright: &'a Birthright<'a>, slots: usize, ends: [RawFd; 2]) -> io::Result<Self> {
         let jobs = &birthright.order.jobs;
         let mut queues: [Vec<usize>; 2] = Default::default();
         for (at, job) in jobs.iter().enumerate().rev() {
@@ -139,6 +178,7 @@ impl<'a> Pool<'a> {
         let (busy, waiting) = (queues[0].len().min(slots.max(1)), queues[1].len().min(wide()));
         let mut pool = Self {
             birthright,
+            ends,
             workers: Vec::new(),
             born: 0,
             queues,
@@ -146,33 +186,64 @@ impl<'a> Pool<'a> {
             deaths: HashMap::new(),
             seen: HashMap::new(),
             done: 0,
+            large: 0,
         };
-        for waits in std::iter::repeat_n(true, waiting).chain(std::iter::repeat_n(false, busy)) {
-            pool.bear(waits)?;
-        }
+        pool.staff(busy, waiting)?;
         Ok(pool)
+    }
+
+    /// Makes workers, one of each kind first. Where the host allows fewer processes, fewer.
+    fn staff(&mut self, busy: usize, waiting: usize) -> io::Result<()> {
+        for (waits, count) in [(false, busy), (true, waiting)] {
+            if count > 0 {
+                self.bear(waits).map_err(|error| unborn(&error))?;
+            }
+        }
+        let more = |waits, count: usize| std::iter::repeat_n(waits, count.saturating_sub(1));
+        for waits in more(true, waiting).chain(more(false, busy)) {
+            if self.bear(waits).is_err() {
+                self.shrink();
+                break;
+            }
+        }
+        // What waits longest is to wait from the start.
+        self.workers.sort_by_key(|worker| !worker.waits);
+        Ok(())
+    }
+
+    /// Lets most workers of each kind go.
+    fn shrink(&mut self) {
+        let workers = std::mem::take(&mut self.workers);
+        let (waiting, busy): (Vec<_>, Vec<_>) = workers.into_iter().partition(|w| w.waits);
+        for mut kind in [waiting, busy] {
+            let stay = kind.len().div_ceil(SHRINK);
+            let gone = kind.split_off(stay);
+            self.workers.extend(kind);
+            self.retire(gone);
+        }
     }
 
     fn bear(&mut self, waits: bool) -> io::Result<()> {
         let (ours, theirs) = UnixStream::pair()?;
         let number = self.born;
-        self.born += 1;
-        let siblings: Vec<_> = self.workers.iter().map(|worker| worker.line.as_fd()).collect();
+        // A sibling's line kept open here would hide its boss's death from it; by the others, who
+        // reaches into a worker would reach the boss.
+        let mut foreign = vec![ours.as_raw_fd()];
+        foreign.extend(self.workers.iter().map(|worker| worker.line.as_fd().as_raw_fd()));
+        foreign.extend(self.ends.iter().chain(termination::own_descriptors()));
+        let boss = getpid();
         let pid = sys::fork(|| {
-            // A sibling's line kept open here would hide its boss's death from it.
-            for line in siblings.iter().chain([&ours.as_fd()]) {
-                let _ = nix::unistd::close(std::os::fd::AsRawFd::as_raw_fd(line));
+            let _ = sys::default_signals();
+            for number in foreign {
+                let _ = nix::unistd::close(number);
             }
+            // Where this cannot be asked for, the line alone tells of the boss's end.
+            let _ = sys::end_after(boss, ORPHANED);
+            let _ = sys::deny_tracing();
             live(number, &theirs, self.birthright)
         })?;
-        self.workers.push(Worker {
-            pid,
-            line: ours,
-            waits,
-            job: None,
-            starting: false,
-            heard: Vec::new(),
-        });
+        self.born += 1;
+        self.workers.push(Worker { pid, line: WorkerLine::new(ours)?, waits, job: None });
         Ok(())
     }
 
@@ -182,16 +253,17 @@ impl<'a> Pool<'a> {
             if self.workers[at].job.is_some() {
                 continue;
             }
-            if self.workers.iter().filter(|worker| worker.starting).count() >= STARTING {
+            let starting = |worker: &&Worker| worker.job.is_some_and(|held| held.starting);
+            if self.workers.iter().filter(starting).count() >= STARTING {
                 break;
             }
             let waits = self.workers[at].waits;
             let Some(job) = self.next(waits) else { continue };
-            self.held.extend(&self.birthright.order.jobs[job].exclusive);
-            self.workers[at].job = Some(job);
-            self.workers[at].starting = waits;
-            // A dead worker shows when it is listened to.
-            let _ = writeln!(self.workers[at].line, "{job}");
+            let exclusive = &self.birthright.order.jobs[job].exclusive;
+            self.held.extend(exclusive);
+            let deadline = Instant::now() + self.birthright.order.patience(job);
+            self.workers[at].job = Some(Held { job, starting: waits, deadline });
+            self.workers[at].line.hand_out(job)?;
         }
         Ok(())
     }
@@ -204,70 +276,159 @@ impl<'a> Pool<'a> {
         Some(queue.remove(at))
     }
 
-    fn wait(&self, signals: BorrowedFd<'_>) -> io::Result<()> {
-        let mut set = vec![PollFd::new(signals, PollFlags::POLLIN)];
+    /// Sleeps until there is something to do. The time that this host stood still meanwhile is
+    /// nobody's.
+    fn wait(&mut self, changes: BorrowedFd<'_>) -> io::Result<()> {
+        let asked = Instant::now();
+        let deadlines = self.workers.iter().filter_map(|worker| worker.job);
+        let next = deadlines.map(|held| held.deadline.saturating_duration_since(asked)).min();
+        let patience = next.unwrap_or(TICK).min(TICK) + Duration::from_millis(1);
+        let own = termination::descriptor().into_iter().chain([changes]);
         let busy = self.workers.iter().filter(|worker| worker.job.is_some());
-        set.extend(busy.map(|worker| PollFd::new(worker.line.as_fd(), PollFlags::POLLIN)));
-        match poll(&mut set, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(errno) => Err(errno.into()),
+        let lines = busy.map(|worker| worker.line.as_fd());
+        let mut set: Vec<_> =
+            own.chain(lines).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        match poll(&mut set, PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
         }
-    }
-
-    /// Takes every answer that has come, and replaces workers that died.
-    fn listen(&mut self) -> io::Result<()> {
-        let mut at = 0;
-        while at < self.workers.len() {
-            let alive = self.workers[at].hear();
-            for answer in self.workers[at].answers() {
-                self.workers[at].job = None;
-                self.workers[at].starting = false;
-                self.take(&answer);
+        let late = asked.elapsed().saturating_sub(patience);
+        if late > LATE {
+            for held in self.workers.iter_mut().filter_map(|worker| worker.job.as_mut()) {
+                held.deadline += late;
             }
-            if alive { at += 1 } else { self.bury(at)? }
         }
         Ok(())
     }
 
-    fn take(&mut self, answer: &Answer) {
-        let job = &self.birthright.order.jobs[answer.job];
-        for word in &job.exclusive {
-            self.held.remove(word);
+    /// Takes every answer that has come, and replaces workers that are lost.
+    fn listen(&mut self) -> io::Result<()> {
+        let mut at = 0;
+        while at < self.workers.len() {
+            let held = self.workers[at].job.map(|held| held.job);
+            let (said, broken) = self.workers[at].line.hear(held);
+            for said in said {
+                let worker = &mut self.workers[at];
+                match (said, &mut worker.job) {
+                    (Said::Settled, Some(held)) => held.starting = false,
+                    (Said::Answer(arm, bytes), Some(Held { job, .. })) => {
+                        let job = *job;
+                        worker.job = None;
+                        let arm = self.bounded(arm, bytes);
+                        self.take(job, arm);
+                    }
+                    (_, None) => {}
+                }
+            }
+            match broken {
+                None => at += 1,
+                Some(Broken::Closed) => self.bury(at, &Loss::Died)?,
+                Some(Broken::Forged(what)) => self.bury(at, &Loss::Forged(what))?,
+            }
         }
-        for pair in &job.serves {
+        Ok(())
+    }
+
+    /// Replaces every worker that `loss` finds lost.
+    fn lose(&mut self, loss: impl Fn(&Worker) -> Option<Loss>) -> io::Result<()> {
+        let mut at = 0;
+        while at < self.workers.len() {
+            match loss(&self.workers[at]) {
+                Some(loss) => self.bury(at, &loss)?,
+                None => at += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// `arm`, whose answer had so many bytes, as far as there is room for it.
+    fn bounded(&mut self, arm: Arm, bytes: usize) -> Arm {
+        if bytes > SMALL {
+            self.large += bytes;
+        }
+        match self.large > LARGE && bytes > SMALL {
+            true => Arm::Fault(format!(
+                "the arms of this run have left too much to tell: {bytes} bytes more"
+            )),
+            false => arm,
+        }
+    }
+
+    fn take(&mut self, job: usize, arm: Arm) {
+        self.free(job);
+        let job = &self.birthright.order.jobs[job];
+        let arms = std::iter::repeat_n(arm, job.serves.len());
+        for (pair, arm) in job.serves.iter().zip(arms) {
             let execution = self.seen.entry(*pair).or_default();
             let slot = match job.arm {
                 ArmKind::Control => &mut execution.control,
                 ArmKind::Twin => &mut execution.twin,
                 ArmKind::Confined => &mut execution.confined,
             };
-            *slot = Some(answer.arm.clone());
+            *slot = Some(arm);
         }
         self.done += 1;
     }
 
-    /// A worker died: its orphans came to us and die too; its job gets another try, then up.
-    fn bury(&mut self, at: usize) -> io::Result<()> {
+    /// What the job shares with others is free again.
+    fn free(&mut self, job: usize) {
+        for word in &self.birthright.order.jobs[job].exclusive {
+            self.held.remove(word);
+        }
+    }
+
+    /// A worker is lost: its orphans come to us and die, too; a job whose worker died gets another
+    /// try, then up.
+    fn bury(&mut self, at: usize, loss: &Loss) -> io::Result<()> {
         let worker = self.workers.swap_remove(at);
-        let status = waitpid(worker.pid, None).map(|status| format!("{status:?}"));
-        let mut ours: Vec<i32> = self.workers.iter().map(|worker| worker.pid.as_raw()).collect();
-        ours.push(self.birthright.janitor.as_raw());
-        sweep::kill_children(&ours);
-        if let Some(job) = worker.job {
+        let why = end(worker.pid, loss);
+        sweep::kill_children(&self.ours());
+        if let Some(Held { job, .. }) = worker.job {
             let deaths = self.deaths.entry(job).or_insert(0);
             *deaths += 1;
-            if *deaths < LIVES {
-                for word in &self.birthright.order.jobs[job].exclusive {
-                    self.held.remove(word);
-                }
+            if *deaths < LIVES && matches!(loss, Loss::Died | Loss::Stopped) {
+                self.free(job);
                 self.queues[usize::from(worker.waits)].push(job);
             } else {
-                let why = format!("its worker died: {}", status.unwrap_or_else(|e| e.to_string()));
-                self.take(&Answer { job, arm: Arm::Fault(why) });
+                self.take(job, Arm::Fault(why));
             }
         }
-        self.bear(worker.waits)
+        match self.bear(worker.waits) {
+            Err(error) if self.workers.iter().all(|other| other.waits != worker.waits) => {
+                Err(unborn(&error))
+            }
+            // Others do its work.
+            _ => Ok(()),
+        }
     }
+
+    /// Children of this process that are no orphans.
+    fn ours(&self) -> Vec<i32> {
+        let workers = self.workers.iter().map(|worker| worker.pid.as_raw());
+        workers.chain([self.birthright.janitor.as_raw()]).collect()
+    }
+
+    /// Hangs up on `workers` and waits until they have cleaned up; who takes too long is killed.
+    fn retire(&self, workers: Vec<Worker>) {
+        let mut left: Vec<Pid> = workers.into_iter().map(|worker| worker.pid).collect();
+        let deadline = Instant::now() + PARTING;
+        left.retain(|pid| !sweep::reaped(*pid));
+        while !left.is_empty() && Instant::now() < deadline {
+            sweep::wait_for_one(&left, deadline);
+            left.retain(|pid| !sweep::reaped(*pid));
+        }
+        if !left.is_empty() {
+            sweep::kill_children(&self.ours());
+        }
+    }
+}
+
+fn unborn(error: &io::Error) -> io::Error {
+    let message = format!(
+        "no process for a worker can be started: {error}; raise the limit of processes \
+         (`ulimit -u`, pids.max)"
+    );
+    io::Error::new(error.kind(), message)
 }
 
 /// How many arms may wait at the same time: each needs a descriptor here.
@@ -277,51 +438,9 @@ fn wide() -> usize {
 }
 
 impl Drop for Pool<'_> {
-    /// Hangs up on every worker and waits until each has cleaned up.
     fn drop(&mut self) {
-        for worker in self.workers.drain(..) {
-            drop(worker.line);
-            let _ = waitpid(worker.pid, None);
-        }
-    }
-}
-
-impl Worker {
-    /// Reads what has come, without waiting for more; false when the worker is gone.
-    fn hear(&mut self) -> bool {
-        let mut buffer = [0; 64 << 10];
-        let _ = self.line.set_nonblocking(true);
-        loop {
-            match self.line.read(&mut buffer) {
-                Ok(0) => return false,
-                Ok(n) => self.heard.extend_from_slice(&buffer[..n]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(_) => return false,
-            }
-        }
-        let _ = self.line.set_nonblocking(false);
-        true
-    }
-
-    /// The whole answers heard so far; one that cannot be read is a fault of its job.
-    fn answers(&mut self) -> Vec<Answer> {
-        let Some(end) = self.heard.iter().rposition(|byte| *byte == b'\n') else {
-            return Vec::new();
-        };
-        let whole: Vec<u8> = self.heard.drain(..=end).collect();
-        if whole.split(|byte| *byte == b'\n').any(|line| line == SETTLED) {
-            self.starting = false;
-        }
-        let lines = whole.split(|byte| *byte == b'\n');
-        let lines = lines.filter(|line| !line.is_empty() && *line != SETTLED);
-        let answer = |line: &[u8]| match (serde_json::from_slice(line), self.job) {
-            (Ok(answer), _) => Some(answer),
-            (Err(error), Some(job)) => {
-                Some(Answer { job, arm: Arm::Fault(format!("its worker's answer: {error}")) })
-            }
-            (Err(_), None) => None,
-        };
-        lines.filter_map(answer).collect()
+        let workers = std::mem::take(&mut self.workers);
+        self.retire(workers);
+        sweep::kill_children(&self.ours());
     }
 }

@@ -2,12 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Exclusive, Twin};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Kind, Stop};
 use crate::execution::ArmKind;
+
+/// What a job may take besides its time limits: laying out, sweeping and waiting for a busy host.
+pub const MARGIN: Duration = Duration::from_secs(45);
+/// How long a step of a channel may take that has no time limit of its own, in milliseconds.
+const EXCHANGE_MS: u64 = 10_000;
+/// A week, in milliseconds: time limits may add up to more than a clock can show.
+const FOREVER_MS: u64 = 7 * 24 * 3_600_000;
 
 /// Everything there is to execute.
 #[derive(Debug)]
@@ -105,6 +113,33 @@ impl Order {
             true => " by an act without a sandbox".to_owned(),
             false => format!(" while an arm of {} was executed", names.join(", ")),
         }
+    }
+
+    /// How long job `number` can take: every time limit of its case and its backend together, and
+    /// [`MARGIN`]. Who holds it for longer holds it for ever.
+    pub fn patience(&self, number: usize) -> Duration {
+        let job = &self.jobs[number];
+        let (case, backend) = (&self.cases[job.case], &self.backends[job.backend]);
+        let (steps, grace_ms) = match (&backend.kind, job.arm) {
+            (_, ArmKind::Control) | (Kind::Bare | Kind::Refuse, _) => (0, 0),
+            (Kind::Argv(manifest), _) => {
+                let steps = manifest.set_up.len() + manifest.tear_down.len();
+                (steps as u64, manifest.stop.grace_ms)
+            }
+            (_, _) => (0, Stop::default().grace_ms),
+        };
+        let rounds = case.steps.len() as u64 + u64::from(case.repeat);
+        let commands = rounds.saturating_mul(1 + steps.saturating_mul(case.parallel.into())) + 1;
+        let exchanges = case.channel().map_or(0, |channel| channel.steps.len() as u64);
+        let limits_ms = case
+            .timeout_ms
+            .saturating_mul(commands)
+            .saturating_add(grace_ms.saturating_mul(rounds))
+            .saturating_add(EXCHANGE_MS.saturating_mul(exchanges));
+        // What an arm leaves on the host is proved by executing it twice.
+        let executions = if self.confirms_strays { 2 } else { 1 };
+        let limits_ms = limits_ms.saturating_mul(executions);
+        Duration::from_millis(limits_ms.min(FOREVER_MS)) + MARGIN
     }
 
     /// The same, but no arm is executed beside another one where there is one CPU slot: waiting
@@ -231,6 +266,16 @@ mod tests {
         let order = order(&format!("{ACT}expect: {{allowed: {{}}}}\n{line}\n"), &[(0, 0)]);
         assert!(order.jobs.iter().all(|job| job.waits));
         assert!(order.alone().jobs.iter().all(|job| !job.waits));
+    }
+
+    #[rstest]
+    #[case::once("timeout_ms: 1000", 3_000)]
+    #[case::repeated("timeout_ms: 1000\nrepeat: 4", 6_000)]
+    #[case::without_end("timeout_ms: 18446744073709551615\nrepeat: 4294967295", FOREVER_MS)]
+    fn a_job_has_all_its_time_limits_together(#[case] lines: &str, #[case] limits_ms: u64) {
+        let order = order(&format!("{ACT}expect: {{allowed: {{}}}}\n{lines}\n"), &[(0, 0)]);
+        assert_eq!(order.patience(0), MARGIN + Duration::from_millis(limits_ms));
+        assert!(order.patience(1) >= order.patience(0));
     }
 
     #[test]

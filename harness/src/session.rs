@@ -24,8 +24,9 @@ use crate::scratch::{self, Scratch};
 use crate::selection::Selection;
 use crate::shortage;
 use crate::strays;
-use crate::sweep;
+use crate::termination::{self, Termination};
 use crate::worker::Birthright;
+use crate::{sweep, sys};
 
 /// What is asked of a run.
 #[derive(Debug, Clone)]
@@ -89,6 +90,10 @@ pub fn conduct(
     progress: impl FnMut(usize, usize),
 ) -> io::Result<Conclusion> {
     sweep::check_sight()?;
+    // Until nothing is left to clean up.
+    let termination = Termination::catch()?;
+    sys::subreaper()?;
+    sys::deny_tracing()?;
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
     let scratch = Scratch::make(&base)?;
@@ -99,11 +104,12 @@ pub fn conduct(
     let host = Host::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
-    let judged = match execute(request, &plan, &scratch, progress)? {
-        Ok(judged) => judged,
-        Err(signal) => return Ok(Conclusion::Interrupted(signal)),
-    };
+    let judged = execute(request, &plan, &scratch, progress)?;
     drop(scratch);
+    let judged = match (judged, termination.release()) {
+        (_, Some(signal)) | (Err(signal), None) => return Ok(Conclusion::Interrupted(signal)),
+        (Ok(judged), None) => judged,
+    };
     let user = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
     let setting = |backend: &Backend| Setting {
         os: Os::HERE,
@@ -142,6 +148,10 @@ fn execute(
         // One after the other: none is to write another one's answers.
         let own: Vec<_> = questions.iter().filter(|(_, of)| *of == backend).copied().collect();
         replies.extend(ask_all(&desk, (&cases, &request.backends), &own));
+        sweep::kill_children(&[scratch.janitor.as_raw()]);
+        if let Some(signal) = termination::received() {
+            return Ok(Err(signal));
+        }
     }
     let mut order = Order::new(cases.clone(), request.backends.clone(), &pairs);
     judge_all(&order, replies, &mut judged);

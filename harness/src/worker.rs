@@ -39,9 +39,14 @@ pub struct Birthright<'a> {
 pub struct Answer {
     /// Which job.
     pub job: usize,
+    /// The word that came with it, which nothing of the job has seen.
+    pub token: String,
     /// What was seen.
     pub arm: Arm,
 }
+
+/// The most bytes of an answer: what an arm left may make it long.
+pub(crate) const ANSWER_LIMIT: usize = 32 << 20;
 
 /// A worker's life: it takes job numbers from `boss` and answers each, until `boss` hangs up.
 pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i32 {
@@ -111,7 +116,9 @@ fn serve(boss: &UnixStream, birthright: &Birthright<'_>, place: &Place) -> std::
     let table = || place.own_mounts.then(sweep::mounts);
     let mounts = table();
     for line in BufReader::new(boss).lines() {
-        let number: usize = line?.parse().map_err(std::io::Error::other)?;
+        let line = line?;
+        let (number, token) = line.split_once(' ').ok_or(ErrorKind::InvalidData)?;
+        let number: usize = number.parse().map_err(std::io::Error::other)?;
         let Some(job) = birthright.order.jobs.get(number) else { continue };
         held.restore()?;
         let times = held.times();
@@ -121,16 +128,32 @@ fn serve(boss: &UnixStream, birthright: &Birthright<'_>, place: &Place) -> std::
         }
         // The next arm is not to pay for what this one did to the place: another worker takes it.
         let spoilt = held.restore().is_err() || !place.directory.is_in_place() || table() != mounts;
-        let mut answer = serde_json::to_vec(&Answer { job: number, arm })?;
+        let mut answer = written(number, token, arm)?;
         answer.push(b'\n');
         let mut boss = boss;
         boss.write_all(&answer)?;
+        // With something left that cannot be killed, the next arm would be another one's.
+        if !sweep::kill_children(&[]) {
+            return Err(std::io::Error::other("processes of an arm cannot be killed"));
+        }
         if spoilt {
             boss.shutdown(Shutdown::Both)?;
             return Ok(());
         }
     }
     Ok(())
+}
+
+/// The answer as it travels; one that is too long is a fault.
+fn written(job: usize, token: &str, arm: Arm) -> serde_json::Result<Vec<u8>> {
+    let answer = |arm| serde_json::to_vec(&Answer { job, token: token.to_owned(), arm });
+    let bytes = answer(arm)?;
+    if bytes.len() < ANSWER_LIMIT {
+        return Ok(bytes);
+    }
+    let why = format!("what the arm left is too much to tell: {} bytes of names", bytes.len());
+    drop(bytes);
+    answer(Arm::Fault(why))
 }
 
 /// Says of an arm that failed, or saw nothing, that it was another one's doing: a directory that
@@ -234,9 +257,17 @@ mod tests {
     #[case(Arm::Inexpressible("no such flag".into()))]
     #[case(Arm::Fault("line\nbreak".into()))]
     fn an_answer_travels_on_one_line_and_loses_nothing(#[case] arm: Arm) {
-        let line = serde_json::to_string(&Answer { job: 3, arm: arm.clone() }).unwrap();
-        assert!(!line.contains('\n'), "{line}");
-        let answer: Answer = serde_json::from_str(&line).unwrap();
-        assert_eq!((answer.job, answer.arm), (3, arm));
+        let line = written(3, "token", arm.clone()).unwrap();
+        assert!(!line.contains(&b'\n'), "{line:?}");
+        let answer: Answer = serde_json::from_slice(&line).unwrap();
+        assert_eq!((answer.job, answer.token.as_str(), answer.arm), (3, "token", arm));
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_a_fault() {
+        let line = written(3, "token", Arm::Inexpressible("x".repeat(ANSWER_LIMIT))).unwrap();
+        let answer: Answer = serde_json::from_slice(&line).unwrap();
+        let Arm::Fault(why) = answer.arm else { unreachable!("{:?}", answer.arm) };
+        assert!(why.contains("too much to tell"), "{why}");
     }
 }

@@ -235,6 +235,12 @@ impl Manifest {
         if let Some((field, message)) = self.exits.fault(&self.claims.levels()) {
             return fault(field, message);
         }
+        if self.stop.grace_ms > Stop::LONGEST_MS {
+            return fault(
+                "stop.grace_ms",
+                &format!("at most {} ms, ten minutes", Stop::LONGEST_MS),
+            );
+        }
         if let Some(glob) = self.residue.iter().find(|glob| !is_rooted(glob)) {
             return fault("residue", &format!("`{glob}` starts with none of $WS/ $HOME/ $TMPDIR/"));
         }

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use boxproof_reports::Run;
 use boxproof_reports::record::read;
+use nix::sys::signal::Signal;
 
 use super::{Cases, Failure};
 use crate::sys;
@@ -23,7 +24,7 @@ pub(super) struct Asked<'a> {
 pub(super) fn record(asked: Asked<'_>) -> Result<Result<Vec<u8>, i32>, Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(arguments(asked)?).stdin(Stdio::null()).stderr(Stdio::inherit());
-    sys::end_with_parent(&mut command);
+    sys::end_with_parent(&mut command, Signal::SIGTERM);
     let output = command.output()?;
     match output.status.code() {
         // Whatever the verdicts are: a record that is not whole is refused where it is read.

@@ -3,14 +3,19 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use boxproof_cases::Suite;
 use boxproof_reports::{ExitCode, ExitOptions, RecordWriter, Run, exit_code, merge, summary_line};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::user::{Who, settle};
 use super::{Cases, Failure, backends, note, print, terminal_options, unusable};
+use crate::backend::SettledUser;
 use crate::output::ReportOutput;
+use crate::selection::Selection;
 use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
+use crate::sys;
+use crate::termination::Termination;
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -73,9 +78,29 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         report = kept?;
         Ok(())
     })?;
+    // From here on there are processes to clean up.
+    let termination = Termination::catch()?;
+    sys::subreaper()?;
+    sys::deny_tracing()?;
+    let concluded = conclude(args, (suite, selection), &settled);
+    match termination.release() {
+        Some(signal) => {
+            note(format_args!("ended by {signal}; nothing is concluded"));
+            Ok(128 + signal as i32)
+        }
+        None => finish(args, report, concluded?),
+    }
+}
+
+/// Asks the backends what they can do, and runs what is selected.
+fn conclude(
+    args: &Args,
+    (suite, selection): (Suite, Selection),
+    settled: &SettledUser,
+) -> Result<Finished, Failure> {
     // They start up while the backends are asked.
     let tools = tools_for(&suite, &selection);
-    let backends = backends(&args.backends, &settled)?;
+    let backends = backends(&args.backends, settled)?;
     let request = Request {
         suite,
         selection,
@@ -93,11 +118,8 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     })?;
     bar.finish_and_clear();
     match concluded {
-        Conclusion::Finished(finished) => finish(args, report, *finished),
-        Conclusion::Interrupted(signal) => {
-            note(format_args!("ended by {signal}; nothing is concluded"));
-            Ok(128 + signal as i32)
-        }
+        Conclusion::Finished(finished) => Ok(*finished),
+        Conclusion::Interrupted(signal) => Err(Failure::usage(format!("ended by {signal}"))),
     }
 }
 

@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, User};
 
-use crate::sys;
+use crate::{sys, termination};
 
 /// How often a running program is looked at where the kernel cannot tell us that it ended.
 const LOOK: Duration = Duration::from_millis(1);
@@ -158,6 +158,7 @@ fn command(argv: &[OsString], user: Option<&AskedAs>) -> io::Result<Command> {
 
 fn run(mut command: Command) -> io::Result<Asked> {
     let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    sys::end_with_parent(&mut command, Signal::SIGKILL);
     let child = command
         .current_dir("/")
         .stdin(Stdio::null())
@@ -215,6 +216,10 @@ impl Running {
             if left.is_zero() {
                 return Ok(None);
             }
+            if let Some(signal) = termination::received() {
+                let message = format!("the run was ended by {signal}");
+                return Err(io::Error::new(io::ErrorKind::ConnectionAborted, message));
+            }
             match exit {
                 Some(exit) => ended_or(exit, left)?,
                 None => std::thread::sleep(LOOK),
@@ -237,15 +242,18 @@ impl Drop for Running {
             let _ = killpg(pid, Signal::SIGKILL);
         }
         let _ = self.0.kill();
-        let _ = self.0.wait();
+        sys::reap(&mut self.0);
     }
 }
 
-/// Returns when the process behind `exit` has ended, and after `left` at the latest.
+/// Returns when the process behind `exit` has ended or the run is to end, and after `left` at the
+/// latest.
 fn ended_or(exit: &OwnedFd, left: Duration) -> io::Result<()> {
     // A millisecond more than is left, so that no rest of one is waited for again and again.
     let patience = PollTimeout::try_from(left + LOOK).unwrap_or(PollTimeout::MAX);
-    match poll(&mut [PollFd::new(exit.as_fd(), PollFlags::POLLIN)], patience) {
+    let watched = termination::descriptor().into_iter().chain([exit.as_fd()]);
+    let mut set: Vec<_> = watched.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+    match poll(&mut set, patience) {
         Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
         Err(errno) => Err(errno.into()),
     }

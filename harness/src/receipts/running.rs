@@ -73,7 +73,7 @@ impl Running {
                 Ok(None) if Instant::now() < deadline => tokio::time::sleep(LOOK).await,
                 Ok(None) => {
                     self.signal(Signal::SIGKILL);
-                    let _ = self.child.wait();
+                    sys::reap(&mut self.child);
                     return Err(format!("the {} did not end within {PATIENCE:?}", self.name));
                 }
                 Err(error) => return Err(format!("{}: {error}", self.name)),
@@ -122,13 +122,13 @@ impl Running {
         match self.line().await {
             Ok(line) => {
                 self.signal(Signal::SIGKILL);
-                let _ = self.child.wait();
+                sys::reap(&mut self.child);
                 Err(format!("it serves: `{line}`"))
             }
             Err(why) => match self.child.try_wait() {
                 Ok(Some(status)) if status.code().is_some_and(|code| code > 0) => Ok(()),
                 _ => {
-                    let _ = self.child.wait();
+                    sys::reap(&mut self.child);
                     Err(why)
                 }
             },

@@ -384,7 +384,7 @@ impl Stack {
             .stdin(Stdio::null())
             .stdout(File::create(&out).map_err(fault)?)
             .stderr(File::create(&err).map_err(fault)?);
-        sys::end_with_parent(&mut command);
+        sys::end_with_parent(&mut command, Signal::SIGTERM);
         let child = command.spawn().map_err(fault)?;
         if !["export", "verify"].contains(&name) {
             self.logs.extend([out.clone(), err.clone()]);
@@ -421,7 +421,7 @@ impl Stack {
             proxies.chain([self.relay.take(), self.daemon.take()]).flatten().collect();
         for mut running in parts {
             running.signal(Signal::SIGKILL);
-            let _ = running.child.wait();
+            sys::reap(&mut running.child);
         }
     }
 }

@@ -15,6 +15,25 @@ pub(super) fn take(result: &mut RunResult) -> Result<(Vec<u8>, Vec<u8>), String>
     Ok((out, err))
 }
 
+/// The most bytes of a result besides the streams.
+const BESIDES_LIMIT: usize = 1 << 20;
+
+/// Takes out of `result` the streams that it has without being asked for them.
+///
+/// # Errors
+/// When it says much besides.
+pub(super) fn lighten(result: &mut RunResult) -> Result<(), String> {
+    for stream in
+        [&mut result.stdout, &mut result.stderr, &mut result.stdout_b64, &mut result.stderr_b64]
+    {
+        *stream = None;
+    }
+    match serde_json::to_vec(result).map_or(usize::MAX, |text| text.len()) {
+        0..=BESIDES_LIMIT => Ok(()),
+        size => Err(format!("the result has {size} bytes besides the streams")),
+    }
+}
+
 fn bytes(name: &str, base64: Option<String>, text: Option<String>) -> Result<Vec<u8>, String> {
     let (Some(base64), Some(text)) = (base64, text) else {
         return Err(format!("the result lacks {name} or {name}_b64, which were to be captured"));
@@ -45,6 +64,16 @@ mod tests {
         let mut result = result(r#", "stdout": "a\ufffdb", "stdout_b64": "Yf9i""#);
         assert_eq!(take(&mut result).unwrap(), (b"a\xffb".to_vec(), Vec::new()));
         assert_eq!((result.stdout, result.stdout_b64, result.stderr_b64), (None, None, None));
+    }
+
+    #[test]
+    fn what_a_result_says_besides_streams_is_bounded() {
+        let text = "x".repeat(BESIDES_LIMIT);
+        let mut streams = result(&format!(r#", "stdout": "{text}", "stdout_b64": "{text}""#));
+        assert_eq!(lighten(&mut streams), Ok(()));
+        assert_eq!((streams.stdout, streams.stdout_b64), (None, None));
+        let mut words = result(&format!(r#", "annotations": ["{text}"]"#));
+        assert!(lighten(&mut words).unwrap_err().contains("besides the streams"));
     }
 
     #[rstest]

@@ -21,8 +21,8 @@ use boxproof_cases::protocol::{
 use crate::backend::{Backend, Kind};
 use crate::execution::{Answered, Execution, Reply};
 use crate::host::ask::{self, Answer};
-use crate::plain_file;
 use crate::workspace::Workspace;
+use crate::{plain_file, termination};
 
 pub use call::request;
 use call::{Call, calls};
@@ -54,7 +54,8 @@ struct Begun {
 /// Why nothing was asked, and the workspace that was made all the same.
 type Unasked = (Reply, Option<Box<Workspace>>);
 
-/// Asks every pair of (case, backend), each a question; what came of each.
+/// Asks every pair of (case, backend), each a question; what came of each. A signal that ends the
+/// run ends this early.
 pub fn ask_all(
     desk: &Desk<'_>,
     (cases, backends): (&[Arc<Case>], &[Backend]),
@@ -63,6 +64,9 @@ pub fn ask_all(
     let calls = calls(cases, backends, pairs);
     let mut seen = HashMap::new();
     for (round, some) in calls.chunks(desk.slots.max(1)).enumerate() {
+        if termination::received().is_some() {
+            break;
+        }
         let folder = |at: usize| desk.scratch.join(format!("question-{round}-{at}"));
         let begun: Vec<Result<Begun, Unasked>> =
             some.iter().enumerate().map(|(at, call)| begin(desk, call, &folder(at))).collect();

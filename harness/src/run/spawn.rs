@@ -10,7 +10,7 @@ use boxproof_cases::case::{Moment, StdinFrom, TtyStream};
 use boxproof_cases::protocol;
 
 use super::moments::Files;
-use super::watched::{ALONE, Terms, Watched};
+use super::watched::{ALONE, KEEP, KEEP_AT_LEAST, Terms, Watched};
 use super::{Runner, Stop, launcher};
 use crate::backend::{Kind, Spawn};
 use crate::execution::{ArmKind, Exit};
@@ -100,7 +100,9 @@ impl Runner<'_> {
             _ => None,
         });
         let files = files.collect::<Result<_, _>>()?;
+        let runs = self.case.repeat.saturating_mul(self.case.parallel).max(1);
         Ok(Terms {
+            keep: (KEEP / runs as usize).max(KEEP_AT_LEAST),
             feed,
             hold_stdin: self.case.launcher.hold_stdin,
             timeout: self.patience(),

@@ -67,16 +67,16 @@ pub(super) fn read_streams(
         }
         None => (own_out, own_err),
     };
+    if let Some(Err(fault)) = result.as_mut().map(captured::lighten) {
+        (result, result_fault) = (None, Some(fault));
+    }
     let observation = observe(&workspace.nonce, records, &out, &err);
-    let code = match exit {
-        Exit::Code(code) => Some(code),
-        _ => None,
-    };
     // Who ran our act to its record was not refused or broken before it, whatever it prints.
     let ran = matches!(observation, Observation::Seen(_));
     let (own_out, own_err) = (without_records(&out), without_records(&err));
     let quiet_err = Noise::strip(&spawn.noise.stderr, &own_err);
-    let special = code.filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &quiet_err));
+    let special =
+        exit.code().filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &quiet_err));
     // Where the streams are the question, what a backend adds to them is the answer.
     let (plain_out, plain_err) = match is_about_streams(case) {
         true => (own_out, own_err),

@@ -18,8 +18,11 @@ use crate::execution::{Exit, Stamp};
 use crate::sys;
 use crate::workspace::Terminal;
 
-/// The most bytes of a stream that are kept; the rest is read and dropped, so nobody blocks.
+/// The most bytes of a stream that are kept; the rest is read and dropped, so nobody blocks. The
+/// runs of an arm share them.
 pub(super) const KEEP: usize = 16 << 20;
+/// What each has of them at least.
+pub(super) const KEEP_AT_LEAST: usize = 64 << 10;
 /// How many reads of 64 KiB empty a pipe of the largest size an ordinary user can make, 1 MiB.
 const READS: usize = 16;
 /// How long a backend may outlive the launcher that was killed before it counts as left behind:
@@ -29,6 +32,8 @@ pub(super) const ALONE: Duration = Duration::from_millis(6_500);
 /// How a child is watched.
 #[derive(Debug)]
 pub(super) struct Terms<'a> {
+    /// The most bytes of each of its streams that are kept.
+    pub(super) keep: usize,
     /// What is written to its stdin.
     pub(super) feed: Vec<u8>,
     /// Whether its stdin stays open after that.
@@ -55,6 +60,7 @@ pub(super) struct Watched {
     pub(super) child: Child,
     exit_watch: Option<OwnedFd>,
     pub(super) stdin: Option<ChildStdin>,
+    keep: usize,
     pub(super) feed: Vec<u8>,
     hold_stdin: bool,
     stdout: Option<ChildStdout>,
@@ -114,6 +120,7 @@ impl Watched {
             exit_watch: sys::exit_watch(pid_of(&child)),
             child,
             stdin,
+            keep: terms.keep,
             feed: terms.feed,
             hold_stdin: terms.hold_stdin,
             stdout,
@@ -227,8 +234,8 @@ impl Watched {
 
     /// Takes what was written, and notes what is announced in it.
     fn read(&mut self, terminal: Option<&Terminal>) {
-        drain(&mut self.stdout, &mut self.out);
-        drain(&mut self.stderr, &mut self.err);
+        drain(&mut self.stdout, &mut self.out, self.keep);
+        drain(&mut self.stderr, &mut self.err, self.keep);
         if self.listens {
             let shown = terminal.map(Terminal::shown).unwrap_or_default();
             for (ear, bytes) in self.ears.iter_mut().zip([&self.out, &self.err, shown]) {
@@ -327,7 +334,8 @@ impl Watched {
         }
         let _ = killpg(self.pid(), Signal::SIGKILL);
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        // The sweep after the arm reaps one that a tracer holds, when it has killed that.
+        sys::reap(&mut self.child);
         self.ended.get_or_insert_with(Instant::now);
         self.exit = Some(Exit::TimedOut);
     }
@@ -370,13 +378,13 @@ fn exit_of(status: std::process::ExitStatus) -> Exit {
 
 /// Reads what is there, but at most what fits into the largest pipe, so that a writer who never
 /// pauses keeps nobody from the clock; a pipe at its end is closed.
-pub(super) fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>) {
+pub(super) fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>, keep: usize) {
     let mut buffer = [0; 64 << 10];
     for _ in 0..READS {
         let Some(open) = pipe else { return };
         match open.read(&mut buffer) {
             Ok(0) => *pipe = None,
-            Ok(n) => into.extend_from_slice(&buffer[..n.min(KEEP.saturating_sub(into.len()))]),
+            Ok(n) => into.extend_from_slice(&buffer[..n.min(keep.saturating_sub(into.len()))]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(_) => *pipe = None,

@@ -13,12 +13,14 @@ use nix::unistd::{Pid, getpid};
 use crate::sys::{self, table};
 
 mod baseline;
+mod kill;
 mod lifeline;
 mod shared;
 mod sockets;
 mod stray;
 
 pub(crate) use baseline::Baseline;
+pub(crate) use kill::kill_children;
 pub(crate) use lifeline::{carries, carrying};
 pub(crate) use shared::Shared;
 pub(crate) use sockets::named as sockets_named;
@@ -151,12 +153,12 @@ fn living(traces: &Traces<'_>) -> Vec<Pid> {
 }
 
 /// Whether `pid` was a dead child, which is none any more now.
-fn reaped(pid: Pid) -> bool {
+pub(crate) fn reaped(pid: Pid) -> bool {
     !matches!(waitpid(pid, Some(WaitPidFlag::WNOHANG)), Ok(nix::sys::wait::WaitStatus::StillAlive))
 }
 
 /// Sleeps until one of `pids` ends, or until the deadline; where nothing can wake us, a moment.
-fn wait_for_one(pids: &[Pid], until: Instant) {
+pub(crate) fn wait_for_one(pids: &[Pid], until: Instant) {
     let watches: Vec<_> = pids.iter().filter_map(|pid| sys::exit_watch(*pid)).collect();
     let mut set: Vec<_> =
         watches.iter().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)).collect();
@@ -171,23 +173,6 @@ pub(crate) fn command_line(pid: Pid) -> Option<String> {
     let words: Vec<_> = bytes.split(|b| *b == 0).map(String::from_utf8_lossy).collect();
     let line = words.join(" ").trim().to_owned();
     (!line.is_empty()).then_some(line)
-}
-
-/// Kills and reaps every child of this process and every orphan that comes to it, `ours` apart.
-pub(crate) fn kill_children(ours: &[i32]) {
-    loop {
-        let children: Vec<Pid> = sys::children_of(getpid())
-            .into_iter()
-            .filter(|pid| !ours.contains(&pid.as_raw()))
-            .collect();
-        if children.is_empty() {
-            return;
-        }
-        for child in children {
-            let _ = kill(child, Signal::SIGKILL);
-            let _ = waitpid(child, None);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -63,6 +63,9 @@ pub(crate) fn try_user_namespace(_: u32, _: u32) -> io::Result<()> {
 
 #[cfg(target_os = "linux")]
 pub(super) fn write_at_once(file: &std::ffi::CStr, text: &str) -> Result<(), Errno> {
+    // The files of a process that denies tracing belong to root.
+    // SAFETY: changes a flag of this child, which executes a program or ends next.
+    Errno::result(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })?;
     // SAFETY: the path is a C string, and no mode is needed without O_CREAT.
     let fd = Errno::result(unsafe { libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) })?;
     // SAFETY: the buffer is as long as it says; the descriptor ends with this child.

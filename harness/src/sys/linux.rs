@@ -8,12 +8,14 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
-use nix::sys::signal::Signal;
-use nix::unistd::{Gid, Pid, Uid, User, initgroups, setgid, setgroups, setuid};
+use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::unistd::{Gid, Pid, Uid, User, getppid, initgroups, setgid, setgroups, setuid};
 
 /// A descriptor that becomes readable when `pid` exits; `None` where the kernel has none.
 pub(crate) fn exit_watch(pid: Pid) -> Option<OwnedFd> {
@@ -84,6 +86,43 @@ const OF_A_HOME: [&str; 6] = [
     "XDG_RUNTIME_DIR",
 ];
 
+/// Keeps processes of the same user from tracing this one, and from its memory and descriptors; a
+/// process with `CAP_SYS_PTRACE` is not kept from them. A child that executes a program is open
+/// again.
+///
+/// # Errors
+/// The errno of prctl(2).
+pub(crate) fn deny_tracing() -> io::Result<()> {
+    Ok(prctl::set_dumpable(false)?)
+}
+
+/// Ends this process, a child of `parent`, at most `patience` after `parent` has ended, even if it
+/// is blocked in a system call by then: it has that long to clean up.
+///
+/// # Errors
+/// The errno of what failed, or that `parent` has ended already.
+pub(crate) fn end_after(parent: Pid, patience: Duration) -> io::Result<()> {
+    SECONDS.store(u32::try_from(patience.as_secs()).unwrap_or(u32::MAX), Ordering::Relaxed);
+    // SAFETY: the handler makes one system call, and loads a number.
+    unsafe { signal(PARENT_ENDED, SigHandler::Handler(set_alarm)) }?;
+    prctl::set_pdeathsig(PARENT_ENDED)?;
+    match getppid() == parent {
+        true => Ok(()),
+        false => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+/// What the kernel sends when the parent of [`end_after`] has ended.
+const PARENT_ENDED: Signal = Signal::SIGUSR2;
+/// The patience of [`end_after`].
+static SECONDS: AtomicU32 = AtomicU32::new(0);
+
+/// Has SIGALRM, whose default action it is, end this process.
+extern "C" fn set_alarm(_: libc::c_int) {
+    // SAFETY: alarm is async-signal-safe.
+    unsafe { libc::alarm(SECONDS.load(Ordering::Relaxed)) };
+}
+
 /// Has the kernel send `signal` to this process when its parent dies.
 ///
 /// # Errors
@@ -92,11 +131,11 @@ pub(crate) fn die_with_parent(signal: Signal) -> io::Result<()> {
     Ok(prctl::set_pdeathsig(signal)?)
 }
 
-/// Has the kernel kill `command` when its parent dies.
-pub(crate) fn end_with_parent(command: &mut Command) {
+/// Has the kernel send `signal` to `command` when its parent dies.
+pub(crate) fn end_with_parent(command: &mut Command, signal: Signal) {
     // SAFETY: prctl is async-signal-safe.
     unsafe {
-        command.pre_exec(|| die_with_parent(Signal::SIGTERM));
+        command.pre_exec(move || die_with_parent(signal));
     }
 }
 

@@ -51,8 +51,24 @@ pub(crate) fn nest(command: &mut Command, _nested: &boxproof_cases::case::Nested
     }
 }
 
+/// Nothing is asked of the kernel: ptrace(2) of others needs root or a debugger's entitlement.
+///
+/// # Errors
+/// Never.
+pub(crate) fn deny_tracing() -> io::Result<()> {
+    Ok(())
+}
+
+/// Nothing here ends a child after its parent.
+///
+/// # Errors
+/// Never.
+pub(crate) fn end_after(_parent: Pid, _patience: std::time::Duration) -> io::Result<()> {
+    Ok(())
+}
+
 /// Nothing here ends a child with its parent.
-pub(crate) fn end_with_parent(_command: &mut Command) {}
+pub(crate) fn end_with_parent(_command: &mut Command, _signal: Signal) {}
 
 /// # Errors
 /// Always.

@@ -17,14 +17,14 @@ mod system;
 #[cfg(target_os = "linux")]
 pub(crate) use nested::nest;
 pub(crate) use process::{
-    default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random, resize,
-    stands_still, survive_file_limit, waiting_bytes,
+    default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random, reap,
+    resize, stands_still, survive_file_limit, waiting_bytes,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;
 #[cfg(target_os = "macos")]
 pub(crate) use system::nest;
 pub(crate) use system::{
-    become_owner, become_user, children_of, detach, end_with_parent, exit_watch, mount_id,
-    own_tmpfs, private_mounts, subreaper, table, tasks_of_user,
+    become_owner, become_user, children_of, deny_tracing, detach, end_after, end_with_parent,
+    exit_watch, mount_id, own_tmpfs, private_mounts, subreaper, table, tasks_of_user,
 };

@@ -1,13 +1,23 @@
 //! Processes: forking one of our own, descriptors a child starts with, random bytes.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{ForkResult, Pid};
+
+/// How often a child is looked at where the kernel cannot wake us.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How long a killed child may take to die.
+const DEATH: Duration = Duration::from_secs(5);
+/// How long the end of a dead child may be kept from us before it is taken for a tracer's.
+const HELD: Duration = Duration::from_millis(100);
 
 /// Forks a child that runs `body` and exits with what it returns.
 ///
@@ -58,14 +68,15 @@ pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd
 
 /// Has HUP, INT, QUIT and TERM end this process again, as a command expects: whoever was started in
 /// the background by a shell, or by nohup, ignores some, and so would everything that it starts.
+/// And has CHLD, which a parent may handle, do nothing.
 ///
 /// # Errors
 /// The errno of sigaction(2).
 pub(crate) fn default_signals() -> io::Result<()> {
     let ending = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
-    for ending in ending.into_iter().chain([Signal::SIGXFSZ]) {
+    for handled in ending.into_iter().chain([Signal::SIGCHLD, Signal::SIGXFSZ]) {
         // SAFETY: the default action is no handler, so nothing of ours runs in one.
-        unsafe { signal(ending, SigHandler::SigDfl) }?;
+        unsafe { signal(handled, SigHandler::SigDfl) }?;
     }
     Ok(())
 }
@@ -128,6 +139,32 @@ pub(crate) fn random<const N: usize>() -> io::Result<String> {
     // SAFETY: the buffer is as long as it says, and shorter than the 256 bytes of one call.
     Errno::result(unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), N) })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Waits for `child`, which was killed, for at most [`DEATH`]: a tracer that never waits keeps its
+/// end from its parent, until it ends itself.
+pub(crate) fn reap(child: &mut Child) {
+    let mut deadline = Instant::now() + DEATH;
+    let pid = Pid::from_raw(child.id().cast_signed());
+    let mut exit = super::exit_watch(pid);
+    loop {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        let mut set: Vec<_> =
+            exit.iter().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)).collect();
+        let left = if set.is_empty() { left.min(LOOK) } else { left };
+        let died = poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
+        if exit.is_some() && died == Ok(1) {
+            // If it is dead and cannot be reaped, only the clock wakes us from here on.
+            exit = None;
+            deadline = deadline.min(Instant::now() + HELD);
+        }
+    }
 }
 
 /// Whether the child `pid` stands still; whoever waits for it is told as before.

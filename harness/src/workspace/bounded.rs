@@ -52,7 +52,8 @@ fn wait(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> 
         if left.is_zero() {
             // It has not been waited for, so its number is still its own.
             let _ = killpg(group, Signal::SIGKILL);
-            let _ = child.wait();
+            let _ = child.kill();
+            sys::reap(child);
             return Ok(None);
         }
         let left = if watch.is_some() { left + Duration::from_millis(1) } else { left.min(LOOK) };

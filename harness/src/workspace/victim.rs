@@ -11,6 +11,8 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 
+use crate::sys;
+
 /// The hidden verb under which the program is a victim.
 pub const VERB: &str = "__victim";
 
@@ -83,7 +85,7 @@ impl Victim {
             match self.log.read(&mut byte) {
                 Ok(0) => {
                     // It is about to be dead, if it is not yet.
-                    let _ = self.child.wait();
+                    sys::reap(&mut self.child);
                     return false;
                 }
                 Ok(_) if byte[0] == ANSWER => return true,
@@ -127,7 +129,7 @@ impl Victim {
 impl Drop for Victim {
     fn drop(&mut self) {
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        sys::reap(&mut self.child);
     }
 }
 

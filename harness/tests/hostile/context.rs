@@ -24,6 +24,8 @@ pub(crate) const ORDINARY: u32 = 1500;
 const MEMORY_KIB: u64 = 300 << 10;
 /// A run that takes longer hangs.
 const DEADLINE: Duration = Duration::from_secs(90);
+/// How long what cleans up may take after the program has ended.
+const CLEAN: Duration = Duration::from_secs(5);
 /// The variable that asks for slow rows.
 const SLOW: &str = "BOXPROOF_HOSTILE";
 
@@ -47,8 +49,31 @@ pub(crate) struct HostileRow {
     pub(crate) check: fn(&RowContext),
 }
 
+/// A command that says hello.
+pub(crate) const HELLO: &str = "host/hello";
+const HELLO_CASE: &str = "purpose: A command says hello.
+requirement: R-test
+act: {sh: echo hello}
+expect: {allowed: {}, exit: 0}
+control: {none: a shell can say hello}
+";
+/// A file written outside the workspace; its confined arm is the second job of a run.
+pub(crate) const OUTSIDE: &str = "host/outside";
+const OUTSIDE_CASE: &str = "purpose: Writing outside the workspace is refused.
+requirement: R-test-not
+needs: [fs.write]
+fixture: {$OUT/f: kept}
+act: {probe: write, path: $OUT/f, text: evil}
+expect: {denied: {errno: [EROFS, EACCES, EPERM]}, oracle: [{unchanged: $OUT/f}]}
+twin: {none: the rows need no wider policy}
+";
+
 /// Both users.
 pub(crate) const BOTH: &[User] = &[User::Root, User::Ordinary];
+/// An ordinary user alone: root has no such limits.
+pub(crate) const ORDINARY_ALONE: &[User] = &[User::Ordinary];
+/// Root alone: for others the kernel refuses already.
+pub(crate) const ROOT: &[User] = &[User::Root];
 
 /// Where one row is tried.
 pub(crate) struct RowContext {
@@ -77,8 +102,14 @@ impl FinishedRun {
     /// `verdict reason` of the case called `id`.
     #[track_caller]
     pub(crate) fn verdict(&self, id: &str) -> String {
+        verdict(self.row(id))
+    }
+
+    /// The row of the case called `id`.
+    #[track_caller]
+    pub(crate) fn row(&self, id: &str) -> &Value {
         let row = self.rows.iter().find(|row| row["id"] == id);
-        verdict(row.unwrap_or_else(|| panic!("no row of {id}: {self:#?}")))
+        row.unwrap_or_else(|| panic!("no row of {id}: {self:#?}"))
     }
 
     /// What every row must keep: bounded memory and nothing left.
@@ -110,6 +141,22 @@ impl RowContext {
         if geteuid().is_root() && self.user == User::Ordinary {
             chown(self.place.path(name), Some(ORDINARY), Some(ORDINARY)).unwrap();
         }
+    }
+
+    /// Writes a corpus of two cases, [`HELLO`] and [`OUTSIDE`], which is loaded in no time; the
+    /// arguments that select `ids` of it.
+    pub(crate) fn own_cases(&self, ids: &[&str]) -> Vec<String> {
+        self.place.write("corpus/host/hello.yaml", HELLO_CASE);
+        self.place.write("corpus/host/outside.yaml", OUTSIDE_CASE);
+        let all = ["--cases".to_owned(), self.place.arg("corpus")].into_iter();
+        all.chain(ids.iter().map(|id| (*id).to_owned())).collect()
+    }
+
+    /// Runs cases `ids` of [`RowContext::own_cases`] against `spec`.
+    #[track_caller]
+    pub(crate) fn run_own(&self, spec: &str, ids: &[&str]) -> FinishedRun {
+        let args = self.own_cases(ids);
+        self.run(spec, &args.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// A backend that is a shell script: `$STATE` is a directory that outlives a run, `$@` the
@@ -145,15 +192,20 @@ impl RowContext {
 
     /// The program with `args` as the user, before it is started; what it writes goes to files.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
+        self.command_under(&[], args)
+    }
+
+    /// The same, started by the command line `wrapper`.
+    pub(crate) fn command_under(&self, wrapper: &[&str], args: &[&str]) -> Command {
         let memory = self.place.path("memory");
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.arg(measure::VERB).arg(&memory);
         if self.user == User::Ordinary && geteuid().is_root() {
             let id = ORDINARY.to_string();
             command.args(["setpriv", "--reuid", &id, "--regid", &id, "--clear-groups", "--"]);
-            command.arg(self.place.path("boxproof"));
+            command.args(wrapper).arg(self.place.path("boxproof"));
         } else {
-            command.arg(BOXPROOF);
+            command.args(wrapper).arg(BOXPROOF);
         }
         let file = |name: &str| File::create(self.place.path(name)).unwrap();
         command.args(args).current_dir("/").env("HOME", self.place.path("home"));
@@ -281,7 +333,7 @@ impl RowContext {
     fn residue(&self, mounts: &str) -> Vec<String> {
         let mut left = Vec::new();
         let scratch = self.place.path("scratch");
-        let deadline = Instant::now() + Duration::from_secs(2);
+        let deadline = Instant::now() + CLEAN;
         while (scratch.exists() || !self.processes().is_empty()) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }

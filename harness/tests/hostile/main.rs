@@ -8,9 +8,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[cfg(target_os = "linux")]
+mod answers;
+#[cfg(target_os = "linux")]
 mod baseline;
 #[cfg(target_os = "linux")]
 mod context;
+#[cfg(target_os = "linux")]
+mod endless;
 #[cfg(target_os = "linux")]
 mod malformed;
 #[cfg(target_os = "linux")]
@@ -45,7 +49,9 @@ fn main() {
         _ => {}
     }
     let rows = [
+        answers::rows(),
         baseline::rows(),
+        endless::rows(),
         malformed::rows(),
         observation::rows(),
         outputs::rows(),

@@ -26,6 +26,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// The terms of a child that is fed `feed`.
 fn terms(feed: Vec<u8>, timeout: Duration, during: &[During]) -> Terms<'_> {
     Terms {
+        keep: KEEP,
         feed,
         hold_stdin: false,
         timeout,
@@ -163,10 +164,10 @@ impl Read for Endless {
 #[test]
 fn the_clock_is_looked_at_between_reads() {
     let (mut pipe, mut into) = (Some(Endless(0)), Vec::new());
-    drain(&mut pipe, &mut into);
+    drain(&mut pipe, &mut into, KEEP);
     assert_eq!(into.len(), 1 << 20, "all that a pipe may hold, in one go");
     for _ in 0..32 {
-        drain(&mut pipe, &mut into);
+        drain(&mut pipe, &mut into, KEEP);
     }
     assert_eq!(into.len(), KEEP);
     assert!(pipe.is_some(), "it is read on, so that nobody blocks");
@@ -175,7 +176,7 @@ fn the_clock_is_looked_at_between_reads() {
 #[test]
 fn a_stream_that_ends_is_closed() {
     let (mut pipe, mut into) = (Some(&b"all"[..]), Vec::new());
-    drain(&mut pipe, &mut into);
+    drain(&mut pipe, &mut into, KEEP);
     assert_eq!((into.as_slice(), pipe), (&b"all"[..], None));
 }
 
