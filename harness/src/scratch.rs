@@ -3,11 +3,12 @@
 //! Root works on a tmpfs in a mount namespace of its own, which ends with the process. Besides, a
 //! janitor process waits for the end of every process of the run and then removes the folder.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use boxproof_probes::Key;
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, Uid, setsid};
@@ -16,6 +17,9 @@ use crate::sys;
 
 /// How often the base is made anew when other runs take it away.
 const ATTEMPTS: usize = 100;
+
+/// Whether the probe's copy is sealed: macOS runs no signed program with bytes after its signature.
+const SEALS: bool = cfg!(target_os = "linux");
 
 /// The folder of one run. Dropping it waits until it is gone.
 #[derive(Debug)]
@@ -67,6 +71,9 @@ impl Scratch {
         let mut program = std::fs::File::open(own_program())?;
         let mut copy = std::fs::File::create(&probe)?;
         io::copy(&mut program, &mut copy)?;
+        if SEALS {
+            copy.write_all(&Key::new(sys::random_bytes()?).trailer())?;
+        }
         copy.set_permissions(std::fs::Permissions::from_mode(0o555))?;
         Ok(probe)
     }

@@ -146,8 +146,13 @@ fn execute(
             Ended::Interrupted(signal) => return Ok(Err(signal)),
         }
         find_survivors(&scratch.run_id, &mut judged);
-        let again: Vec<_> =
-            judged.iter().filter(|(_, seen)| is_worth_another(seen)).map(|(p, _)| *p).collect();
+        // Who runs nothing has no bad luck.
+        let plays = |pair: &(usize, usize)| order.backends[pair.1].double().is_some();
+        let again: Vec<_> = judged
+            .iter()
+            .filter(|(pair, seen)| !plays(pair) && is_worth_another(seen))
+            .map(|(p, _)| *p)
+            .collect();
         if again.is_empty() || last {
             break;
         }

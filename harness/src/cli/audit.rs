@@ -1,13 +1,16 @@
 //! `boxproof audit`: the vacuity guard. Every denial must be an under-block where nothing is
-//! denied, every allowance an over-block where nothing is allowed; what is not proves nothing.
+//! denied, every allowance an over-block where nothing is allowed, and no row may pass where nothing
+//! is run; what is not so proves nothing.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use boxproof_cases::Suite;
 use boxproof_reports::{CaseRow, Verdict};
 
 use super::{Cases, Failure, backends, print};
-use crate::session::{Conclusion, Request, conduct, tools_for};
+use crate::backend::{Double, shipped_doubles};
+use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
 
 /// Arguments of `audit`.
 #[derive(Debug, clap::Args)]
@@ -20,6 +23,9 @@ pub(super) struct Args {
     /// Where the scratch folder is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
+    /// The most rows that may pass on a forged record; more are an error.
+    #[arg(long, value_name = "N")]
+    most_forged: Option<usize>,
 }
 
 const ALLOW_ALL: &str = "allow-all";
@@ -29,10 +35,11 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     let suite = args.cases.suite()?;
     let selection = args.cases.selection(&suite)?;
     let tools = tools_for(&suite, &selection);
+    let specs = [ALLOW_ALL, DENY_ALL].into_iter().chain(shipped_doubles());
     let request = Request {
         suite: suite.clone(),
         selection,
-        backends: backends(&[ALLOW_ALL.to_owned(), DENY_ALL.to_owned()])?,
+        backends: backends(&specs.map(str::to_owned).collect::<Vec<_>>())?,
         all: true,
         strict: false,
         jobs: args.jobs,
@@ -43,10 +50,23 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         Conclusion::Finished(finished) => finished,
         Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
     };
-    let audited: Vec<&CaseRow> = finished.rows.iter().filter(|row| concerns(row, &suite)).collect();
+    let forged = tell_forged(&finished);
+    let idle = tell_idle(&finished);
+    let Some(vacuous) = tell_vacuous(&finished, &suite) else { return Ok(4) };
+    let too_many = args.most_forged.filter(|most| forged > *most);
+    if let Some(most) = too_many {
+        print(&format!("{forged} rows pass on a forged record, more than {most}\n"));
+    }
+    Ok(i32::from(vacuous > 0 || idle > 0 || too_many.is_some()))
+}
+
+/// Tells what is wrong on the backends that allow or deny all, and how much it is; `None` where
+/// nothing was audited.
+fn tell_vacuous(finished: &Finished, suite: &Suite) -> Option<usize> {
+    let audited: Vec<&CaseRow> = finished.rows.iter().filter(|row| concerns(row, suite)).collect();
     let (inapplicable, audited): (Vec<_>, Vec<_>) =
         audited.into_iter().partition(|row| row.verdict == Verdict::NotApplicable);
-    let vacuous: Vec<_> = audited.iter().filter(|row| !is_due(row, &suite)).collect();
+    let vacuous: Vec<_> = audited.iter().filter(|row| !is_due(row, suite)).collect();
     for row in &vacuous {
         print(&format!(
             "{} on {}: {} {} instead of {}: {}\n",
@@ -62,11 +82,60 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         print(&format!("{}: not audited: the host lacks {}\n", row.id, row.reason));
     }
     print(&format!("{} vacuous of {}\n", vacuous.len(), audited.len()));
-    Ok(if audited.is_empty() { 4 } else { i32::from(!vacuous.is_empty()) })
+    (!audited.is_empty()).then_some(vacuous.len())
+}
+
+/// The rows of one double that were judged, and those of them that pass.
+fn played<'a>(finished: &'a Finished, double: Double) -> (usize, Vec<&'a CaseRow>) {
+    let rows = finished.rows.iter().filter(|row| row.backend == double.name());
+    let judged: Vec<_> = rows.filter(|row| row.verdict != Verdict::NotApplicable).collect();
+    let passes = judged.iter().copied().filter(|row| row.verdict == Verdict::Pass);
+    (judged.len(), passes.collect())
+}
+
+/// Tells which rows pass on a double that runs nothing and forges nothing, and how many.
+fn tell_idle(finished: &Finished) -> usize {
+    let mut all = 0;
+    for double in Double::ALL.into_iter().filter(|double| !double.forges()) {
+        let (judged, passes) = played(finished, double);
+        for row in &passes {
+            print(&format!("{} on {}: pass although nothing was run\n", row.id, row.backend));
+        }
+        print(&format!("{}: {} of {judged} pass\n", double.name(), passes.len()));
+        all += passes.len();
+    }
+    all
+}
+
+/// Tells which rows pass on a forged record, by area, and how many.
+fn tell_forged(finished: &Finished) -> usize {
+    let mut all = 0;
+    for double in Double::ALL.into_iter().filter(|double| double.forges()) {
+        let (judged, passes) = played(finished, double);
+        let mut areas: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in &passes {
+            print(&format!("{} on {}: only the record vouches for it\n", row.id, row.backend));
+            *areas.entry(&row.area).or_default() += 1;
+        }
+        let areas: Vec<String> =
+            areas.iter().map(|(area, count)| format!("{area} {count}")).collect();
+        print(&format!(
+            "{}: {} of {judged} pass on the record alone{}{}\n",
+            double.name(),
+            passes.len(),
+            if areas.is_empty() { "" } else { ": " },
+            areas.join(", ")
+        ));
+        all += passes.len();
+    }
+    all
 }
 
 /// Denials concern the backend that allows all, allowances the one that denies all.
 fn concerns(row: &CaseRow, suite: &Suite) -> bool {
+    if Double::named(&row.backend).is_some() {
+        return false;
+    }
     let case = suite.cases.iter().find(|case| case.id.as_str() == row.id);
     let negative = case.is_some_and(|case| case.expect.decision.is_negative());
     negative == (row.backend == ALLOW_ALL)

@@ -3,6 +3,7 @@
 
 mod captured;
 mod command;
+mod double;
 mod launcher;
 mod moments;
 mod oracle;
@@ -30,6 +31,7 @@ use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 pub use command::commandline;
+pub use double::serve as serve_double;
 pub use launcher::{VERB as LAUNCHER_VERB, serve as serve_launcher};
 use place::Placed;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
@@ -63,6 +65,9 @@ const UNHEARD: &str =
     "it hands the command's output on only when that has ended, so nobody hears the act meanwhile";
 /// Why a case about survivors is not asked of a backend whose processes cannot be seen.
 const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
+
+/// Why a double that only keeps silent has no twin: it must fail without one.
+const ONE_ANSWER: &str = "it says the same whatever the policy is";
 
 /// The most bytes of a native result, captured streams included.
 const RESULT_LIMIT: u64 = 64 << 20;
@@ -107,6 +112,9 @@ fn attempt(
     }
     if case.asks_for_survivors() && kind != ArmKind::Control && !backend.is_in_proc() {
         return Err(Stop::Inexpressible(UNSEEN.to_owned()));
+    }
+    if kind == ArmKind::Twin && backend.double().is_some_and(|double| !double.forges()) {
+        return Err(Stop::Inexpressible(ONE_ANSWER.to_owned()));
     }
     let root = scene.folder.join("arm");
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
@@ -375,7 +383,7 @@ impl Runner<'_> {
         let run = &self.case.run;
         let asks = run.capture || !matches!(run.stdin, None | Some(StdinFrom::Launcher));
         let by_argv = matches!(self.backend.kind, Kind::Argv(_));
-        let deaf = by_argv || matches!(self.backend.kind, Kind::Bare);
+        let deaf = by_argv || matches!(self.backend.kind, Kind::Bare | Kind::Double(_));
         // Documents mean nothing to those who confine nothing.
         let why = match (asks && deaf, documents && by_argv) {
             (true, _) => "capture and stdin are asked for by a native request",
@@ -436,12 +444,18 @@ fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
 }
 
 /// What the probe reported on these streams.
-fn observe(nonce: &str, records: bool, out: &[u8], err: &[u8]) -> Observation {
+fn observe(workspace: &Workspace, records: bool, out: &[u8], err: &[u8]) -> Observation {
     use boxproof_probes::Found;
     if !records {
         return Observation::NotExpected;
     }
-    match (boxproof_probes::find(nonce, out), boxproof_probes::find(nonce, err)) {
+    let under = |word: &str| [out, err].map(|stream| boxproof_probes::find(word, stream));
+    let found = under(&workspace.probe_word);
+    let unproven = || under(&workspace.nonce) != [Found::None, Found::None];
+    match found.into() {
+        (Found::None, Found::None) if unproven() => Observation::Untrusted(
+            "a line under our nonce lacks the word that the probe's own file tells".to_owned(),
+        ),
         (Found::None, Found::None) => Observation::Missing,
         (Found::One(record), Found::None) | (Found::None, Found::One(record)) => {
             Observation::Seen(record)

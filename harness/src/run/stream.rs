@@ -67,7 +67,7 @@ pub(super) fn read_streams(
         }
         None => (own_out, own_err),
     };
-    let observation = observe(&workspace.nonce, records, &out, &err);
+    let observation = observe(workspace, records, &out, &err);
     let code = match exit {
         Exit::Code(code) => Some(code),
         _ => None,
@@ -90,7 +90,7 @@ pub(super) fn read_streams(
         besides: spawn.besides.iter().map(|name| (*name).to_owned()).collect(),
         ready: [&out, &err]
             .iter()
-            .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),
+            .any(|b| !boxproof_probes::events(&workspace.probe_word, b).is_empty()),
         result,
         result_fault,
         special,

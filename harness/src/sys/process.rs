@@ -114,9 +114,15 @@ pub(crate) fn resize(terminal: BorrowedFd<'_>, rows: u16, columns: u16) -> io::R
 /// # Errors
 /// When /dev/urandom cannot be read.
 pub(crate) fn random<const N: usize>() -> io::Result<String> {
+    let bytes: [u8; N] = random_bytes()?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// `N` bytes that nobody can guess.
+pub(crate) fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(bytes)
 }
 
 /// Whether the child `pid` stands still; whoever waits for it is told as before.

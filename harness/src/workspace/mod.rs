@@ -42,6 +42,8 @@ pub struct Workspace {
     pub vars: Vars,
     /// The secret word of this arm.
     pub nonce: String,
+    /// The word in the nonce's place in what the probe writes: only its file tells it.
+    pub probe_word: String,
     /// The made-up secret of this arm.
     pub canary: String,
     /// Where the harness listens.
@@ -67,6 +69,8 @@ impl Workspace {
     /// What could not be made, and why.
     pub fn lay_out(case: &Case, root: &Path, probe: &Path, run_id: &str) -> Result<Self, String> {
         let nonce = format!("{run_id}-{}", random::<8>()?);
+        let probe_key = boxproof_probes::Key::read(probe);
+        let probe_key = probe_key.map_err(|e| format!("{}: {e}", probe.display()))?;
         let canary = format!("CANARY{}", random::<12>()?);
         let mut vars = Vars::default();
         let root = &own_root(root, &nonce)?;
@@ -82,6 +86,7 @@ impl Workspace {
         let mut workspace = Self {
             root: root.to_owned(),
             vars,
+            probe_word: boxproof_probes::word(probe_key.as_ref(), &nonce),
             nonce,
             canary,
             listeners: Listeners::default(),
