@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::{backend, run, workspace};
+use crate::{run, workspace};
 
 /// The name under which a copy of the program is the probe.
 const PROBE: &str = "boxprobe";
@@ -20,7 +20,6 @@ pub fn dispatch(args: &[OsString]) -> Option<i32> {
         (_, workspace::LISTEN_VERB) => Some(workspace::serve_listeners(rest(2))),
         (_, workspace::NETWORK_VERB) => Some(workspace::serve_network(rest(2))),
         (_, run::PRIVATE_NS_VERB) => Some(run::serve_private_ns(rest(2))),
-        (_, backend::DOUBLE_VERB) => Some(run::serve_double(rest(2))),
         (_, run::LAUNCHER_VERB) => Some(run::serve_launcher(rest(2))),
         (PROBE, _) => Some(boxproof_probes::main(rest(1))),
         _ => None,

@@ -24,6 +24,6 @@ pub use check::check_args;
 pub use kind::Kind;
 pub use program::{exit, main};
 pub use record::{Detail, Event, Outcome, Record, Value};
-pub use seal::{Key, own_word, word};
+pub use seal::{Key, word};
 pub use usage::UsageError;
 pub use wire::{Found, encode, encode_event, events, find};

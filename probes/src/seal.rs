@@ -63,8 +63,7 @@ pub fn word(key: Option<&Key>, nonce: &str) -> String {
 
 /// The same for the running program, which looks for the key in its own file. Where that cannot be
 /// read, the word is the nonce, and the reader says that the record lacks its proof.
-#[must_use]
-pub fn own_word(nonce: &str) -> String {
+pub(crate) fn own_word(nonce: &str) -> String {
     let named = std::env::args_os().next().map(std::path::PathBuf::from);
     let files = ["/proc/self/exe".into()].into_iter().chain(named);
     let key = files.filter_map(|file| Key::read(&file).ok()).next().flatten();

@@ -3,9 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The verb of boxproof that plays one: its name and the command follow.
-pub const VERB: &str = "__double";
-
 /// What a backend that runs nothing says instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

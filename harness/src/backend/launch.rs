@@ -9,8 +9,7 @@ use boxproof_cases::protocol::{
     Document, Mode, ProfileRequest, Reading, RunRequest, SettingsDialect, SettingsRunRequest,
 };
 
-use super::double::VERB as DOUBLE_VERB;
-use super::{Backend, Double, Exits, Kind, Manifest, Noise, Stop, context, program, template};
+use super::{Backend, Exits, Kind, Manifest, Noise, Stop, context, program, template};
 
 /// What the harness brings to a launch.
 #[derive(Debug, Clone, Copy)]
@@ -110,10 +109,8 @@ impl Backend {
                 argv: request.run.command.to_argv().into_iter().map(Into::into).collect(),
                 ..plain(request, ctx)
             },
-            Kind::Double(double) => {
-                Spawn { argv: as_double(*double, request, ctx), ..plain(request, ctx) }
-            }
-            Kind::Refuse => {
+            // A double is played where its arm is watched; there is nothing to start.
+            Kind::Refuse | Kind::Double(_) => {
                 return Ok(Launch::Refuse {
                     message: format!("{}: refused, as always", self.name),
                 });
@@ -159,13 +156,6 @@ impl Backend {
             ..spawn
         })
     }
-}
-
-/// The probe's program plays it, too: every arm has that at hand.
-fn as_double(double: Double, request: &RunRequest, ctx: &LaunchContext<'_>) -> Vec<OsString> {
-    let mut argv = vec![ctx.probe.into(), DOUBLE_VERB.into(), double.name().into()];
-    argv.extend(request.run.command.to_argv().into_iter().map(OsString::from));
-    argv
 }
 
 /// What meeting something else in the place of a name gives, by the call that meets it.

@@ -135,7 +135,7 @@ pub enum ManifestKind {
     Bare,
     /// Not at all: every run is refused.
     Refuse,
-    /// By boxproof itself, which runs nothing and says what `double` says instead.
+    /// Not at all: nothing is run, and what `double` names is said instead.
     Double,
 }
 

@@ -25,7 +25,7 @@ use boxproof_cases::Capability;
 use boxproof_cases::protocol::ClaimLevel;
 
 pub use claims::{Claim, Claims, Evidence};
-pub use double::{Double, VERB as DOUBLE_VERB};
+pub use double::Double;
 pub use exits::{ExitRule, Exits, SignalExit, SignalWord, Special, Stop};
 pub use install::{Lack, lacks};
 pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
@@ -98,7 +98,7 @@ pub enum Kind {
     Bare,
     /// Not at all: every run is refused.
     Refuse,
-    /// By a program of ours that runs nothing and says this instead.
+    /// Not at all: nothing is run, and this is said instead.
     Double(Double),
 }
 

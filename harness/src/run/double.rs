@@ -1,12 +1,31 @@
-//! The program of the built-in false backends: it runs nothing and says what its kind says.
+//! The built-in false backends: what each says of a command that it does not run.
 
-use std::ffi::OsString;
-use std::io::Write;
-
+use boxproof_cases::Case;
 use boxproof_cases::protocol::exit::REFUSED;
-use boxproof_probes::{Detail, Family, Outcome, Record, encode, own_word, probe};
+use boxproof_probes::{Detail, Family, Outcome, Record, encode, probe};
 
-use crate::backend::Double;
+use super::Commandline;
+use super::stream::{Ended, Streams, read_streams};
+use crate::backend::{Double, Spawn};
+use crate::execution::Exit;
+use crate::workspace::Workspace;
+
+/// Plays `double` where `line` is to be run. A forger knows all that the probe's file tells.
+pub(super) fn play(
+    double: Double,
+    line: &Commandline,
+    (case, workspace): (&Case, &Workspace),
+) -> Streams {
+    let answer = answer(double, &line.argv, &workspace.probe_word);
+    let ended = Ended {
+        exit: Exit::Code(answer.code),
+        moments: Vec::new(),
+        watched_ms: 0.0,
+        out: answer.out,
+        err: answer.err,
+    };
+    read_streams(ended, &Spawn::default(), line.records, (case, workspace))
+}
 
 /// What a double writes and how it exits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,19 +35,7 @@ struct Answer {
     code: i32,
 }
 
-/// Plays the double that the first of `args` names, for the command that follows.
-pub fn serve(args: impl Iterator<Item = OsString>) -> i32 {
-    let mut args = args.map(|arg| arg.to_string_lossy().into_owned());
-    let Some(double) = args.next().and_then(|name| Double::named(&name)) else { return REFUSED };
-    let command: Vec<String> = args.collect();
-    let answer = answer(double, &command, &own_word);
-    // A closed stream takes nothing; the exit code still tells.
-    let _ = std::io::stdout().write_all(&answer.out);
-    let _ = std::io::stderr().write_all(&answer.err);
-    answer.code
-}
-
-fn answer(double: Double, command: &[String], word: &dyn Fn(&str) -> String) -> Answer {
+fn answer(double: Double, command: &[String], word: &str) -> Answer {
     match double {
         Double::SilentSuccess => Answer::default(),
         Double::SilentFailure => Answer { code: 1, ..Answer::default() },
@@ -43,7 +50,6 @@ fn answer(double: Double, command: &[String], word: &dyn Fn(&str) -> String) -> 
 
 /// The call of a probe, as its command line shows it.
 struct ProbeCall<'a> {
-    nonce: &'a str,
     on_stderr: bool,
     probe: &'a str,
     args: &'a [String],
@@ -51,10 +57,10 @@ struct ProbeCall<'a> {
 
 impl<'a> ProbeCall<'a> {
     fn read(command: &'a [String]) -> Option<Self> {
-        let [_, flag, nonce, rest @ ..] = command else { return None };
+        let [_, flag, _, rest @ ..] = command else { return None };
         let on_stderr = rest.first().is_some_and(|word| word == "--record=stderr");
         let (probe, args) = rest[usize::from(on_stderr)..].split_first()?;
-        (flag == "--nonce").then_some(Self { nonce, on_stderr, probe, args })
+        (flag == "--nonce").then_some(Self { on_stderr, probe, args })
     }
 
     fn values(&self, name: &str) -> impl Iterator<Item = &'a str> {
@@ -62,16 +68,16 @@ impl<'a> ProbeCall<'a> {
         self.args.iter().filter_map(move |arg| arg.strip_prefix(&option))
     }
 
-    fn record(&self, outcome: Outcome, word: &dyn Fn(&str) -> String) -> Answer {
+    fn record(&self, outcome: Outcome, word: &str) -> Answer {
         let record = Record { probe: self.probe.to_owned(), outcome, detail: Detail::default() };
-        let line = encode(&word(self.nonce), &record);
+        let line = encode(word, &record);
         let (out, err) = if self.on_stderr { (Vec::new(), line) } else { (line, Vec::new()) };
         Answer { out, err, code: 0 }
     }
 }
 
 /// The refusal that is likeliest for a kind of probe.
-fn denied(command: &[String], word: &dyn Fn(&str) -> String) -> Answer {
+fn denied(command: &[String], word: &str) -> Answer {
     let words = b"denied: Permission denied (Operation not permitted, Read-only file system)\n";
     let Some(call) = ProbeCall::read(command) else {
         return Answer { err: words.to_vec(), code: 1, ..Answer::default() };
@@ -87,7 +93,7 @@ fn denied(command: &[String], word: &dyn Fn(&str) -> String) -> Answer {
 }
 
 /// A success, with what the line says would be printed.
-fn allowed(command: &[String], word: &dyn Fn(&str) -> String) -> Answer {
+fn allowed(command: &[String], word: &str) -> Answer {
     let Some(call) = ProbeCall::read(command) else {
         let line = command.get(2).map(String::as_str).unwrap_or_default();
         let words = |after: &str| line.split(after).nth(1).and_then(|rest| rest.split(';').next());
@@ -114,7 +120,7 @@ mod tests {
 
     fn of(double: Double, command: &[&str]) -> Answer {
         let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
-        answer(double, &command, &|nonce| format!("{nonce}.w"))
+        answer(double, &command, "n.w")
     }
 
     #[rstest]

@@ -30,8 +30,7 @@ use boxproof_cases::case::{CalibanSpec, Control, PolicySpec, StdinFrom, Step, Tt
 use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-pub use command::commandline;
-pub use double::serve as serve_double;
+pub use command::{Commandline, commandline};
 pub use launcher::{VERB as LAUNCHER_VERB, serve as serve_launcher};
 use place::Placed;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
@@ -214,6 +213,10 @@ impl Runner<'_> {
         workspace: &mut Workspace,
     ) -> Result<Vec<Streams>, Stop> {
         let line = commandline(&step.act, &workspace.vars)?;
+        if let Some(double) = self.backend.double().filter(|_| self.kind != ArmKind::Control) {
+            let played = |_| double::play(double, &line, (self.case, workspace));
+            return Ok((0..count).map(played).collect());
+        }
         let request = self.request(step, &line.argv, workspace)?;
         let mut launches = Vec::new();
         for _ in 0..count {
@@ -256,7 +259,7 @@ impl Runner<'_> {
         let run = |launch: &Launch| match launch {
             Launch::Refuse { message } => Streams::refused(message),
             Launch::Spawn(spawn) => match watched.next() {
-                Some(child) => read_streams(child, spawn, records, (self.case, workspace)),
+                Some(child) => read_streams(child.into(), spawn, records, (self.case, workspace)),
                 None => Streams::unstarted(ends.next().unwrap_or(Exit::Refused), records),
             },
         };
@@ -383,7 +386,7 @@ impl Runner<'_> {
         let run = &self.case.run;
         let asks = run.capture || !matches!(run.stdin, None | Some(StdinFrom::Launcher));
         let by_argv = matches!(self.backend.kind, Kind::Argv(_));
-        let deaf = by_argv || matches!(self.backend.kind, Kind::Bare | Kind::Double(_));
+        let deaf = by_argv || matches!(self.backend.kind, Kind::Bare);
         // Documents mean nothing to those who confine nothing.
         let why = match (asks && deaf, documents && by_argv) {
             (true, _) => "capture and stdin are asked for by a native request",

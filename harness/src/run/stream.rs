@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::watched::Watched;
 use super::{captured, observe, read_result};
 use crate::backend::{Noise, Spawn, Special};
-use crate::execution::{Exit, Observation, RunReport, Shown, Stream};
+use crate::execution::{Exit, Observation, RunReport, Shown, Stamp, Stream};
 use crate::workspace::{Workspace, find};
 
 /// How much of a stream travels on, in bytes.
@@ -20,6 +20,28 @@ pub(super) struct Streams {
     pub(super) report: RunReport,
     pub(super) out: Vec<u8>,
     pub(super) err: Vec<u8>,
+}
+
+/// A run at its end.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    pub(super) moments: Vec<Stamp>,
+    pub(super) watched_ms: f64,
+    pub(super) out: Vec<u8>,
+    pub(super) err: Vec<u8>,
+}
+
+impl From<Watched> for Ended {
+    fn from(child: Watched) -> Self {
+        Self {
+            exit: child.exit.clone().unwrap_or(Exit::TimedOut),
+            moments: child.stamps(),
+            watched_ms: child.watched_ms(),
+            out: child.out,
+            err: child.err,
+        }
+    }
 }
 
 impl Streams {
@@ -40,16 +62,14 @@ impl Streams {
     }
 }
 
-/// Reads everything `child` left.
+/// Reads everything that a run left.
 pub(super) fn read_streams(
-    child: Watched,
+    ended: Ended,
     spawn: &Spawn,
     records: bool,
     (case, workspace): (&Case, &Workspace),
 ) -> Streams {
-    let exit = child.exit.clone().unwrap_or(Exit::TimedOut);
-    let (moments, watched_ms) = (child.stamps(), child.watched_ms());
-    let (own_out, own_err) = (child.out, child.err);
+    let Ended { exit, moments, watched_ms, out: own_out, err: own_err } = ended;
     let (mut result, mut result_fault) = match read_result(spawn.result.as_ref()) {
         Ok(result) => (result, None),
         Err(fault) => (None, Some(fault)),
