@@ -86,7 +86,7 @@ fn tell_vacuous(finished: &Finished, suite: &Suite) -> Option<usize> {
 }
 
 /// The rows of one double that were judged, and those of them that pass.
-fn played<'a>(finished: &'a Finished, double: Double) -> (usize, Vec<&'a CaseRow>) {
+fn played(finished: &Finished, double: Double) -> (usize, Vec<&CaseRow>) {
     let rows = finished.rows.iter().filter(|row| row.backend == double.name());
     let judged: Vec<_> = rows.filter(|row| row.verdict != Verdict::NotApplicable).collect();
     let passes = judged.iter().copied().filter(|row| row.verdict == Verdict::Pass);

@@ -447,14 +447,19 @@ fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
 }
 
 /// What the probe reported on these streams.
-fn observe(workspace: &Workspace, records: bool, out: &[u8], err: &[u8]) -> Observation {
+fn observe(
+    (nonce, probe_word): (&str, &str),
+    records: bool,
+    out: &[u8],
+    err: &[u8],
+) -> Observation {
     use boxproof_probes::Found;
     if !records {
         return Observation::NotExpected;
     }
     let under = |word: &str| [out, err].map(|stream| boxproof_probes::find(word, stream));
-    let found = under(&workspace.probe_word);
-    let unproven = || under(&workspace.nonce) != [Found::None, Found::None];
+    let found = under(probe_word);
+    let unproven = || under(nonce) != [Found::None, Found::None];
     match found.into() {
         (Found::None, Found::None) if unproven() => Observation::Untrusted(
             "a line under our nonce lacks the word that the probe's own file tells".to_owned(),

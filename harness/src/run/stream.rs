@@ -87,7 +87,7 @@ pub(super) fn read_streams(
         }
         None => (own_out, own_err),
     };
-    let observation = observe(workspace, records, &out, &err);
+    let observation = observe((&workspace.nonce, &workspace.probe_word), records, &out, &err);
     let code = match exit {
         Exit::Code(code) => Some(code),
         _ => None,
