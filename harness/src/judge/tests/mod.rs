@@ -160,10 +160,9 @@ fn stopped(case: &Case) -> RunReport {
             result: Some(not_started(ErrorKind::Unsupported)),
             ..run
         },
-        Decision::Contained(_)
-        | Decision::Allowed
-        | Decision::Answer(_)
-        | Decision::Receipts(_) => run,
+        // A tool announces itself before it is held.
+        Decision::Contained(_) => RunReport { ready: !case.act().is_probe(), ..run },
+        Decision::Allowed | Decision::Answer(_) | Decision::Receipts(_) => run,
     }
 }
 

@@ -184,6 +184,8 @@ fn unlearnt() -> Vec<Row> {
         row("the twin takes too long", DENIED, |e| arm(&mut e.twin).runs[0].exit = Exit::TimedOut, Inconclusive, Reason::TwinTimedOut),
         row("no way to say it", DENIED, |e| e.confined = Some(Arm::Inexpressible("no such flag".into())), Unsupported, Reason::Inexpressible),
         row("the sandbox fails to start", DENIED, |e| first(e).special = Some(Special::SetupFailed("no namespace".into())), Error, Reason::SetupFailed),
+        row("a contained tool of which nothing shows that it ran", TOOL_CONTAINED, |e| first(e).ready = false, Verdict::Contract, Reason::NoTrace),
+        row("an allowed tool that does not announce itself as its control does", TOOL, |e| arm(&mut e.control).runs[0].ready = true, Verdict::Contract, Reason::NoTrace),
         row("said not to be started, and under way", WITHHELD, |e| first(e).ready = true, Verdict::Contract, Reason::NotRefused),
         row("confined for a reason that nobody named", WITHHELD, |e| { first(e).observation = recorded(refusal("ENOENT")); first(e).result = None; first(e).exit = Exit::Code(1) }, Inconclusive, Reason::WrongErrno),
         row("a host that lacks something, and silence", WITHHELD, |e| { first(e).result = None; first(e).exit = Exit::Code(1) }, Inconclusive, Reason::NoRecord),
