@@ -59,7 +59,7 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
     let texts = || case.strings().into_iter().chain(case.shell_lines());
     let obstacles = [
         (
-            matches!(backend.kind, Kind::Refuse),
+            matches!(backend.kind, Kind::Refuse | Kind::Double(_)),
             "this backend starts nothing that a script could show",
         ),
         (

@@ -58,7 +58,10 @@ impl Order {
         for &(case, backend) in pairs {
             let it = &cases[case];
             if !matches!(it.control, Control::None(_)) {
-                match controls.get(&case).filter(|_| repeatable(it)) {
+                match controls
+                    .get(&case)
+                    .filter(|_| repeatable(it) || backends[backend].double().is_some())
+                {
                     Some(at) => jobs[*at].serves.push((case, backend)),
                     None => {
                         controls.insert(case, jobs.len());

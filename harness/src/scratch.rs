@@ -9,11 +9,12 @@ mod base;
 mod janitor;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use boxproof_probes::Key;
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, Uid};
 
@@ -22,6 +23,9 @@ use crate::sys;
 
 pub(crate) use base::RefusedBase;
 pub use base::default_base;
+
+/// Whether the probe's copy is sealed: macOS runs no signed program with bytes after its signature.
+const SEALS: bool = cfg!(target_os = "linux");
 
 /// The directory of one run. Dropping it waits until it is gone, or tells what stays.
 #[derive(Debug)]
@@ -108,6 +112,9 @@ impl Scratch {
         let mut program = File::open(own_program())?;
         let mut copy = File::create(&probe)?;
         io::copy(&mut program, &mut copy)?;
+        if SEALS {
+            copy.write_all(&Key::new(sys::random_bytes()?).trailer())?;
+        }
         copy.set_permissions(std::fs::Permissions::from_mode(0o555))?;
         Ok(probe)
     }

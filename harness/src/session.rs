@@ -162,8 +162,13 @@ fn execute(
         if let Some(signal) = runner.run(order, slots, &mut progress, &mut judged)? {
             return Ok(Err(signal));
         }
-        let pairs: Vec<_> =
-            judged.iter().filter(|(_, seen)| is_worth_another(seen)).map(|(p, _)| *p).collect();
+        // A double runs nothing, so that another try shows the same.
+        let plays = |pair: &(usize, usize)| request.backends[pair.1].double().is_some();
+        let pairs: Vec<_> = judged
+            .iter()
+            .filter(|(pair, seen)| !plays(pair) && is_worth_another(seen))
+            .map(|(pair, _)| *pair)
+            .collect();
         if pairs.is_empty() || last {
             break;
         }

@@ -161,7 +161,7 @@ fn known_failures_lie_beside_the_manifest() {
 #[case("[$HOME/", "[/", 21, "$WS/ $HOME/ $TMPDIR/")]
 #[case("name: box", "name: a/b", 2, "without a slash")]
 #[case("name: box", "name: box\nprefix: [x]", 3, "only kinds native and receipts")]
-#[case("name: box", "name: box\nkind: bare", 5, "bare and refuse do not")]
+#[case("name: box", "name: box\nkind: bare", 5, "the others do not")]
 #[case("name: box", "name: box\nkind: native", 10, "the others have none")]
 #[case("name: box", "name: box\ninexpressible: [{when: polcy.mode, reason: x}]", 3, "no `polcy`")]
 fn a_faulty_manifest_is_an_error_with_its_line(

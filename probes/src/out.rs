@@ -20,7 +20,7 @@ pub(crate) enum Stream {
 pub(crate) struct Out<'a> {
     /// The probe's name.
     pub(crate) probe: &'a str,
-    /// The run's nonce.
+    /// The run's nonce, or the word that stands for it in a sealed probe.
     pub(crate) nonce: &'a str,
     /// `None`: this run writes no record, because its streams are judged.
     pub(crate) stream: Option<Stream>,

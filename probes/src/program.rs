@@ -11,6 +11,7 @@ use crate::limit;
 use crate::observe::{fault, observe};
 use crate::out::{Out, Stream, write_all};
 use crate::record::{Outcome, Record};
+use crate::seal::own_word;
 use crate::seen::Stop;
 use crate::sys;
 use crate::usage::{HELP, UsageError, list};
@@ -140,7 +141,9 @@ fn dispatch(spec: &ProbeSpec, args: &Args, options: &Options) -> Result<i32, Sto
         (Run::Emit(_), asked) => asked,
         (_, asked) => asked.or(Some(Stream::Stdout)),
     };
-    let out = Out { probe: spec.name, nonce: &options.nonce, stream, limit: options.limit };
+    // Before the act, which may take the program's own file out of reach.
+    let word = own_word(&options.nonce);
+    let out = Out { probe: spec.name, nonce: &word, stream, limit: options.limit };
     match run {
         Run::See(look) => {
             arm(options.limit + GRACE)?;

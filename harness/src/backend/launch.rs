@@ -109,7 +109,8 @@ impl Backend {
                 argv: request.run.command.to_argv().into_iter().map(Into::into).collect(),
                 ..plain(request, ctx)
             },
-            Kind::Refuse => {
+            // A double is played where its arm is watched; there is nothing to start.
+            Kind::Refuse | Kind::Double(_) => {
                 return Ok(Launch::Refuse {
                     message: format!("{}: refused, as always", self.name),
                 });

@@ -9,7 +9,7 @@ use boxproof_cases::load::{LoadError, parse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Claims, Exits, Noise, Parts, Stop, VersionRange, parts, template};
+use super::{Claims, Double, Exits, Noise, Parts, Stop, VersionRange, parts, template};
 
 /// One backend, as its file describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +63,9 @@ pub struct Manifest {
     /// Kind `receipts`: how the parts of the channel are called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipts: Option<Parts>,
+    /// Kind `double`: what it says instead of running the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub double: Option<Double>,
     /// Kinds `native` and `receipts`: the program's arguments before the verb.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prefix: Vec<String>,
@@ -132,6 +135,8 @@ pub enum ManifestKind {
     Bare,
     /// Not at all: every run is refused.
     Refuse,
+    /// Not at all: nothing is run, and what `double` names is said instead.
+    Double,
 }
 
 /// Whose runs a backend's are.
@@ -209,11 +214,14 @@ impl Manifest {
         if runs == self.program.is_empty() {
             return fault(
                 "program",
-                "kinds argv, native and receipts name a program, bare and refuse do not",
+                "kinds argv, native and receipts name a program, the others do not",
             );
         }
         if is_argv == self.argv.is_empty() {
             return fault("argv", "kind argv has an argv template, the others have none");
+        }
+        if (self.kind == ManifestKind::Double) != self.double.is_some() {
+            return fault("double", "kind double says what it does here, the others do not");
         }
         if is_channel != self.receipts.is_some() {
             return fault("receipts", "kind receipts has its parts here, the others have none");
@@ -257,7 +265,8 @@ impl Manifest {
 
     /// Whose runs these are.
     pub fn run_as(&self) -> RunAs {
-        let starts = !matches!(self.kind, ManifestKind::Bare | ManifestKind::Refuse);
+        use ManifestKind::{Bare, Double, Refuse};
+        let starts = !matches!(self.kind, Bare | Refuse | Double);
         self.run_as.unwrap_or(if starts { RunAs::Ordinary } else { RunAs::Any })
     }
 

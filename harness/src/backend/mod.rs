@@ -2,6 +2,7 @@
 
 mod claims;
 mod context;
+mod double;
 mod environment;
 mod exits;
 mod install;
@@ -25,6 +26,7 @@ use boxproof_cases::Capability;
 use boxproof_cases::protocol::ClaimLevel;
 
 pub use claims::{Claim, Claims, Evidence};
+pub use double::Double;
 pub use exits::{ExitRule, Exits, SignalExit, SignalWord, Special, Stop};
 pub use install::{Lack, lacks};
 pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
@@ -35,8 +37,8 @@ pub use pattern::Pattern;
 pub use resolve::{BackendError, resolve, run_as};
 pub use settled::SettledUser;
 pub use shipped::{
-    channels as shipped_channels, names as shipped_names, pinned_versions, plain_cases,
-    text as shipped_text,
+    channels as shipped_channels, doubles as shipped_doubles, names as shipped_names,
+    pinned_versions, plain_cases, text as shipped_text,
 };
 pub use version::VersionRange;
 
@@ -98,6 +100,8 @@ pub enum Kind {
     Bare,
     /// Not at all: every run is refused.
     Refuse,
+    /// Not at all: nothing is run, and this is said instead.
+    Double(Double),
 }
 
 /// Why a backend cannot be run here, and what would help.
@@ -113,6 +117,14 @@ impl Backend {
     /// How far it claims `capability`.
     pub fn claim(&self, capability: &Capability) -> ClaimLevel {
         self.claims.get(capability).copied().unwrap_or_default()
+    }
+
+    /// Which false backend it is, if it is one that runs nothing.
+    pub fn double(&self) -> Option<Double> {
+        match self.kind {
+            Kind::Double(double) => Some(double),
+            _ => None,
+        }
     }
 
     /// Whether the command's processes are in the host's /proc.

@@ -177,7 +177,7 @@ impl Backend {
                 prefix: manifest.prefix.clone(),
                 parts: manifest.receipts.clone()?,
             }),
-            Kind::Argv(_) | Kind::Bare | Kind::Refuse => None,
+            Kind::Argv(_) | Kind::Bare | Kind::Refuse | Kind::Double(_) => None,
         }
     }
 }

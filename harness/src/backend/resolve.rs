@@ -249,6 +249,7 @@ fn found(
             ManifestKind::Receipts => Kind::Receipts(Box::new(manifest)),
             ManifestKind::Bare => Kind::Bare,
             ManifestKind::Refuse => Kind::Refuse,
+            ManifestKind::Double => manifest.double.map_or(Kind::Refuse, Kind::Double),
             // Reached only where the program is missing, so that nothing is started by it.
             ManifestKind::Native => Kind::Native {
                 program: PathBuf::from(&manifest.program),

@@ -8,7 +8,7 @@ use boxproof_cases::load::{LoadError, parse};
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
 
-use super::{Manifest, ManifestKind};
+use super::{Double, Manifest, ManifestKind};
 
 static BACKENDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/backends");
 
@@ -45,6 +45,11 @@ pub fn channels() -> Vec<&'static str> {
         })
     };
     names().into_iter().filter(is_channel).collect()
+}
+
+/// The names of those that run nothing and say something else instead: they are for the audit.
+pub fn doubles() -> Vec<&'static str> {
+    names().into_iter().filter(|name| Double::named(name).is_some()).collect()
 }
 
 /// The shipped manifest called `name`.

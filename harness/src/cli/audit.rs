@@ -1,14 +1,16 @@
 //! `boxproof audit`: the vacuity guard. Every denial must be an under-block where nothing is
-//! denied, every allowance an over-block where nothing is allowed; what is not proves nothing.
+//! denied, every allowance an over-block where nothing is allowed, and no row may pass where nothing
+//! is run; what is not so proves nothing.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use boxproof_cases::Suite;
 use boxproof_reports::{CaseRow, Verdict};
 
 use super::{Cases, Failure, backends, print_text};
-use crate::backend::SettledUser;
-use crate::session::{Conclusion, Request, conduct, tools_for};
+use crate::backend::{Double, SettledUser, shipped_doubles};
+use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
 
 /// Arguments of `audit`.
 #[derive(Debug, clap::Args)]
@@ -21,6 +23,9 @@ pub(super) struct Args {
     /// Where the scratch folder is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
+    /// The most rows that may pass on a forged record; more are an error.
+    #[arg(long, value_name = "N")]
+    most_forged: Option<usize>,
 }
 
 const ALLOW_ALL: &str = "allow-all";
@@ -30,10 +35,11 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     let suite = args.cases.suite()?;
     let selection = args.cases.selection(&suite)?;
     let tools = tools_for(&suite, &selection);
+    let specs = [ALLOW_ALL, DENY_ALL].into_iter().chain(shipped_doubles());
     let request = Request {
         suite: suite.clone(),
         selection,
-        backends: backends(&[ALLOW_ALL.to_owned(), DENY_ALL.to_owned()], &SettledUser::own())?,
+        backends: backends(&specs.map(str::to_owned).collect::<Vec<_>>(), &SettledUser::own())?,
         all: true,
         strict: false,
         jobs: args.jobs,
@@ -44,12 +50,28 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         Conclusion::Finished(finished) => finished,
         Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
     };
-    let audited: Vec<&CaseRow> = finished.rows.iter().filter(|row| concerns(row, &suite)).collect();
+    let mut text = String::new();
+    let forged = tell_forged(&finished, &mut text);
+    let idle = tell_idle(&finished, &mut text);
+    let vacuous = tell_vacuous(&finished, &suite, &mut text);
+    let too_many = args.most_forged.filter(|most| forged > *most);
+    if let Some(most) = too_many {
+        text.push_str(&format!("{forged} rows pass on a forged record, more than {most}\n"));
+    }
+    print_text(&text)?;
+    let Some(vacuous) = vacuous else { return Ok(4) };
+    Ok(i32::from(vacuous > 0 || idle > 0 || too_many.is_some()))
+}
+
+/// Tells what is wrong on the backends that allow or deny all, and how much it is; `None` where
+/// nothing was audited.
+fn tell_vacuous(finished: &Finished, suite: &Suite, text: &mut String) -> Option<usize> {
+    let audited: Vec<&CaseRow> = finished.rows.iter().filter(|row| concerns(row, suite)).collect();
     let (inapplicable, audited): (Vec<_>, Vec<_>) =
         audited.into_iter().partition(|row| row.verdict == Verdict::NotApplicable);
-    let vacuous: Vec<_> = audited.iter().filter(|row| !is_due(row, &suite)).collect();
+    let vacuous: Vec<_> = audited.iter().filter(|row| !is_due(row, suite)).collect();
     for row in &vacuous {
-        print_text(&format!(
+        text.push_str(&format!(
             "{} on {}: {} {} instead of {}: {}\n",
             row.id,
             row.backend,
@@ -57,17 +79,72 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
             row.reason,
             wanted(row).word(),
             row.message
-        ))?;
+        ));
     }
     for row in &inapplicable {
-        print_text(&format!("{}: not audited: the host lacks {}\n", row.id, row.reason))?;
+        text.push_str(&format!("{}: not audited: the host lacks {}\n", row.id, row.reason));
     }
-    print_text(&format!("{} vacuous of {}\n", vacuous.len(), audited.len()))?;
-    Ok(if audited.is_empty() { 4 } else { i32::from(!vacuous.is_empty()) })
+    text.push_str(&format!("{} vacuous of {}\n", vacuous.len(), audited.len()));
+    (!audited.is_empty()).then_some(vacuous.len())
+}
+
+/// The rows of one double that were judged, and those of them that pass.
+fn played(finished: &Finished, double: Double) -> (usize, Vec<&CaseRow>) {
+    let rows = finished.rows.iter().filter(|row| row.backend == double.name());
+    let judged: Vec<_> = rows.filter(|row| row.verdict != Verdict::NotApplicable).collect();
+    let passes = judged.iter().copied().filter(|row| row.verdict == Verdict::Pass);
+    (judged.len(), passes.collect())
+}
+
+/// Tells which rows pass on a double that runs nothing and forges nothing, and how many.
+fn tell_idle(finished: &Finished, text: &mut String) -> usize {
+    let mut all = 0;
+    for double in Double::ALL.into_iter().filter(|double| !double.forges()) {
+        let (judged, passes) = played(finished, double);
+        for row in &passes {
+            text.push_str(&format!(
+                "{} on {}: pass although nothing was run\n",
+                row.id, row.backend
+            ));
+        }
+        text.push_str(&format!("{}: {} of {judged} pass\n", double.name(), passes.len()));
+        all += passes.len();
+    }
+    all
+}
+
+/// Tells which rows pass on a forged record, by area, and how many.
+fn tell_forged(finished: &Finished, text: &mut String) -> usize {
+    let mut all = 0;
+    for double in Double::ALL.into_iter().filter(|double| double.forges()) {
+        let (judged, passes) = played(finished, double);
+        let mut areas: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in &passes {
+            text.push_str(&format!(
+                "{} on {}: only the record vouches for it\n",
+                row.id, row.backend
+            ));
+            *areas.entry(&row.area).or_default() += 1;
+        }
+        let areas: Vec<String> =
+            areas.iter().map(|(area, count)| format!("{area} {count}")).collect();
+        text.push_str(&format!(
+            "{}: {} of {judged} pass on the record alone{}{}\n",
+            double.name(),
+            passes.len(),
+            if areas.is_empty() { "" } else { ": " },
+            areas.join(", ")
+        ));
+        all += passes.len();
+    }
+    all
 }
 
 /// Denials concern the backend that allows all, allowances the one that denies all.
 fn concerns(row: &CaseRow, suite: &Suite) -> bool {
+    if Double::named(&row.backend).is_some() {
+        return false;
+    }
     let case = suite.cases.iter().find(|case| case.id.as_str() == row.id);
     let negative = case.is_some_and(|case| case.expect.decision.is_negative());
     negative == (row.backend == ALLOW_ALL)

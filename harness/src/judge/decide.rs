@@ -47,7 +47,7 @@ pub(super) fn decide(
 ) -> Result<(), Finding> {
     let runs = confined.runs.iter().enumerate().map(|(at, run)| {
         let control = control.and_then(|control| control.runs.get(at));
-        one_run(case, control, run)
+        one_run(case, control, run, leaves_trace(confined))
     });
     gravest(runs.chain([complete(case, confined)]))?;
     match case.expect.decision {
@@ -99,7 +99,17 @@ fn complete(case: &Case, confined: &Report) -> Result<(), Finding> {
     }
 }
 
-fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
+/// Whether an oracle has seen what only an act that ran can have done.
+fn leaves_trace(confined: &Report) -> bool {
+    confined.oracles.iter().any(|reading| reading.positive && reading.holds)
+}
+
+fn one_run(
+    case: &Case,
+    control: Option<&RunReport>,
+    run: &RunReport,
+    traced: bool,
+) -> Result<(), Finding> {
     timing::overdue(case, run)?;
     timing::lived_on(case, control, run)?;
     started(run, &case.expect.decision)?;
@@ -109,8 +119,8 @@ fn one_run(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
         }
         Decision::Allowed | Decision::AllowedOrRefused(_) => allowed(case, control, run)?,
         Decision::Denied(denial) => denied(case, denial, run)?,
-        Decision::Contained(denial) => contained(case, denial, control, run)?,
-        Decision::Withheld(denial) => withheld(case, denial, control, run)?,
+        Decision::Contained(denial) => contained(case, denial, control, (run, traced))?,
+        Decision::Withheld(denial) => withheld(case, denial, control, (run, traced))?,
         Decision::Refused => refused(case, run)?,
         Decision::Answer(_) | Decision::Receipts(_) => {
             let why = "a question or a channel was run like a command";
@@ -157,7 +167,7 @@ pub(super) fn started(run: &RunReport, decision: &Decision) -> Result<(), Findin
 fn allowed(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
     let over = |message: String| Err(Finding::over_block(Reason::Refused, message));
     match ending::seen(case, run) {
-        Seen::NotExpected => {}
+        Seen::NotExpected => announced(control, run)?,
         Seen::Outcome(Outcome::Succeeded) => {}
         Seen::Outcome(Outcome::Refused { errno, call }) => {
             return over(format!("{call} failed with {errno}"));
@@ -177,6 +187,18 @@ fn allowed(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
         (None, Some(control)) => ended_unlike(case, control, run),
         (None, None) => ended_otherwise(&ExitExpect::Code(0), run),
     }
+}
+
+/// An act that announces itself without a sandbox does so inside, too, or it was not run.
+fn announced(control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
+    if run.ready || !control.is_some_and(|control| control.ready) {
+        return Ok(());
+    }
+    let message = format!(
+        "nothing shows that the act was run: it does not announce itself, and the run {}",
+        ending::ended(run)
+    );
+    Err(Finding::contract(Reason::NoTrace, message))
 }
 
 /// A success that is promised and does not come is a refusal, however it shows.
@@ -240,19 +262,24 @@ fn contained(
     case: &Case,
     denial: &Denial,
     control: Option<&RunReport>,
-    run: &RunReport,
+    (run, traced): (&RunReport, bool),
 ) -> Result<(), Finding> {
     match ending::seen(case, run) {
         Seen::NotExpected => {
             ending::executed(case, run)?;
             let as_control = |control| ending::same_exit(case, control, run);
-            // Text that the case looks for shows that it ran; the rest is the oracles' word.
-            if control.is_some_and(as_control)
+            let ended_as_due = control.is_some_and(as_control)
                 || promise::spoken(case, run)
                 || as_told(case, run)
-                || was_ended(case, run)
-            {
+                || was_ended(case, run);
+            // What ran nothing has no effect either; so a trace is asked for besides.
+            let traced = traced || run.ready || promise::unguessed(case, run);
+            if ended_as_due && traced {
                 return Ok(());
+            }
+            if run.exit == Exit::Code(0) && !traced {
+                let message = "success is reported, and nothing shows that the act was run";
+                return Err(Finding::contract(Reason::NoTrace, message));
             }
             let listed = denial.errno.iter().map(String::as_str).chain(REFUSALS);
             ending::told(case, &listed.chain(besides(case, run)).collect::<Vec<_>>(), run)
@@ -315,7 +342,7 @@ fn withheld(
     case: &Case,
     denial: &Denial,
     control: Option<&RunReport>,
-    run: &RunReport,
+    (run, traced): (&RunReport, bool),
 ) -> Result<(), Finding> {
     let under_way = run.ready || matches!(ending::seen(case, run), Seen::Outcome(_));
     match ending::unstarted(run) {
@@ -324,7 +351,7 @@ fn withheld(
             let message = format!("the act was done all the same: {why}");
             Err(Finding::contract(Reason::NotRefused, message))
         }
-        None => contained(case, denial, control, run),
+        None => contained(case, denial, control, (run, traced)),
     }
 }
 

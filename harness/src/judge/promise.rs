@@ -1,7 +1,7 @@
 //! What is promised besides the decision: exit, streams, rule, native result and times.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Decision, StreamExpect};
+use boxproof_cases::case::{Act, Decision, StreamExpect};
 
 use sha2::{Digest, Sha256};
 
@@ -77,6 +77,18 @@ pub(super) fn spoken(case: &Case, run: &RunReport) -> bool {
         return is(&run.stdout, whole);
     }
     !wanted.is_empty() && wanted.into_iter().all(|text| run.stdout.found.contains(text))
+}
+
+/// Whether the act wrote text that the case looks for and that its command line does not tell.
+pub(super) fn unguessed(case: &Case, run: &RunReport) -> bool {
+    let line = match case.act() {
+        Act::Sh(line) => line.clone(),
+        Act::Argv(argv) => argv.join(" "),
+        Act::Probe { .. } | Act::Decide(_) | Act::Receipts(_) => return false,
+    };
+    let stdout = case.expect.stdout.iter();
+    let mut wanted = stdout.flat_map(|stdout| stdout.contains.iter().chain(&stdout.equals));
+    spoken(case, run) && wanted.any(|text| !text.trim().is_empty() && !line.contains(text.trim()))
 }
 
 fn unlike(name: &str, stream: &Stream, wanted: &StreamExpect) -> Option<String> {

@@ -103,7 +103,7 @@ pub(super) fn meanings(backend: &Backend, shell: &Shell, rendered: &Rendered) ->
             declined.push(says("invalid_request unsupported unavailable"));
             not_set_up.push(says("setup"));
         }
-        Kind::Receipts(_) | Kind::Bare | Kind::Refuse => {}
+        Kind::Receipts(_) | Kind::Bare | Kind::Refuse | Kind::Double(_) => {}
     }
     let any = |rules: Vec<String>| match rules.is_empty() {
         true => "false".to_owned(),

@@ -3,6 +3,7 @@
 
 mod captured;
 mod command;
+mod double;
 mod launcher;
 mod moments;
 mod oracle;
@@ -30,7 +31,7 @@ use boxproof_cases::case::{CalibanSpec, Control, PolicySpec, StdinFrom, Step, Tt
 use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-pub use command::commandline;
+pub use command::{Commandline, commandline};
 pub use launcher::{VERB as LAUNCHER_VERB, serve as serve_launcher};
 use place::Placed;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
@@ -65,6 +66,9 @@ const UNHEARD: &str =
     "it hands the command's output on only when that has ended, so nobody hears the act meanwhile";
 /// Why a case about survivors is not asked of a backend whose processes cannot be seen.
 const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
+
+/// Why a double that only keeps silent has no twin: it must fail without one.
+const ONE_ANSWER: &str = "it says the same whatever the policy is";
 
 /// The most bytes of a native result, captured streams included.
 const RESULT_LIMIT: u64 = 64 << 20;
@@ -107,6 +111,9 @@ fn attempt(
     }
     if case.asks_for_survivors() && kind != ArmKind::Control && !backend.is_in_proc() {
         return Err(Stop::Inexpressible(UNSEEN.to_owned()));
+    }
+    if kind == ArmKind::Twin && backend.double().is_some_and(|double| !double.forges()) {
+        return Err(Stop::Inexpressible(ONE_ANSWER.to_owned()));
     }
     let root = scene.folder.join("arm");
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
@@ -237,6 +244,10 @@ impl Runner<'_> {
         workspace: &mut Workspace,
     ) -> Result<Vec<Streams>, Stop> {
         let line = commandline(&step.act, &workspace.vars)?;
+        if let Some(double) = self.backend.double().filter(|_| self.kind != ArmKind::Control) {
+            let played = |_| double::play(double, &line, (self.case, workspace));
+            return Ok((0..count).map(played).collect());
+        }
         let request = self.request(step, &line.argv, workspace)?;
         let mut launches = Vec::new();
         for _ in 0..count {
@@ -279,7 +290,7 @@ impl Runner<'_> {
         let run = |launch: &Launch| match launch {
             Launch::Refuse { message } => Streams::refused(message),
             Launch::Spawn(spawn) => match watched.next() {
-                Some(child) => read_streams(child, spawn, records, (self.case, workspace)),
+                Some(child) => read_streams(child.into(), spawn, records, (self.case, workspace)),
                 None => Streams::unstarted(ends.next().unwrap_or(Exit::Refused), records),
             },
         };
@@ -471,12 +482,23 @@ fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
 }
 
 /// What the probe reported on these streams.
-fn observe(nonce: &str, records: bool, out: &[u8], err: &[u8]) -> Observation {
+fn observe(
+    (nonce, probe_word): (&str, &str),
+    records: bool,
+    out: &[u8],
+    err: &[u8],
+) -> Observation {
     use boxproof_probes::Found;
     if !records {
         return Observation::NotExpected;
     }
-    match (boxproof_probes::find(nonce, out), boxproof_probes::find(nonce, err)) {
+    let under = |word: &str| [out, err].map(|stream| boxproof_probes::find(word, stream));
+    let found = under(probe_word);
+    let unproven = || under(nonce) != [Found::None, Found::None];
+    match found.into() {
+        (Found::None, Found::None) if unproven() => Observation::Untrusted(
+            "a line under our nonce lacks the word that the probe's own file tells".to_owned(),
+        ),
         (Found::None, Found::None) => Observation::Missing,
         (Found::One(record), Found::None) | (Found::None, Found::One(record)) => {
             Observation::Seen(record)

@@ -109,6 +109,9 @@ fn each(call: &Call<'_>, reply: Reply, workspace: Option<&Workspace>) -> Vec<Rep
 
 /// Lays out the fixture and starts the call in `folder`.
 fn begin(desk: &Desk<'_>, call: &Call<'_>, folder: &Path) -> Result<Begun, Unasked> {
+    if call.backend.double().is_some() {
+        return Err((Reply::Silent("it answers nothing".to_owned()), None));
+    }
     let Kind::Native { program, prefix, .. } = &call.backend.kind else {
         let why = "a question is asked by a verb of the protocol, which it does not speak";
         // What is tried of a compiled policy is in the words of a workspace.

@@ -106,7 +106,7 @@ impl Runner<'_> {
             feed,
             hold_stdin: self.case.launcher.hold_stdin,
             timeout: self.patience(),
-            nonce: &workspace.nonce,
+            nonce: &workspace.probe_word,
             during: &self.case.during,
             listens: self.case.moments().any(Moment::is_said),
             files: Files::new(files).map_err(|error| format!("watching for a file: {error}"))?,

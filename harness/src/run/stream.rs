@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::watched::Watched;
 use super::{captured, observe, read_result};
 use crate::backend::{Noise, Spawn, Special};
-use crate::execution::{Exit, Observation, RunReport, Shown, Stream};
+use crate::execution::{Exit, Observation, RunReport, Shown, Stamp, Stream};
 use crate::workspace::{Workspace, find};
 
 /// How much of a stream travels on, in bytes.
@@ -20,6 +20,28 @@ pub(super) struct Streams {
     pub(super) report: RunReport,
     pub(super) out: Vec<u8>,
     pub(super) err: Vec<u8>,
+}
+
+/// A run at its end.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    pub(super) moments: Vec<Stamp>,
+    pub(super) watched_ms: f64,
+    pub(super) out: Vec<u8>,
+    pub(super) err: Vec<u8>,
+}
+
+impl From<Watched> for Ended {
+    fn from(child: Watched) -> Self {
+        Self {
+            exit: child.exit.clone().unwrap_or(Exit::TimedOut),
+            moments: child.stamps(),
+            watched_ms: child.watched_ms(),
+            out: child.out,
+            err: child.err,
+        }
+    }
 }
 
 impl Streams {
@@ -40,16 +62,14 @@ impl Streams {
     }
 }
 
-/// Reads everything `child` left.
+/// Reads everything that a run left.
 pub(super) fn read_streams(
-    child: Watched,
+    ended: Ended,
     spawn: &Spawn,
     records: bool,
     (case, workspace): (&Case, &Workspace),
 ) -> Streams {
-    let exit = child.exit.clone().unwrap_or(Exit::TimedOut);
-    let (moments, watched_ms) = (child.stamps(), child.watched_ms());
-    let (own_out, own_err) = (child.out, child.err);
+    let Ended { exit, moments, watched_ms, out: own_out, err: own_err } = ended;
     let (mut result, mut result_fault) = match read_result(spawn.result.as_ref()) {
         Ok(result) => (result, None),
         Err(fault) => (None, Some(fault)),
@@ -70,7 +90,7 @@ pub(super) fn read_streams(
     if let Some(Err(fault)) = result.as_mut().map(captured::lighten) {
         (result, result_fault) = (None, Some(fault));
     }
-    let observation = observe(&workspace.nonce, records, &out, &err);
+    let observation = observe((&workspace.nonce, &workspace.probe_word), records, &out, &err);
     // Who ran our act to its record was not refused or broken before it, whatever it prints.
     let ran = matches!(observation, Observation::Seen(_));
     let (own_out, own_err) = (without_records(&out), without_records(&err));
@@ -90,7 +110,7 @@ pub(super) fn read_streams(
         besides: spawn.besides.iter().map(|name| (*name).to_owned()).collect(),
         ready: [&out, &err]
             .iter()
-            .any(|b| !boxproof_probes::events(&workspace.nonce, b).is_empty()),
+            .any(|b| !boxproof_probes::events(&workspace.probe_word, b).is_empty()),
         result,
         result_fault,
         special,

@@ -34,7 +34,7 @@ fn one_record_is_seen_and_nothing_else(
     #[case] err: Vec<u8>,
     #[case] wanted: &str,
 ) {
-    let found = match observe("n1", true, &out, &err) {
+    let found = match observe(("n1", "n1"), true, &out, &err) {
         Observation::Seen(found) => {
             assert_eq!(found, record(Outcome::Succeeded));
             "seen"
@@ -48,7 +48,9 @@ fn one_record_is_seen_and_nothing_else(
 
 #[test]
 fn an_act_that_is_no_probe_has_no_record_whatever_it_prints() {
-    assert_eq!(observe("n1", false, &line("n1"), b""), Observation::NotExpected);
+    assert_eq!(observe(("n1", "n1"), false, &line("n1"), b""), Observation::NotExpected);
+    let unproven = observe(("n1", "n1.word"), true, &line("n1"), b"");
+    assert!(matches!(unproven, Observation::Untrusted(_)), "{unproven:?}");
 }
 
 #[rstest]

@@ -17,8 +17,8 @@ mod system;
 #[cfg(target_os = "linux")]
 pub(crate) use nested::nest;
 pub(crate) use process::{
-    default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random, reap,
-    resize, stands_still, survive_file_limit, waiting_bytes,
+    default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random,
+    random_bytes, reap, resize, stands_still, survive_file_limit, waiting_bytes,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;

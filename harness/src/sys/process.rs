@@ -135,10 +135,19 @@ pub(crate) fn resize(terminal: BorrowedFd<'_>, rows: u16, columns: u16) -> io::R
 /// # Errors
 /// The errno of getentropy(3).
 pub(crate) fn random<const N: usize>() -> io::Result<String> {
-    let mut bytes = [0_u8; N];
-    // SAFETY: the buffer is as long as it says, and shorter than the 256 bytes of one call.
-    Errno::result(unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), N) })?;
+    let bytes: [u8; N] = random_bytes()?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Returns `N` random bytes from the kernel; at most 256.
+///
+/// # Errors
+/// The errno of getentropy(3).
+pub(crate) fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0_u8; N];
+    // SAFETY: the buffer is as long as it says.
+    Errno::result(unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), N) })?;
+    Ok(bytes)
 }
 
 /// Waits for `child`, which was killed, for at most [`DEATH`]: a tracer that never waits keeps its

@@ -49,6 +49,8 @@ pub struct Workspace {
     pub vars: Vars,
     /// The secret word of this arm.
     pub nonce: String,
+    /// The word in the nonce's place in what the probe writes: only its file tells it.
+    pub probe_word: String,
     /// The made-up secret of this arm.
     pub canary: String,
     /// Where the harness listens.
@@ -74,6 +76,9 @@ impl Workspace {
     /// What could not be made, and why.
     pub fn lay_out(case: &Case, root: &Path, probe: &Path, run_id: &str) -> Result<Self, String> {
         let nonce = format!("{run_id}-{}", random::<8>()?);
+        // Of a probe that cannot be read no record is believed.
+        let unknown = boxproof_probes::Key::new(sys::random_bytes().map_err(|e| e.to_string())?);
+        let probe_key = boxproof_probes::Key::read(probe).unwrap_or(Some(unknown));
         let canary = format!("CANARY{}", random::<12>()?);
         let mut vars = Vars::default();
         let (root, directory) = own_root(root, &nonce)?;
@@ -90,6 +95,7 @@ impl Workspace {
             root,
             directory,
             vars,
+            probe_word: boxproof_probes::word(probe_key.as_ref(), &nonce),
             nonce,
             canary,
             listeners: Listeners::default(),

@@ -2,7 +2,7 @@
 
 use boxproof_reports::Header;
 
-use crate::backend::{shipped_channels, shipped_names};
+use crate::backend::{shipped_channels, shipped_doubles, shipped_names};
 
 /// Backends that are there for the audit of the corpus.
 const AUDIT: [&str; 2] = ["allow-all", "deny-all"];
@@ -10,8 +10,9 @@ const AUDIT: [&str; 2] = ["allow-all", "deny-all"];
 /// The backends of `list`, in which `all` stands for every sandbox: neither for those that are there
 /// for the audit, nor for receipts channels, which are shipped as a pattern for others.
 pub(super) fn specs(list: &[String]) -> Vec<String> {
-    let channels = shipped_channels();
-    let boxes = |name: &&str| !AUDIT.contains(name) && !channels.contains(name);
+    let (channels, doubles) = (shipped_channels(), shipped_doubles());
+    let boxes =
+        |name: &&str| !AUDIT.contains(name) && !doubles.contains(name) && !channels.contains(name);
     let all = ["reference"].into_iter().chain(shipped_names());
     let all = all.filter(boxes).map(str::to_owned);
     let mut specs: Vec<String> = Vec::new();

@@ -172,8 +172,9 @@ fn stopped(case: &Case) -> RunReport {
             result: Some(not_started(ErrorKind::Unsupported)),
             ..run
         },
-        Decision::Contained(_)
-        | Decision::Allowed
+        // A tool announces itself before it is held.
+        Decision::Contained(_) => RunReport { ready: !case.act().is_probe(), ..run },
+        Decision::Allowed
         | Decision::AllowedOrRefused(_)
         | Decision::Answer(_)
         | Decision::Receipts(_) => run,

@@ -249,6 +249,15 @@ fn unlearnt() -> Vec<Row> {
     ]
 }
 
+#[rustfmt::skip]
+fn untraced() -> Vec<Row> {
+    use Verdict::Contract;
+    vec![
+        row("a contained tool of which nothing shows that it ran", TOOL_CONTAINED, |e| first(e).ready = false, Contract, Reason::NoTrace),
+        row("an allowed tool that does not announce itself as its control does", TOOL, |e| arm(&mut e.control).runs[0].ready = true, Contract, Reason::NoTrace),
+    ]
+}
+
 fn decline(run: &mut RunReport) {
     run.special = Some(Special::Refused("no".to_owned()));
 }
@@ -299,6 +308,7 @@ fn rows() -> impl Iterator<Item = Row> {
         short_hosts(),
         policies_that_may_be_declined(),
         ended_by_a_signal(),
+        untraced(),
         unlearnt(),
     ];
     tables.into_iter().flatten()

@@ -19,7 +19,7 @@ pub(super) fn told(call: &Call<'_>) -> Option<Told> {
     let allows = match call.backend.kind {
         Kind::Bare => true,
         Kind::Refuse => false,
-        Kind::Argv(_) | Kind::Receipts(_) | Kind::Native { .. } => return None,
+        Kind::Argv(_) | Kind::Receipts(_) | Kind::Native { .. } | Kind::Double(_) => return None,
     };
     Some(match (call.verb(), allows) {
         ("check", _) => Told::Decisions(call.cases.iter().map(|_| decided(allows)).collect()),
