@@ -36,6 +36,7 @@ const ROWS: &[Row] = &[
     ("host-unmapped-user", &[User::Ordinary], false, unmapped_user),
     ("host-scratch-almost-full", &[User::Ordinary], false, almost_full),
     ("host-liar-about-space", BOTH, false, liar),
+    ("host-filled-by-a-backend", &[User::Ordinary], true, fills_disk),
     ("host-frozen", BOTH, true, frozen),
 ];
 
@@ -160,4 +161,14 @@ fn freeze(context: &RowContext) {
         std::thread::sleep(Duration::from_millis(50));
     }
     stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGCONT));
+}
+
+/// A backend that fills the disk of an ordinary user is ended.
+fn fills_disk(context: &RowContext) {
+    let script = "head -c 6G /dev/zero > \"$HOME/large\"; exec sleep 600";
+    let ran = context.run(&context.backend("filler", script), &[ALLOWED]);
+    ran.is_bounded();
+    assert_eq!(ran.verdict(ALLOWED), "error harness", "{ran:#?}");
+    let message = ran.rows[0]["message"].as_str().unwrap();
+    assert!(message.contains("more than 1024 MiB on disk"), "{message}");
 }
