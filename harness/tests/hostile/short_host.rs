@@ -67,6 +67,7 @@ fn limited(context: &RowContext, limit: &str, short: bool) {
     let args = context.arguments(&["reference"], CASES);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let ran = context.finish(context.below_shell(limit, &args));
+    ran.is_bounded();
     accuses_no_one(&ran);
     match short {
         false => assert_eq!(ran.code, 0, "{}", ran.stderr),
