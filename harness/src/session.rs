@@ -96,6 +96,7 @@ pub fn conduct(
     sys::deny_tracing()?;
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
+    shortage::before_scratch()?;
     let scratch = Scratch::make(&base)?;
     shortage::before_run(&scratch.path, scratch::program_size())?;
     for warning in shortage::warnings() {

@@ -155,6 +155,16 @@ fn counter(file: &str, name: &str) -> u64 {
     lines.find(|(key, _)| *key == name).and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
 }
 
+/// Refuses a run that could not even clear up after itself.
+///
+/// # Errors
+/// What is short, and what to do about it.
+pub(crate) fn before_scratch() -> io::Result<()> {
+    let why =
+        descriptors().map(|why| format!("{why}, and a run needs {DESCRIPTORS}: ulimit -n 1024"));
+    why.map_or(Ok(()), |why| Err(io::Error::other(why)))
+}
+
 /// Refuses a run that this host cannot carry; `probe` is the size of the program that is copied
 /// into `scratch`.
 ///
@@ -162,9 +172,6 @@ fn counter(file: &str, name: &str) -> u64 {
 /// What is short, and what to do about it.
 pub(crate) fn before_run(scratch: &Path, probe: u64) -> io::Result<()> {
     let short = |text: String| Err(io::Error::other(text));
-    if let Some(why) = descriptors() {
-        return short(format!("{why}, and a run needs {DESCRIPTORS}: ulimit -n 1024"));
-    }
     let at = scratch.display();
     let (bytes, inodes) = free(scratch)?;
     let needed = probe + NEEDED;

@@ -11,7 +11,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, Uid, setsid};
 use serde::{Deserialize, Serialize};
 
-use crate::execution::{Arm, ArmKind};
+use crate::execution::{Arm, ArmKind, Report};
 use crate::probe::InstalledProbe;
 use crate::removal::OwnedDirectory;
 use crate::run::{Scene, run_arm};
@@ -162,11 +162,16 @@ fn name_who_closed(arm: &mut Arm, order: &Order) {
     let done = format!("the mode of a directory that arms share was changed{}", order.suspects());
     match arm {
         Arm::Fault(why) => *why = format!("{why}; {done}"),
-        Arm::Done(report) if report.oracles.iter().any(|reading| reading.unread) => {
+        Arm::Done(report) if is_half_seen(report) => {
             report.distrust.get_or_insert(done);
         }
         _ => {}
     }
+}
+
+/// Whether something of an arm could not be looked at.
+fn is_half_seen(report: &Report) -> bool {
+    !report.unseen.is_empty() || report.oracles.iter().any(|reading| reading.unread)
 }
 
 fn execute(job: &Job, birthright: &Birthright<'_>, scene: &Scene<'_>) -> Arm {

@@ -48,8 +48,8 @@ fn exit_of(verdict: &str) -> i32 {
 #[case("denies-everything", "exec/stdout", "over-block exit")]
 #[case("refuses-everything", "fs/outside", "contract policy-refused")]
 #[case("refuses-everything", "exec/stdout", "over-block policy-refused")]
-// A record is a hint, no proof.
-#[case("forges", "fs/outside", "over-block twin")]
+// A record is a hint, no proof, and none without the word that the probe's own file tells.
+#[case("forges", "fs/outside", "inconclusive untrusted-record")]
 #[case("forges-over", "fs/outside", "under-block oracle")]
 #[case("forges-besides", "fs/outside", "under-block oracle")]
 // Dying is no denial.
@@ -188,11 +188,11 @@ fn who_does_not_answer_capabilities_is_not_run(#[case] name: &str, #[case] messa
     assert_eq!(ran.stdout, "");
 }
 
-/// Without a twin nobody can tell a forger from a sandbox. That is why such passes are counted
+/// Without a twin a sandbox that denies everything passes, too. That is why such passes are counted
 /// apart, and why a case without a twin says its reason.
 #[test]
 fn a_pass_without_a_twin_is_told_apart() {
-    let (_place, ran, row) = row_of("forges", "fs/outside-briefly");
+    let (_place, ran, row) = row_of("honest", "fs/outside-briefly");
     assert_eq!((verdict(&row).as_str(), &row["twin"]), ("pass", &Value::from("none")));
     assert_eq!(ran.last_line(), "1 cases: 1 pass (1 passes without twin)");
 }

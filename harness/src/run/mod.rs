@@ -3,6 +3,7 @@
 
 mod captured;
 mod command;
+mod disk;
 mod double;
 mod launcher;
 mod moments;
@@ -11,6 +12,7 @@ mod place;
 mod private_ns;
 pub mod question;
 mod render;
+mod reported;
 mod spawn;
 mod steps;
 mod stream;
@@ -28,10 +30,11 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use boxproof_cases::Case;
 use boxproof_cases::case::{CalibanSpec, Control, PolicySpec, StdinFrom, Step, TtyStream, Twin};
-use boxproof_cases::protocol::{self, Policy, RunRequest, RunResult, Stdin};
+use boxproof_cases::protocol::{self, Policy, RunRequest, Stdin};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 pub use command::{Commandline, commandline};
+use disk::DiskBound;
 pub use launcher::{VERB as LAUNCHER_VERB, serve as serve_launcher};
 use place::Placed;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
@@ -41,8 +44,7 @@ use watch::{Around, Verge, watch};
 use watched::Watched;
 
 use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
-use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Observation, Report, RunReport};
-use crate::plain_file;
+use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Report, RunReport};
 use crate::shortage;
 use crate::sweep::{self, Baseline, SharedObjects, Survivors, Traces};
 use crate::workspace::{Workspace, base_env};
@@ -69,9 +71,6 @@ const UNSEEN: &str = "its processes are not in the host's /proc, where this case
 
 /// Why a double that only keeps silent has no twin: it must fail without one.
 const ONE_ANSWER: &str = "it says the same whatever the policy is";
-
-/// The most bytes of a native result, captured streams included.
-const RESULT_LIMIT: u64 = 64 << 20;
 
 /// Why an arm has no report.
 enum Stop {
@@ -300,17 +299,21 @@ impl Runner<'_> {
     /// Watches `children` to their end; what they showed on the terminal is a stream of theirs.
     fn watch(&self, children: &mut [Watched], workspace: &mut Workspace) -> Result<(), Stop> {
         let from = workspace.terminal.as_ref().map_or(0, |terminal| terminal.shown().len());
+        let disk = DiskBound::new(workspace.root());
         let mut around = Around {
             listeners: &mut workspace.listeners,
             terminal: workspace.terminal.as_mut(),
             boss: self.scene.boss,
             settled: false,
             stalled: Duration::ZERO,
+            disk,
         };
         let verge = watch(children, &mut around).map_err(|error| format!("poll: {error}"))?;
         self.stalled.set(self.stalled.get().max(around.stalled));
-        if verge == Verge::Abandoned {
-            return Err(Stop::Fault("the run was ended".to_owned()));
+        match verge {
+            Verge::Done => {}
+            Verge::Abandoned => return Err(Stop::Fault("the run was ended".to_owned())),
+            Verge::Overfull => return Err(Stop::Fault(self.overfull())),
         }
         if let (Some(terminal), Some(child)) = (&mut workspace.terminal, children.first_mut()) {
             terminal.settle().map_err(|error| format!("terminal: {error}"))?;
@@ -322,6 +325,14 @@ impl Runner<'_> {
             }
         }
         Ok(())
+    }
+
+    fn overfull(&self) -> String {
+        let name = &self.backend.name;
+        format!(
+            "an arm of `{name}` was ended, as it had more than {} MiB on disk",
+            disk::BOUND >> 20
+        )
     }
 
     fn request(
@@ -464,67 +475,4 @@ impl Runner<'_> {
 
 fn base64(text: &str) -> String {
     base64::engine::general_purpose::STANDARD.encode(text)
-}
-
-/// The native result at `path`, if there is to be one.
-fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
-    let Some(path) = path else { return Ok(None) };
-    let text = plain_file::read(path, RESULT_LIMIT).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("no result was written: {error}"),
-        _ => format!("the result is not read: {error}"),
-    })?;
-    let result = serde_json::from_slice::<RunResult>(&text)
-        .map_err(|error| format!("the result is not of the protocol: {error}"))?;
-    match result.protocol {
-        protocol::PROTOCOL => Ok(Some(result)),
-        other => Err(format!("the result speaks protocol {other}")),
-    }
-}
-
-/// What the probe reported on these streams.
-fn observe(
-    (nonce, probe_word): (&str, &str),
-    records: bool,
-    out: &[u8],
-    err: &[u8],
-) -> Observation {
-    use boxproof_probes::Found;
-    if !records {
-        return Observation::NotExpected;
-    }
-    let under = |word: &str| [out, err].map(|stream| boxproof_probes::find(word, stream));
-    let found = under(probe_word);
-    let unproven = || under(nonce) != [Found::None, Found::None];
-    match found.into() {
-        (Found::None, Found::None) if unproven() => Observation::Untrusted(
-            "a line under our nonce lacks the word that the probe's own file tells".to_owned(),
-        ),
-        (Found::None, Found::None) => Observation::Missing,
-        (Found::One(record), Found::None) | (Found::None, Found::One(record)) => {
-            Observation::Seen(record)
-        }
-        (Found::Malformed, _) | (_, Found::Malformed) => {
-            Observation::Untrusted("a line under our nonce is no record".to_owned())
-        }
-        _ => Observation::Untrusted("several records under our nonce".to_owned()),
-    }
-}
-
-impl RunReport {
-    fn bare(exit: Exit) -> Self {
-        Self {
-            exit,
-            stdout: Default::default(),
-            stderr: Default::default(),
-            observation: Observation::Missing,
-            besides: Vec::new(),
-            ready: false,
-            result: None,
-            result_fault: None,
-            special: None,
-            shown: None,
-            moments: Vec::new(),
-            watched_ms: 0.0,
-        }
-    }
 }

@@ -5,8 +5,9 @@ use boxproof_cases::Case;
 use boxproof_cases::case::StreamExpect;
 use sha2::{Digest, Sha256};
 
+use super::captured;
+use super::reported::{observe, read_result};
 use super::watched::Watched;
-use super::{captured, observe, read_result};
 use crate::backend::{Noise, Spawn, Special};
 use crate::execution::{Exit, Observation, RunReport, Shown, Stamp, Stream};
 use crate::workspace::{Workspace, find};

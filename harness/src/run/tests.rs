@@ -3,7 +3,9 @@
 use boxproof_probes::{Outcome, Record, encode};
 use rstest::rstest;
 
+use super::reported::{observe, read_result};
 use super::*;
+use crate::execution::Observation;
 
 fn record(outcome: Outcome) -> Record {
     Record { probe: "write".to_owned(), outcome, detail: BTreeMap::new() }

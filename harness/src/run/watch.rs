@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::disk::DiskBound;
 use super::watched::Watched;
 use crate::workspace::{Listeners, Terminal};
 
@@ -22,6 +23,8 @@ pub(super) enum Verge {
     Done,
     /// Whoever asked for this arm is gone; the children were killed.
     Abandoned,
+    /// The arm has more on disk than it may; the children were killed.
+    Overfull,
 }
 
 /// What is served besides the children.
@@ -37,6 +40,8 @@ pub(super) struct Around<'a> {
     pub(super) settled: bool,
     /// How long this process did not run although it should have, at the worst.
     pub(super) stalled: Duration,
+    /// How much the arm may have on disk.
+    pub(super) disk: DiskBound,
 }
 
 /// The line that tells the boss that an arm only waits from now on.
@@ -68,9 +73,10 @@ pub(super) fn watch(children: &mut [Watched], around: &mut Around<'_>) -> io::Re
             true => wait(children, around, None)?,
             false => wait(children, around, Some(QUIET))?,
         };
-        if verge == Verge::Abandoned {
+        let verge = if around.disk.is_exceeded() { Verge::Overfull } else { verge };
+        if verge != Verge::Done {
             children.iter_mut().filter(|child| child.running()).for_each(Watched::give_up);
-            return Ok(Verge::Abandoned);
+            return Ok(verge);
         }
     }
 }

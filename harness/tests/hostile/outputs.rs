@@ -32,7 +32,7 @@ pub(crate) fn rows() -> Vec<HostileRow> {
         row("version-flood", version_flood),
         row("words-of-a-terminal", words_of_a_terminal),
         row("words-of-a-terminal-before-a-run", words_of_a_terminal_before_a_run),
-        row("message-of-three-megabytes", message_of_three_megabytes),
+        row("message-of-900-kilobytes", message_of_900_kilobytes),
         row("record-with-an-endless-line", record_with_an_endless_line),
     ]
 }
@@ -207,7 +207,7 @@ fn report_through_own_link(context: &RowContext) {
 fn capabilities_flood(context: &RowContext) {
     for stream in ["", " >&2"] {
         let script =
-            format!("#!/bin/sh\nhead -c 300000000 /dev/zero | tr '\\0' x{stream}\nexit 1\n");
+            format!("#!/bin/sh\nhead -c 90000000 /dev/zero | tr '\\0' x{stream}\nexit 1\n");
         context.place.program("flood", &script);
         let program = context.place.arg("flood");
         let ran = context.finish(context.command(&["backend", "show", &program]));
@@ -295,8 +295,8 @@ fn words_of_a_terminal_before_a_run(context: &RowContext) {
     obeys_nothing(&ran.stdout);
 }
 
-fn message_of_three_megabytes(context: &RowContext) {
-    let long = "i=$(head -c 3000000 /dev/zero | tr '\\0' m)\n\
+fn message_of_900_kilobytes(context: &RowContext) {
+    let long = "i=$(head -c 900000 /dev/zero | tr '\\0' m)\n\
         printf '{\"protocol\": 1, \"started\": false, \"success\": false, \"error\": \
         {\"kind\": \"unavailable\", \"message\": \"%s\"}}' \"$i\" > \"$result\"\nexit 126";
     let spec = context.native("wordy", long, "");

@@ -36,6 +36,7 @@ const ROWS: &[Row] = &[
     ("host-unmapped-user", &[User::Ordinary], false, unmapped_user),
     ("host-scratch-almost-full", &[User::Ordinary], false, almost_full),
     ("host-liar-about-space", BOTH, false, liar),
+    ("host-filled-by-a-backend", &[User::Ordinary], true, fills_disk),
     ("host-frozen", BOTH, true, frozen),
 ];
 
@@ -66,6 +67,7 @@ fn limited(context: &RowContext, limit: &str, short: bool) {
     let args = context.arguments(&["reference"], CASES);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let ran = context.finish(context.below_shell(limit, &args));
+    ran.is_bounded();
     accuses_no_one(&ran);
     match short {
         false => assert_eq!(ran.code, 0, "{}", ran.stderr),
@@ -129,7 +131,7 @@ fn liar(context: &RowContext) {
     let script = "echo 'No space left on device' >&2; exit 1";
     let ran = context.run(&context.backend("liar", script), &[ALLOWED, DENIED]);
     ran.is_bounded();
-    assert_eq!(ran.verdict(ALLOWED), "contract exit", "{ran:#?}");
+    assert_eq!(ran.verdict(ALLOWED), "contract no-trace", "{ran:#?}");
     assert_ne!(ran.verdict(DENIED), "pass", "{ran:#?}");
 }
 
@@ -160,4 +162,14 @@ fn freeze(context: &RowContext) {
         std::thread::sleep(Duration::from_millis(50));
     }
     stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGCONT));
+}
+
+/// A backend that fills the disk of an ordinary user is ended.
+fn fills_disk(context: &RowContext) {
+    let script = "head -c 6G /dev/zero > \"$HOME/large\"; exec sleep 600";
+    let ran = context.run(&context.backend("filler", script), &[ALLOWED]);
+    ran.is_bounded();
+    assert_eq!(ran.verdict(ALLOWED), "error harness", "{ran:#?}");
+    let message = ran.rows[0]["message"].as_str().unwrap();
+    assert!(message.contains("more than 1024 MiB on disk"), "{message}");
 }

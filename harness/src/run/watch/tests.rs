@@ -56,7 +56,14 @@ fn watch_with(
     let listeners = &mut Listeners::default();
     watch(
         children,
-        &mut Around { listeners, terminal, boss, settled: false, stalled: Duration::ZERO },
+        &mut Around {
+            listeners,
+            terminal,
+            boss,
+            settled: false,
+            stalled: Duration::ZERO,
+            disk: DiskBound::new(std::path::Path::new("/nowhere")),
+        },
     )
     .unwrap()
 }

@@ -1,0 +1,74 @@
+//! What a finished run reported: the probe's record and the native result.
+
+use std::path::PathBuf;
+
+use boxproof_cases::protocol::{self, RunResult};
+
+use crate::execution::{Exit, Observation, RunReport};
+use crate::plain_file;
+
+/// The most bytes of a native result, captured streams included.
+const RESULT_LIMIT: u64 = 64 << 20;
+
+/// The native result at `path`, if there is to be one.
+pub(super) fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
+    let Some(path) = path else { return Ok(None) };
+    let text = plain_file::read(path, RESULT_LIMIT).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("no result was written: {error}"),
+        _ => format!("the result is not read: {error}"),
+    })?;
+    let result = serde_json::from_slice::<RunResult>(&text)
+        .map_err(|error| format!("the result is not of the protocol: {error}"))?;
+    match result.protocol {
+        protocol::PROTOCOL => Ok(Some(result)),
+        other => Err(format!("the result speaks protocol {other}")),
+    }
+}
+
+/// What the probe reported on these streams.
+pub(super) fn observe(
+    (nonce, probe_word): (&str, &str),
+    records: bool,
+    out: &[u8],
+    err: &[u8],
+) -> Observation {
+    use boxproof_probes::Found;
+    if !records {
+        return Observation::NotExpected;
+    }
+    let under = |word: &str| [out, err].map(|stream| boxproof_probes::find(word, stream));
+    let found = under(probe_word);
+    let unproven = || under(nonce) != [Found::None, Found::None];
+    match found.into() {
+        (Found::None, Found::None) if unproven() => Observation::Untrusted(
+            "a line under our nonce lacks the word that the probe's own file tells".to_owned(),
+        ),
+        (Found::None, Found::None) => Observation::Missing,
+        (Found::One(record), Found::None) | (Found::None, Found::One(record)) => {
+            Observation::Seen(record)
+        }
+        (Found::Malformed, _) | (_, Found::Malformed) => {
+            Observation::Untrusted("a line under our nonce is no record".to_owned())
+        }
+        _ => Observation::Untrusted("several records under our nonce".to_owned()),
+    }
+}
+
+impl RunReport {
+    pub(super) fn bare(exit: Exit) -> Self {
+        Self {
+            exit,
+            stdout: Default::default(),
+            stderr: Default::default(),
+            observation: Observation::Missing,
+            besides: Vec::new(),
+            ready: false,
+            result: None,
+            result_fault: None,
+            special: None,
+            shown: None,
+            moments: Vec::new(),
+            watched_ms: 0.0,
+        }
+    }
+}
