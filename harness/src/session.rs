@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use boxproof_cases::Suite;
+use boxproof_cases::{Case, Suite};
 use boxproof_reports::{CaseRow, Header, UserKind, Verdict};
 use nix::sys::signal::{Signal, kill};
 
@@ -144,16 +144,10 @@ fn execute(
     let (questions, pairs): (Vec<_>, Vec<_>) =
         pairs.into_iter().partition(|(case, _)| cases[*case].question().is_some());
     let desk = Desk { scratch: &scratch.path, probe: &probe.path, run_id: &scratch.run_id, slots };
-    let mut replies = HashMap::new();
-    for backend in 0..request.backends.len() {
-        // One after the other: none is to write another one's answers.
-        let own: Vec<_> = questions.iter().filter(|(_, of)| *of == backend).copied().collect();
-        replies.extend(ask_all(&desk, (&cases, &request.backends), &own));
-        sweep::kill_children(&[scratch.janitor.as_raw()]);
-        if let Some(signal) = termination::received() {
-            return Ok(Err(signal));
-        }
-    }
+    let replies = match ask_backends(&desk, (&cases, &request.backends), &questions, scratch) {
+        Ok(replies) => replies,
+        Err(signal) => return Ok(Err(signal)),
+    };
     let mut order = Order::new(cases.clone(), request.backends.clone(), &pairs);
     judge_all(&order, replies, &mut judged);
     let again =
@@ -185,6 +179,26 @@ fn execute(
         }
     }
     Ok(Ok(judged))
+}
+
+/// Asks the backends, one after the other: none is to write another one's answers. The signal that
+/// ended it, if one did.
+fn ask_backends(
+    desk: &Desk<'_>,
+    (cases, backends): (&[Arc<Case>], &[Backend]),
+    questions: &[(usize, usize)],
+    scratch: &Scratch,
+) -> Result<Seen, Signal> {
+    let mut replies = HashMap::new();
+    for backend in 0..backends.len() {
+        let own: Vec<_> = questions.iter().filter(|(_, of)| *of == backend).copied().collect();
+        replies.extend(ask_all(desk, (cases, backends), &own));
+        sweep::kill_children(&[scratch.janitor.as_raw()]);
+        if let Some(signal) = termination::received() {
+            return Err(signal);
+        }
+    }
+    Ok(replies)
 }
 
 /// Executes orders on one scratch directory, with one probe.

@@ -190,6 +190,13 @@ pub(crate) fn before_run(scratch: &Path, probe: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns all that is short for a run whose files would lie in `scratch`, one sentence each.
+pub(crate) fn found(scratch: &Path) -> Vec<String> {
+    let refused =
+        before_scratch().and_then(|()| before_run(scratch, crate::scratch::program_size()));
+    refused.err().map(|error| error.to_string()).into_iter().chain(warnings()).collect()
+}
+
 /// What is short without keeping a run from starting, one sentence each, for its first lines.
 pub(crate) fn warnings() -> Vec<String> {
     let found = [processes(), memory()].into_iter().flatten();

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::{Failure, note, print, print_text};
 use crate::host::{Ability, Host, Tools, abilities, findings};
-use crate::scratch;
+use crate::{scratch, shortage};
 
 /// Exit code where something lacks that `--require` asks for.
 const LACKING: i32 = 1;
@@ -70,6 +70,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let base = args.scratch.clone().unwrap_or_else(scratch::default_base);
     let made = scratch::Scratch::make(&base)?;
     let host = Host::detect(&made.path, Tools::all());
+    for why in shortage::found(&made.path) {
+        note(why);
+    }
     drop(made);
     let abilities = abilities(&host, args.bwrap.clone());
     if args.json {

@@ -33,6 +33,7 @@ const ROWS: &[Row] = &[
     ("host-processes-30", &[User::Ordinary], false, |context| processes(context, 30)),
     ("host-umask", BOTH, false, |context| limited(context, "umask 077", false)),
     ("host-closed-streams", BOTH, false, |context| limited(context, "exec <&- >&- 2>&-", false)),
+    ("host-doctor", BOTH, false, doctor),
     ("host-unmapped-user", &[User::Ordinary], false, unmapped_user),
     ("host-scratch-almost-full", &[User::Ordinary], false, almost_full),
     ("host-liar-about-space", BOTH, false, liar),
@@ -162,6 +163,16 @@ fn freeze(context: &RowContext) {
         std::thread::sleep(Duration::from_millis(50));
     }
     stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGCONT));
+}
+
+/// `doctor` tells what a run would be refused for.
+fn doctor(context: &RowContext) {
+    let scratch = context.place.arg("scratch");
+    let args = ["doctor", "--scratch", &scratch];
+    let ran = context.finish(context.below_shell("ulimit -n 128", &args));
+    ran.is_bounded();
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    assert!(ran.stderr.contains("ulimit -n 1024"), "{ran:#?}");
 }
 
 /// A backend that fills the disk of an ordinary user is ended.
