@@ -222,7 +222,8 @@ fn a_twin_that_is_refused_shows() {
     // Every writable root is taken out of the request on its way.
     let line = r#"sed -i 's#"writable":\[[^]]*\]#"writable":[]#' "$3" 2>/dev/null"#;
     place.write("deaf.sh", &format!("{line}\nexec {BOXPROOF} reference \"$@\"\n"));
-    let deaf = "name: box\nsummary: The reference, deaf to grants.\nkind: native\nprogram: sh\n";
+    let deaf = "name: box\nsummary: The reference, deaf to grants.\nkind: native\nprogram: sh\n\
+                run_as: any\n";
     place.write("box.yaml", &format!("{deaf}prefix: [{}]\n", place.arg("deaf.sh")));
     let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
     let args = ["fs/one", "--backend", &spec, "--cases", &cases, "--arm", "twin"];

@@ -80,8 +80,15 @@ fn lint_finds_what_should_be_better(#[case] from: &str, #[case] to: &str, #[case
 #[test]
 fn audit_is_green_where_every_case_can_fail() {
     let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
-    assert_eq!(place.boxproof("audit", &[]).exits(0).stdout, "0 vacuous of 2\n");
-    assert_eq!(place.boxproof("audit", &["nope"]).exits(4).stdout, "0 vacuous of 0\n");
+    let ran = place.boxproof("audit", &[]);
+    assert_eq!(ran.exits(0).last_line(), "0 vacuous of 2");
+    for idle in ["silent-success", "silent-failure", "silent-refusal", "echo"] {
+        has(&ran.stdout, &format!("{idle}: 0 of 2 pass\n"));
+    }
+    // A forger that reads the act off its line repeats what `echo hello` would have said.
+    has(&ran.stdout, "forger-allows: 1 of 2 pass on the record alone: exec 1\n");
+    place.boxproof("audit", &["--most-forged", "0"]).exits(1);
+    assert_eq!(place.boxproof("audit", &["nope"]).exits(4).last_line(), "0 vacuous of 0");
 }
 
 /// Cases that prove nothing: each would be passed by a backend that does nothing, or by none.
