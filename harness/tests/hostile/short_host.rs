@@ -38,7 +38,7 @@ const ROWS: &[Row] = &[
     ("host-scratch-almost-full", &[User::Ordinary], false, almost_full),
     ("host-liar-about-space", BOTH, false, liar),
     ("host-filled-by-a-backend", &[User::Ordinary], true, fills_disk),
-    ("host-frozen", BOTH, true, frozen),
+    ("host-frozen", &[User::Ordinary], true, frozen),
 ];
 
 pub(crate) fn rows() -> Vec<HostileRow> {
