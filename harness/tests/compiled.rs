@@ -258,7 +258,7 @@ fn every_mutant_of_a_compiled_text_is_told(#[case] target: usize) {
     assert!(survivors.is_empty(), "{survivors:#?}");
 }
 
-/// A text that no system would load is not judged, whatever it says.
+/// A text that no system would load is not judged by its rules.
 #[test]
 fn a_text_that_is_far_too_large_is_judged_in_no_row() {
     let answers = answers("compile.seatbelt");

@@ -40,7 +40,7 @@ const IMPORTS: [&str; 5] =
 /// Forms that say how a decision is reported, and decide nothing.
 const REPORTS: [&str; 3] = ["debug", "disable-callouts", "trace"];
 /// A profile is compiled into at most 65,535 bytes. A text of several times that size is not loaded
-/// by the system, whatever it says.
+/// by the system, so that its rules do not count.
 const MOST_BYTES: usize = 4 * 65_535;
 
 impl Profile {
@@ -161,7 +161,7 @@ impl Profile {
         };
         let decided = needs.into_iter().map(|(operation, object)| self.allows(operation, object));
         let decided: Vec<Result<bool, Flaw>> = decided.collect();
-        // One denial is enough, whatever is left open.
+        // One denial decides, even where another operation is left open.
         match decided.contains(&Ok(false)) {
             true => Ok(false),
             false => decided.into_iter().collect::<Result<Vec<_>, _>>().map(|_| true),

@@ -1,6 +1,6 @@
 //! The two readings of a profile in which several rules are about one deed. Pure.
 //!
-//! Published descriptions disagree. By *order* the last rule that matches decides, whatever its
+//! Published descriptions disagree. By *order* the last rule that matches decides, under any
 //! name. By *name* a rule that names the operation itself is stronger than one that names its
 //! family, wherever they stand; among rules of one name the last filtered one decides, then the
 //! last one without a filter. A question is decided only where both say the same.
