@@ -14,6 +14,7 @@ mod ipc;
 mod keys;
 mod malformed;
 mod observer;
+mod proxy;
 mod pty;
 mod published;
 mod receipts;

@@ -9,6 +9,7 @@
 
 mod absent;
 mod bed;
+mod egress;
 mod environment;
 mod exec;
 mod files;

@@ -1,0 +1,325 @@
+//! `boxproof run` as its users and their scripts meet it: exit codes, streams, records.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use crate::support::{
+    BOXPROOF, DENIED, IMPOSSIBLE, NOT_INSTALLED, Place, Ran, WORKS, as_we_are, has,
+};
+use rstest::rstest;
+
+/// A manifest that claims nothing.
+const CLAIMS_NOTHING: &str = "name: humble
+summary: Runs the command as it is and claims nothing.
+program: env
+argv: '{{ command }}'
+";
+
+// Exit codes
+
+#[test]
+fn as_expected_is_0() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    let ran = place.boxproof("run", &["--backend", "none"]);
+    assert_eq!(ran.exits(0).last_line(), "1 cases: 1 pass");
+}
+
+#[test]
+fn an_unexpected_verdict_is_1() {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    let ran = place.boxproof("run", &["--backend", "none"]);
+    assert_eq!(ran.exits(1).last_line(), "2 cases: 1 pass, 1 under-block");
+    has(&ran.stdout, "fs/denied");
+    has(&ran.stdout, "`unchanged $OUT/f` does not hold");
+}
+
+#[rstest]
+#[case("should", &[], 0)]
+#[case("should", &["--strict"], 1)]
+#[case("may", &[], 0)]
+#[case("may", &["--strict"], 1)]
+#[case("must", &[], 1)]
+fn below_must_a_failure_counts_only_when_strict(
+    #[case] level: &str,
+    #[case] options: &[&str],
+    #[case] code: i32,
+) {
+    let denied = format!("{DENIED}level: {level}\n");
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", &denied)]);
+    let ran = place.boxproof("run", &[&["--backend", "none"], options].concat());
+    assert_eq!(ran.exits(code).last_line(), "2 cases: 1 pass, 1 under-block");
+}
+
+#[test]
+fn what_was_not_learnt_is_3() {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/impossible", IMPOSSIBLE)]);
+    let ran = place.boxproof("run", &["--backend", "none"]);
+    assert_eq!(ran.exits(3).last_line(), "2 cases: 1 pass, 1 inconclusive");
+    has(&ran.stdout, "control-failed");
+}
+
+#[rstest]
+#[case("nope/**")]
+#[case("area:net")]
+#[case("level:may")]
+fn nothing_selected_is_4(#[case] filter: &str) {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    let ran = place.boxproof("run", &["--backend", "none", filter]);
+    assert_eq!(ran.exits(4).last_line(), "0 cases: 0 pass");
+    has(&ran.stderr, &format!("filter `{filter}` matches no case"));
+}
+
+#[test]
+fn a_backend_that_claims_nothing_is_4() {
+    let place = Place::with(&[("fs/denied", DENIED)]);
+    place.write("humble.yaml", CLAIMS_NOTHING);
+    let humble = place.arg("humble.yaml");
+    let ran = place.boxproof("run", &["--backend", &humble]);
+    assert_eq!(ran.exits(4).last_line(), "1 cases: 0 pass, 1 unsupported");
+    let ran = place.boxproof("run", &["--backend", &humble, "--all"]);
+    assert_eq!(ran.exits(1).last_line(), "1 cases: 0 pass, 1 under-block");
+}
+
+#[test]
+fn a_backend_that_is_not_installed_is_3_unless_it_may_be() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    place.write("jail.yaml", NOT_INSTALLED);
+    let jail = place.arg("jail.yaml");
+    let run = |args: &[&str]| place.boxproof("run", &[&["--backend", &jail], args].concat());
+    let ran = run(&[]);
+    has(
+        &ran.exits(3).stderr,
+        "boxproof-no-such-program is not installed: install it (apt: jail-tools)",
+    );
+    assert_eq!(run(&["--backend", "none"]).exits(3).last_line(), "1 cases: 1 pass");
+    let ran = run(&["--backend", "none", "--allow-missing"]);
+    assert_eq!(ran.exits(0).last_line(), "1 cases: 1 pass");
+    // Nothing was run at all, which is never a success.
+    run(&["--allow-missing"]).exits(4);
+}
+
+#[test]
+fn a_shipped_backend_is_looked_up_in_path() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    std::fs::create_dir(place.path("bin")).unwrap();
+    let (cases, scratch) = (place.arg("corpus"), place.arg("scratch"));
+    let args = ["run", "--backend", "bubblewrap", "--cases", &cases, "--scratch", &scratch];
+    let run = |more: &[&str]| {
+        let mut command = place.command(&[&args, more, as_we_are()].concat());
+        let ran = Ran::of(&command.env("PATH", place.path("bin")).output().unwrap());
+        place.is_clean();
+        ran
+    };
+    has(&run(&[]).exits(3).stderr, "bwrap is not installed: install it (");
+    let ran = run(&["--allow-missing", "--backend", "none"]);
+    assert_eq!(ran.exits(0).last_line(), "1 cases: 1 pass");
+}
+
+#[rstest]
+#[case(&[], "Usage: boxproof <COMMAND>")]
+#[case(&["rum"], "unrecognized subcommand 'rum'")]
+#[case(&["run", "--jbos", "1"], "unexpected argument '--jbos'")]
+#[case(&["run", "--jobs", "many"], "invalid value 'many'")]
+#[case(&["run", "levl:must"], "there is no key `levl:`")]
+#[case(&["run", "needs:fs.wrote"], "unknown capability `fs.wrote`")]
+#[case(&["run", "--backend", "none", "--backend", "none"], "backend none is named twice")]
+#[case(&["run", "--backend", "boxproof-no-such-program"], "no backend `boxproof-no-such-program`")]
+#[case(&["run", "--backend", "no-such-manifest.yaml"], "no-such-manifest.yaml: cannot be read")]
+#[case(&["run", "--cases", "no-such-folder"], "no-such-folder")]
+#[case(&["run", "--format", "html5"], "invalid value 'html5'")]
+#[case(&["show"], "required arguments were not provided")]
+#[case(&["report"], "required arguments were not provided")]
+#[case(&["report", "no-such-record.ndjson"], "no-such-record.ndjson: No such file")]
+#[case(&["backend", "show", "boxproof-no-such-program"], "no backend")]
+fn wrong_usage_is_2(#[case] args: &[&str], #[case] message: &str) {
+    let ran = Place::new().run(args);
+    has(&ran.exits(2).stderr, message);
+    assert_eq!(ran.stdout, "");
+}
+
+// Corpora and manifests that do not load
+
+#[rstest]
+#[case("purpose:", "purpos:", "fs/denied.yaml:1: purpos: unknown field `purpos`, expected one of")]
+#[case("{$OUT/f: kept}", "{$OTU/f: kept}", "fs/denied.yaml:5: act: unknown variable $OTU")]
+#[case("requirement: R-test-not", "requirement: R-nope", "fs/denied.yaml:2: requirement: unknown")]
+#[case(
+    "needs: [fs.write]",
+    "needs: [fs.wrote]",
+    "fs/denied.yaml:3: needs[0]: needs: unknown capability"
+)]
+#[case(", oracle: [{unchanged: $OUT/f}]", "", "expect: denied has no host oracle")]
+#[case("{denied: {errno: [EROFS, EACCES, EPERM]}", "{denied: {}", "denied names no reason")]
+#[case("twin: {writable: [$OUT]}", "", "fs/denied.yaml:6: expect: denied has no twin")]
+#[case("probe: write", "probe: write, sh: x", "fs/denied.yaml:5: act: an act is exactly one of")]
+fn a_case_that_does_not_load_is_2_with_file_and_line(
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] message: &str,
+) {
+    let broken = DENIED.replace(from, to);
+    assert_ne!(broken, DENIED);
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", &broken)]);
+    for verb in ["run", "list", "lint", "audit"] {
+        let ran = place.boxproof(verb, &[]);
+        has(&ran.exits(2).stderr, message);
+        assert_eq!(ran.stdout, "");
+    }
+}
+
+#[rstest]
+#[case("claims: all", "claim: all", "jail.yaml:6: claim: unknown field `claim`")]
+#[case("{{ command }}", "{{ comand }}", "jail.yaml:5: argv: there is no `comand`")]
+#[case("claims: all", "claims: {fs.wrote: enforced}", "unknown capability `fs.wrote`")]
+fn a_manifest_that_does_not_load_is_2_with_file_and_line(
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] message: &str,
+) {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    place.write("jail.yaml", &NOT_INSTALLED.replace(from, to));
+    let ran = place.boxproof("run", &["--backend", &place.arg("jail.yaml")]);
+    has(&ran.exits(2).stderr, message);
+}
+
+// Streams
+
+/// What starts every colour and every movement of the cursor.
+const ESCAPE: char = '\u{1b}';
+
+#[test]
+fn a_pipe_gets_plain_text_and_silence_until_the_end() {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    let ran = place.boxproof("run", &["--backend", "none"]);
+    assert!(!ran.exits(1).stdout.contains(ESCAPE), "{:?}", ran.stdout);
+    assert!(!ran.stdout.contains('\r'), "{:?}", ran.stdout);
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn colour_comes_when_forced_and_never_against_no_color() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    let (cases, scratch) = (place.arg("corpus"), place.arg("scratch"));
+    let args = ["run", "--backend", "none", "--cases", &cases, "--scratch", &scratch];
+    let run = |variables: &[&str]| {
+        let mut command = place.command(&args);
+        command.envs(variables.iter().map(|name| (name, "1")));
+        let ran = Ran::of(&command.output().unwrap());
+        place.is_clean();
+        ran
+    };
+    assert!(run(&["CLICOLOR_FORCE"]).exits(0).stdout.contains(ESCAPE));
+    assert!(!run(&["CLICOLOR_FORCE", "NO_COLOR"]).exits(0).stdout.contains(ESCAPE));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    let (cases, record) = (place.arg("corpus"), place.arg("record.ndjson"));
+    let scratch = place.arg("scratch");
+    let line = "\"$0\" run --backend none --cases \"$1\" --scratch \"$2\" --report \"$3\" | true; \
+                echo ${PIPESTATUS[0]}";
+    let mut bash = assert_cmd::Command::new("bash");
+    bash.args(["-c", line, BOXPROOF, &cases, &scratch, &record]);
+    bash.assert().success().stdout("0\n").stderr("");
+    place.is_clean();
+}
+
+// Records
+
+#[test]
+fn a_record_is_rendered_later_as_it_was_at_once() {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    let (ran, rows) = place.rows(&["--backend", "none"]);
+    assert_eq!(rows.len(), 2);
+    let record = place.arg("record.ndjson");
+    let later = place.run(&["report", &record]);
+    assert_eq!(later.exits(0).stdout, ran.exits(1).stdout);
+    assert_eq!(later.stderr, "");
+    let markdown = place.run(&["report", "--format", "markdown", &record]);
+    has(&markdown.exits(0).stdout, "| ");
+    has(&markdown.stdout, "fs/denied");
+    let html = place.run(&["report", "--format", "html", &record]);
+    has(&html.exits(0).stdout, "</html>");
+    has(&place.run(&["report", "--format", "ndjson", &record]).exits(2).stderr, "already NDJSON");
+}
+
+#[test]
+fn ndjson_on_stdout_is_the_record() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    let (ran, _) = place.rows(&["--backend", "none", "--format", "ndjson"]);
+    let record = std::fs::read_to_string(place.path("record.ndjson")).unwrap();
+    assert_eq!(ran.exits(0).stdout, record);
+    let types: Vec<_> =
+        place.record("record.ndjson").into_iter().map(|l| l["type"].clone()).collect();
+    assert_eq!(types, ["header", "case", "footer"]);
+}
+
+#[rstest]
+#[case::no_footer(|text: &str| text.lines().take(2).map(|l| format!("{l}\n")).collect(), "has no footer")]
+#[case::half_a_line(|text: &str| text[..text.len() / 2].to_owned(), "line ")]
+#[case::another_verdict(|text: &str| text.replacen("under-block", "over-block", 1), "footer")]
+#[case::a_row_less(|text: &str| without_line(text, 1), "footer")]
+#[case::no_header(|text: &str| without_line(text, 0), "no header")]
+#[case::nothing(|_: &str| String::new(), "the record is empty")]
+fn a_damaged_record_is_2(#[case] damage: fn(&str) -> String, #[case] message: &str) {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    place.rows(&["--backend", "none"]).0.exits(1);
+    let whole = std::fs::read_to_string(place.path("record.ndjson")).unwrap();
+    let damaged = damage(&whole);
+    assert_ne!(damaged, whole);
+    place.write("damaged.ndjson", &damaged);
+    let ran = place.run(&["report", &place.arg("damaged.ndjson")]);
+    has(&ran.exits(2).stderr, message);
+    has(&ran.stderr, "damaged.ndjson: ");
+    assert_eq!(ran.stdout, "");
+}
+
+fn without_line(text: &str, number: usize) -> String {
+    let lines = text.lines().enumerate().filter(|(at, _)| *at != number);
+    lines.map(|(_, line)| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_2() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    let nowhere = place.arg("no/such/folder/record.ndjson");
+    let ran = place.boxproof("run", &["--backend", "none", "--report", &nowhere]);
+    has(&ran.exits(2).stderr, "No such file or directory");
+}
+
+/// Whatever a backend is called and wherever the cases are: the line a failure prints, pasted
+/// into a shell, fails in the same way.
+#[rstest]
+#[case("corpus", "none")]
+#[case("corpus", "box.yaml")]
+#[case("it's a corpus", "it's a box.yaml")]
+fn a_reproduce_line_reproduces(#[case] corpus: &str, #[case] backend: &str) {
+    let place = Place::with(&[("fs/denied", &format!("{DENIED}rows: {{one: {{}}}}\n"))]);
+    let manifest = CLAIMS_NOTHING.replace("humble", "another-name");
+    place.write("box.yaml", &manifest);
+    place.write("it's a box.yaml", &manifest);
+    let cases = place.path(corpus);
+    if !cases.exists() {
+        std::fs::rename(place.path("corpus"), &cases).unwrap();
+    }
+    let cases = cases.to_str().unwrap();
+    let backend = if backend == "none" { backend.to_owned() } else { place.arg(backend) };
+    let (scratch, record) = (place.arg("scratch"), place.arg("record.ndjson"));
+    let run = ["run", "--backend", &backend, "--all", "--cases", cases, "--scratch", &scratch];
+    place.run(&[&run[..], &["--report", &record], as_we_are()].concat()).exits(1);
+    let row = place.record("record.ndjson")[1].clone();
+    let line = row["reproduce"].as_str().unwrap().to_owned();
+
+    let again = place.arg("again.ndjson");
+    let line = format!("{line} --scratch \"$0\" --report \"$1\"");
+    let path =
+        format!("{}:/usr/bin:/bin", std::path::Path::new(BOXPROOF).parent().unwrap().display());
+    let mut shell = assert_cmd::Command::new("sh");
+    shell.args(["-c", &line, &scratch, &again]).env("PATH", path);
+    shell.assert().code(1);
+    place.is_clean();
+    let second = place.record("again.ndjson")[1].clone();
+    for key in ["id", "backend", "verdict", "reason", "message", "reproduce"] {
+        assert_eq!(second[key], row[key], "{line}");
+    }
+}

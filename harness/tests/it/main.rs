@@ -1,0 +1,29 @@
+//! What the program does, asked by its command line and its library: one program, so that the harness
+//! is linked once. Programs with a `main` of their own (corpus, channel, hostile) stand beside it.
+
+#[path = "../models_support/mod.rs"]
+#[cfg(target_os = "linux")]
+mod models_support;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers;
+mod arms;
+mod backends;
+mod check;
+mod cli;
+mod compare;
+mod compiled;
+mod honesty;
+mod interrupt;
+mod manifests;
+mod models;
+mod recipes;
+mod repro;
+mod results;
+mod settings;
+mod supervision;
+mod user;
+mod vectors;
+mod verbs;
+mod victim;

@@ -1,0 +1,349 @@
+//! `boxproof repro`: scripts that show a failure, or that there is none, without the harness.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{BOXPROOF, DENIED, IMPOSSIBLE, Place, Ran, WORKS, has};
+use boxproof::backend::{Backend, Kind, SettledUser, resolve};
+use boxproof::execution::ArmKind;
+use boxproof::repro::{Subject, obstacle, question_script, script};
+use boxproof::run::{Scene, render, render_question};
+use boxproof_cases::case::Control;
+use boxproof_cases::{Case, Suite};
+use rstest::rstest;
+
+/// A manifest that claims all and runs the command by this shell line.
+fn manifest(line: &str) -> String {
+    format!(
+        "name: box\nsummary: A fake.\nprogram: sh\nclaims: all\nargv: |\n  -c\n  {line}\n  sh\n  {{{{ command }}}}\n"
+    )
+}
+
+const SEVEN: &str = "purpose: A command that exits with 7 makes the backend exit with 7.
+requirement: R-test
+act: {sh: exit 7}
+expect: {allowed: {}, exit: 7}
+";
+
+/// Exports `case` against `backend` and returns the script.
+fn export(place: &Place, args: &[&str]) -> String {
+    let (scratch, folder) = (place.arg("scratch"), place.arg("export"));
+    let repro = ["repro", "--scratch", &scratch, "--export", &folder];
+    let ran = place.run(&[&repro[..], args].concat());
+    let path = ran.exits(0).stdout.trim().to_owned();
+    assert_eq!(path, place.arg("export/repro.sh"));
+    path
+}
+
+/// Runs the script, with nothing of this process but the standard streams.
+fn sh(script: &str, env: &[(&str, &str)]) -> Ran {
+    let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    let mut command = Command::new("sh");
+    command.arg(script).env_clear().env("PATH", path).envs(env.iter().copied());
+    let ran = Ran::of(&command.output().unwrap());
+    assert_eq!(ran.stderr, "", "{}", ran.stdout);
+    let arm = Path::new(script).with_file_name("work").join("arm");
+    assert!(!arm.exists(), "the script left its folder");
+    ran
+}
+
+#[rstest]
+#[case::effect("exec \"$@\"", DENIED, 0, "FAILS   unchanged $OUT/f: ")]
+#[case::lies("\"$@\"; exit 0", SEVEN, 0, "FAILS   it ended with 0 instead of 7")]
+#[case::keeps("exec \"$@\"", SEVEN, 1, "everything is as it must be")]
+#[case::talks(
+    "echo 'box: hello'; exec \"$@\"",
+    WORKS,
+    0,
+    "FAILS   stdout differs from the control's"
+)]
+#[case::leaves(
+    "mkdir -p \"$HOME/.left\"; exec \"$@\"",
+    WORKS,
+    0,
+    "FAILS   left behind: home/.left"
+)]
+#[case::refuses("exit 3", WORKS, 0, "FAILS   it ended with 3 instead of 0")]
+#[case::swallows("exit 1", DENIED, 2, "the probe left no record")]
+#[case::impossible("exec \"$@\"", IMPOSSIBLE, 2, "without a sandbox the act is not possible here")]
+fn a_script_shows_what_a_fake_gets_wrong(
+    #[case] line: &str,
+    #[case] case: &str,
+    #[case] code: i32,
+    #[case] says: &str,
+) {
+    let place = Place::with(&[("fs/one", case)]);
+    place.write("box.yaml", &manifest(line));
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
+    has(&sh(&script, &[]).exits(code).stdout, says);
+    // And again: a script cleans up what it needs to start anew.
+    sh(&script, &[]).exits(code);
+}
+
+/// An act that a signal ends, in `seconds` at most.
+fn ended(seconds: u32) -> String {
+    format!(
+        "purpose: After SIGTERM nobody is left.
+requirement: R-test
+act: {{sh: '\"$PROBE\" --nonce $NONCE background --how=plain --stdio=close --heartbeat=beat --tag=$NONCE; exec \"$PROBE\" --nonce $NONCE hold --ready'}}
+during: [{{when: ready, signal: TERM}}]
+timeout_ms: {seconds}000
+expect: {{contained: {{}}, oracle: [{{no_survivors: {{}}}}]}}
+twin: {{none: every policy ends it}}
+"
+    )
+}
+
+#[rstest]
+#[case::as_without("exec \"$@\"", 20, 0, "FAILS   no survivors: still runs")]
+#[case::with_a_code_of_its_own(ENDS_WITH_ONE, 20, 1, "everything is as it must be")]
+#[case::as_a_success(ENDS_WELL, 20, 0, "FAILS   the act exits with 0")]
+#[case::never(DEAF, 11, 0, "FAILS   it lived on for 11 s after TERM")]
+#[case::not_soon(DEAF, 2, 2, "it lived on for 2 s after TERM")]
+fn a_script_tells_how_a_signal_ended_it(
+    #[case] line: &str,
+    #[case] seconds: u32,
+    #[case] code: i32,
+    #[case] says: &str,
+) {
+    let place = Place::with(&[("fs/one", &ended(seconds))]);
+    place.write("box.yaml", &manifest(line));
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
+    has(&sh(&script, &[]).exits(code).stdout, says);
+}
+
+/// Ends the command and all that it started, and has a code of its own for that.
+const ENDS_WITH_ONE: &str = "trap 'kill -s KILL -- -$!; exit 1' TERM; setsid \"$@\" & wait";
+/// The same, and calls it a success.
+const ENDS_WELL: &str = "trap 'kill -s KILL -- -$!; exit 0' TERM; setsid \"$@\" & wait";
+/// Hands nothing on, and waits for the command.
+const DEAF: &str = "trap : TERM; setsid \"$@\" & while kill -0 $!; do wait; done";
+
+/// The script of what a sandbox of somebody else fails. Needs bubblewrap.
+#[test]
+fn a_script_shows_what_bubblewrap_fails() {
+    let place = Place::new();
+    let script = export(&place, &["exec/not-found/by-name", "--backend", "bubblewrap"]);
+    let ran = sh(&script, &[]);
+    has(&ran.exits(0).stdout, "FAILS   it ended with 1 instead of 127: bwrap: execvp");
+    has(&ran.stdout, "the failure shows");
+    // Whoever mends that fails no more.
+    let mended = place.program("bin/mended", MENDED);
+    let ran = sh(&script, &[("BACKEND", mended.to_str().unwrap())]);
+    has(&ran.exits(1).stdout, "the failure does not show");
+}
+
+/// bubblewrap, with the code that a shell has.
+const MENDED: &str = "#!/bin/sh\nbwrap \"$@\"; code=$?\n[ $code != 1 ] || exit 127\nexit $code\n";
+
+#[test]
+fn endings_noise_and_residue_are_those_of_the_manifest() {
+    let place = Place::with(&[("fs/one", WORKS)]);
+    let line = "mkdir -p \"$HOME/.left/a\"; echo 'box: hello'; exec \"$@\"";
+    let more = "noise: {stdout: ['box: ']}\nresidue: [$HOME/.left, $HOME/.left/**]\n";
+    place.write("box.yaml", &(manifest(line) + more));
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
+    sh(&script, &[]).exits(1);
+    let place = Place::with(&[("fs/one", WORKS)]);
+    let more = "exits: {setup_failed: [{exit: 3, stderr_prefix: 'box: '}]}\n";
+    place.write("box.yaml", &(manifest("echo 'box: no' >&2; exit 3") + more));
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
+    has(&sh(&script, &[]).exits(2).stdout, "the sandbox could not be built: box: no");
+}
+
+#[test]
+fn another_program_can_be_tried_and_a_missing_one_teaches_nothing() {
+    let place = Place::with(&[("fs/one", DENIED)]);
+    place.write("box.yaml", "name: box\nsummary: Runs it.\nprogram: env\nargv: '{{ command }}'\n");
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
+    sh(&script, &[]).exits(0);
+    let ran = sh(&script, &[("BACKEND", "/no/such/program")]);
+    has(&ran.exits(2).stdout, "/no/such/program is not installed");
+    let ran = sh(&script, &[("BACKEND", "/bin/false")]);
+    has(&ran.exits(2).stdout, "the probe left no record");
+}
+
+/// One case of each kind of fixture and oracle: listeners, a victim, secrets, survivors.
+#[rstest]
+#[case("fs/write-outside/write")]
+#[case("net/tcp4")]
+#[case("net/udp")]
+#[case("ipc/abstract-socket")]
+#[case("proc/signal/usr1")]
+#[case("proc/inherited-read")]
+#[case("proc/orphans/setsid")]
+#[case("proc/terminated")]
+#[case("env/scrub")]
+#[case("protect/git-write")]
+fn a_script_tells_a_sandbox_from_none(#[case] id: &str) {
+    let id = resolve_row(id);
+    let place = Place::new();
+    let script = export(&place, &[&id, "--backend", "none"]);
+    has(&sh(&script, &[]).exits(0).stdout, "the failure shows");
+    std::fs::remove_dir_all(place.path("export")).unwrap();
+    let script = export(&place, &[&id, "--backend", "reference"]);
+    has(&sh(&script, &[]).exits(1).stdout, "the failure does not show");
+}
+
+/// `id` itself, or the first row of the table it is.
+fn resolve_row(id: &str) -> String {
+    let suite = Suite::embedded().unwrap();
+    let ids: Vec<&str> = suite.cases.iter().map(|case| case.id.as_str()).collect();
+    let row = ids.iter().find(|found| **found == id || found.starts_with(&format!("{id}/")));
+    (*row.unwrap_or_else(|| panic!("no case {id}"))).to_owned()
+}
+
+#[rstest]
+#[case("twin", 1, "the act works in this arm")]
+#[case("control", 1, "the act works in this arm")]
+fn arms_besides_the_confined_one_show_that_the_act_works(
+    #[case] arm: &str,
+    #[case] code: i32,
+    #[case] says: &str,
+) {
+    let place = Place::with(&[("fs/one", DENIED)]);
+    let cases = place.arg("corpus");
+    let script = export(&place, &["fs/one", "--arm", arm, "--cases", &cases]);
+    has(&sh(&script, &[]).exits(code).stdout, says);
+}
+
+#[test]
+fn a_twin_that_is_refused_shows() {
+    let place = Place::with(&[("fs/one", DENIED)]);
+    // Every writable root is taken out of the request on its way.
+    let line = r#"sed -i 's#"writable":\[[^]]*\]#"writable":[]#' "$3" 2>/dev/null"#;
+    place.write("deaf.sh", &format!("{line}\nexec {BOXPROOF} reference \"$@\"\n"));
+    let deaf = "name: box\nsummary: The reference, deaf to grants.\nkind: native\nprogram: sh\n\
+                run_as: any\n";
+    place.write("box.yaml", &format!("{deaf}prefix: [{}]\n", place.arg("deaf.sh")));
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let args = ["fs/one", "--backend", &spec, "--cases", &cases, "--arm", "twin"];
+    let script = export(&place, &args);
+    has(
+        &sh(&script, &[]).exits(0).stdout,
+        "the act does not work in this arm: the act was refused",
+    );
+}
+
+#[test]
+fn a_script_below_tmp_declines() {
+    let place = Place::with(&[("fs/one", DENIED)]);
+    let cases = place.arg("corpus");
+    export(&place, &["fs/one", "--cases", &cases]);
+    let elsewhere = tempfile::tempdir_in("/tmp").unwrap();
+    for name in ["repro.sh", "lib.sh"] {
+        std::fs::copy(place.path("export").join(name), elsewhere.path().join(name)).unwrap();
+    }
+    let script = elsewhere.path().join("repro.sh");
+    has(&sh(script.to_str().unwrap(), &[]).exits(2).stdout, "put this folder elsewhere");
+}
+
+#[test]
+fn without_a_folder_it_is_told_what_would_be_laid_out_and_started() {
+    let place = Place::with(&[("fs/one", DENIED)]);
+    let (cases, scratch) = (place.arg("corpus"), place.arg("scratch"));
+    let repro = ["repro", "fs/one", "--backend", "none", "--cases", &cases, "--scratch", &scratch];
+    let ran = place.run(&repro);
+    for part in
+        ["put \"$root\"/out/f kept", "\"$here/boxprobe\"", "--path=\"$root\"/out/f", "--export DIR"]
+    {
+        has(&ran.exits(0).stdout, part);
+    }
+}
+
+#[rstest]
+#[case(&["no/such/case"], 2, "no case `no/such/case`")]
+#[case(&["fs/write-outside"], 2, "has rows, name one: fs/write-outside/append")]
+#[case(&["exec/cwd", "--arm", "twin"], 2, "has no twin")]
+#[case(&["proc/typing", "--backend", "none"], 2, "terminal of its own")]
+#[case(&["exec/cwd", "--backend", "deny-all"], 2, "starts nothing")]
+fn what_has_no_script_is_told(#[case] args: &[&str], #[case] code: i32, #[case] says: &str) {
+    let place = Place::new();
+    let scratch = place.arg("scratch");
+    let tables = ["proc/typing", "exec/cwd"];
+    let first = if tables.contains(&args[0]) { resolve_row(args[0]) } else { args[0].to_owned() };
+    let mut all = vec!["repro", &first, "--scratch", &scratch];
+    all.extend(&args[1..]);
+    has(&place.run(&all).exits(code).stderr, says);
+}
+
+/// The whole corpus against no sandbox: every case has a script that a shell can read, or says why
+/// it has none.
+#[test]
+fn every_case_has_a_script_or_says_why_not() {
+    let suite = Suite::embedded().unwrap();
+    let place = Place::new();
+    let none = Backend {
+        kind: Kind::Bare,
+        ..resolve("none", Path::new(BOXPROOF), &SettledUser::own()).unwrap()
+    };
+    let uid = nix::unistd::geteuid().as_raw();
+    let (mut written, mut without) = (0, 0);
+    // What is played over several processes never has one, and is no measure of the rest.
+    let acts =
+        suite.cases.iter().filter(|case| case.question().is_none() && case.channel().is_none());
+    for (number, case) in acts.enumerate() {
+        if obstacle(case, &none).is_some() {
+            without += 1;
+            continue;
+        }
+        let folder = place.path(&format!("{number}"));
+        std::fs::create_dir(&folder).unwrap();
+        let scene =
+            Scene { folder: &folder, probe: Path::new(BOXPROOF), run_id: "bxtest", boss: None };
+        let kinds = [ArmKind::Confined, ArmKind::Control];
+        let [confined, control] = kinds.map(|kind| {
+            let rendered = render(case, kind, &none, &scene, uid);
+            rendered.unwrap_or_else(|error| panic!("{}: {error}", case.id))
+        });
+        let control = (!matches!(case.control, Control::None(_))).then_some(&control);
+        let arm = ArmKind::Confined;
+        let subject =
+            Subject { case, suite: &suite, backend: &none, arm, rendered: &confined, control, uid };
+        let text = script(&subject).unwrap();
+        let root = confined.vars.get("WS").unwrap().strip_suffix("/ws").unwrap();
+        assert!(!text.contains(root), "{}: the script knows a folder that is gone", case.id);
+        is_read(&folder.join("repro.sh"), &text, case);
+        written += 1;
+    }
+    // What is about a native request, its result or times has none.
+    assert!(written >= 3 * without && without > 0, "{written} scripts, {without} without");
+}
+
+/// A shell takes the script.
+fn is_read(file: &Path, text: &str, case: &Case) {
+    std::fs::write(file, text).unwrap();
+    let read = Command::new("sh").arg("-n").arg(file).output().unwrap();
+    assert!(read.status.success(), "{}: {}", case.id, String::from_utf8_lossy(&read.stderr));
+}
+
+#[test]
+fn every_question_has_a_script_that_asks_it() {
+    let suite = Suite::embedded().unwrap();
+    let place = Place::new();
+    let native = resolve("reference", Path::new(BOXPROOF), &SettledUser::own()).unwrap();
+    let uid = nix::unistd::geteuid().as_raw();
+    let asks = |case: &&Case| case.question().is_some();
+    let questions: Vec<&Case> = suite.cases.iter().filter(asks).collect();
+    for (number, case) in questions.iter().enumerate() {
+        assert_eq!(obstacle(case, &native), None, "{}", case.id);
+        let folder = place.path(&format!("{number}"));
+        std::fs::create_dir(&folder).unwrap();
+        let scene =
+            Scene { folder: &folder, probe: Path::new(BOXPROOF), run_id: "bxtest", boss: None };
+        let (rendered, request) =
+            render_question(case, &scene).unwrap_or_else(|error| panic!("{}: {error}", case.id));
+        let (suite, backend, rendered) = (&suite, &native, &rendered);
+        let (arm, control) = (ArmKind::Confined, None);
+        let subject = Subject { case, suite, backend, arm, rendered, control, uid };
+        is_read(&folder.join("repro.sh"), &question_script(&subject, &request).unwrap(), case);
+    }
+    assert!(questions.len() > 300, "{}", questions.len());
+}

@@ -1,0 +1,238 @@
+//! Every other verb than `run`, and the help.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use crate::support::{DENIED, IMPOSSIBLE, NOT_INSTALLED, Place, WORKS, as_we_are, has};
+use rstest::rstest;
+use serde_json::Value;
+
+#[test]
+fn list_prints_what_is_selected_for_people_and_programs() {
+    let slow = format!("{WORKS}slow: true\n").replace("says hello", "says hello slowly");
+    let place = Place::with(&[("exec/works", WORKS), ("exec/slow", &slow), ("fs/denied", DENIED)]);
+    let ran = place.boxproof("list", &[]);
+    assert_eq!(ran.exits(0).last_line(), "2 cases");
+    has(&ran.stdout, "fs/denied   must    denied     Writing outside the workspace is refused.");
+    assert_eq!(place.boxproof("list", &["--slow"]).exits(0).last_line(), "3 cases");
+    let ran = place.boxproof("list", &["--format", "json", "area:fs"]);
+    let listed: Value = serde_json::from_str(&ran.exits(0).stdout).unwrap();
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    assert_eq!(listed[0]["id"], "fs/denied");
+    assert_eq!(listed[0]["expect"], "denied");
+    assert_eq!(listed[0]["needs"], serde_json::json!(["fs.write"]));
+    assert_eq!(place.boxproof("list", &["nope"]).exits(4).last_line(), "0 cases");
+}
+
+#[test]
+fn show_tells_what_a_case_asks() {
+    let place = Place::with(&[("fs/denied", DENIED)]);
+    let ran = place.boxproof("show", &["fs/denied"]);
+    for part in [
+        "fs/denied  (must)\n",
+        "R-test-not: It does not work. (a test)",
+        "probe write --path=$OUT/f --text=evil",
+        "\"unchanged\":\"$OUT/f\"",
+        "twin        {\"writable\":[\"$OUT\"]}",
+    ] {
+        has(&ran.exits(0).stdout, part);
+    }
+    assert_eq!(place.boxproof("show", &["fs/nope"]).exits(4).stdout, "");
+}
+
+#[test]
+fn explain_tells_what_passes_what_fails_and_why_it_matters() {
+    let place = Place::with(&[("fs/denied", DENIED)]);
+    let ran = place.boxproof("explain", &["fs/denied"]);
+    for part in [
+        "fs/denied\nWriting outside the workspace is refused.\n",
+        "requirement  R-test-not: It does not work. (a test)",
+        "\narms\n  control      the act without a sandbox; it must succeed",
+        "\npasses\n  the act itself is refused with EROFS or EACCES or EPERM; seen from outside: unchanged $OUT/f",
+        "under-block  the effect happens: `unchanged $OUT/f` does not hold",
+        "\nwhy it matters\n  A command that runs under this policy is not trusted.",
+    ] {
+        has(&ran.exits(0).stdout, part);
+    }
+    assert_eq!(place.boxproof("explain", &["fs/nope"]).exits(4).stdout, "");
+}
+
+#[test]
+fn lint_is_silent_about_a_good_corpus() {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    has(place.boxproof("lint", &[]).exits(0).last_line(), "0 findings in 2 cases");
+    has(Place::new().boxproof("lint", &[]).exits(4).last_line(), "0 findings in 0 cases");
+}
+
+#[rstest]
+#[case("is refused.", "should be refused", "fs/denied.yaml: purpose-sentence: ")]
+#[case("EROFS, EACCES, EPERM", "ENOENT", "fs/denied.yaml: vague-reason: ")]
+#[case("needs: [fs.write]\n", "", "fs/denied.yaml: no-claim: ")]
+#[case("twin: {writable: [$OUT]}", "twin: {writable: []}", "fs/denied.yaml: twin-same: ")]
+#[case("probe: write", "probe: wriet", "fs/denied.yaml: probe-call: ")]
+#[case("text: evil", "txet: evil", "fs/denied.yaml: probe-call: ")]
+fn lint_finds_what_should_be_better(#[case] from: &str, #[case] to: &str, #[case] finding: &str) {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", &DENIED.replace(from, to))]);
+    let ran = place.boxproof("lint", &[]);
+    has(&ran.exits(2).stdout, finding);
+}
+
+#[test]
+fn audit_is_green_where_every_case_can_fail() {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    let ran = place.boxproof("audit", &[]);
+    assert_eq!(ran.exits(0).last_line(), "0 vacuous of 2");
+    for idle in ["silent-success", "silent-failure", "silent-refusal", "echo"] {
+        has(&ran.stdout, &format!("{idle}: 0 of 2 pass\n"));
+    }
+    // A forger that reads the act off its line repeats what `echo hello` would have said.
+    has(&ran.stdout, "forger-allows: 1 of 2 pass on the record alone: exec 1\n");
+    place.boxproof("audit", &["--most-forged", "0"]).exits(1);
+    assert_eq!(place.boxproof("audit", &["nope"]).exits(4).last_line(), "0 vacuous of 0");
+}
+
+/// Cases that prove nothing: each would be passed by a backend that does nothing, or by none.
+#[rstest]
+#[case::missing_folder(IMPOSSIBLE, "inconclusive control-failed instead of under-block")]
+#[case::no_effect(
+    "purpose: Reading is refused.\nrequirement: R-test-not\nneeds: [fs.write]\nfixture: {f: kept}
+act: {probe: read, path: f}\nexpect: {denied: {errno: [EACCES]}, oracle: [{unchanged: f}]}
+twin: {mode: workspace_write}\n",
+    "inconclusive control-failed instead of under-block"
+)]
+#[case::no_control(
+    "purpose: A file is not made.\nrequirement: R-test-not\nneeds: [fs.write]
+act: {probe: create, path: $OUT/missing/f}\ncontrol: {none: nobody can}
+expect: {denied: {errno: [ENOENT]}, oracle: [{absent: $OUT/missing/f}]}\ntwin: {none: nobody can}\n",
+    "pass  instead of under-block"
+)]
+fn audit_names_what_proves_nothing(#[case] case: &str, #[case] instead: &str) {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/vacuous", case)]);
+    let ran = place.boxproof("audit", &[]);
+    has(&ran.exits(1).stdout, &format!("fs/vacuous on allow-all: {instead}"));
+    assert_eq!(ran.last_line(), "1 vacuous of 2");
+}
+
+#[test]
+fn doctor_tells_what_this_host_has() {
+    let place = Place::new();
+    let scratch = place.arg("scratch");
+    let ran = place.run(&["doctor", "--scratch", &scratch]);
+    for fact in ["kernel  ", "arch  ", "userns ", "ordinary_user "] {
+        has(&ran.exits(0).stdout, fact);
+    }
+    let ran = place.run(&["doctor", "--json", "--scratch", &scratch]);
+    let found: Value = serde_json::from_str(&ran.exits(0).stdout).unwrap();
+    let who = if nix::unistd::geteuid().is_root() { "root" } else { "ordinary_user" };
+    assert!(found["facts"].as_array().unwrap().contains(&Value::from(who)), "{found:#}");
+    assert_eq!(found["host"]["os"], std::env::consts::OS);
+}
+
+#[rstest]
+#[case("doctor", &[])]
+#[case("run", &["net/tcp4", "--backend", "none"])]
+#[case("repro", &["net/tcp4", "--backend", "none"])]
+fn a_scratch_folder_that_cannot_be_made_is_named(#[case] verb: &str, #[case] args: &[&str]) {
+    let place = Place::new();
+    let scratch = format!("{}/below", place.write("file", "").display());
+    let ran = place.run(&[&[verb], args, &["--scratch", &scratch]].concat());
+    has(&ran.exits(3).stderr, &format!("scratch folder {scratch}: "));
+    has(&ran.stderr, "; `--scratch DIR` names another");
+}
+
+#[test]
+fn backends_are_listed_and_shown() {
+    let place = Place::new();
+    let ran = place.run(&["backend", "list"]);
+    for name in ["reference ", "none ", "allow-all ", "deny-all ", "bubblewrap "] {
+        assert!(ran.exits(0).stdout.lines().any(|line| line.starts_with(name)), "{}", ran.stdout);
+    }
+    place.write("jail.yaml", NOT_INSTALLED);
+    let ran = place.run(&["backend", "show", &place.arg("jail.yaml")]);
+    has(
+        &ran.exits(0).stdout,
+        "boxproof-no-such-program is not installed: install it (apt: jail-tools)",
+    );
+    has(&ran.stdout, "enforced  exec.exit_code ");
+}
+
+/// A manifest that claims one thing and keeps it, or does not.
+fn one_claim(line: &str) -> (Place, String) {
+    let place = Place::new();
+    let manifest = format!(
+        "name: one\nsummary: Claims one thing.\nprogram: sh\nargv: |\n  -c\n  {line}\n  sh\n  \
+         {{{{ command }}}}\nclaims: {{exec.exit_code: enforced}}\n"
+    );
+    place.write("one.yaml", &manifest);
+    let spec = place.arg("one.yaml");
+    (place, spec)
+}
+
+#[rstest]
+#[case("exec \"$@\"", "behaves", "one: 1 claims behave")]
+#[case("\"$@\"; exit 0", "fails", "one: 0 claims behave")]
+fn backend_check_measures_claims(#[case] line: &str, #[case] word: &str, #[case] last: &str) {
+    let (place, spec) = one_claim(line);
+    let scratch = place.arg("scratch");
+    let args = [&["backend", "check", &spec, "--scratch", &scratch], as_we_are()];
+    let ran = place.run(&args.concat());
+    // Red in any case, since the manifest has no word about everything else.
+    has(&ran.exits(1).stdout, &format!("exec.exit_code                 enforced  {word}\n"));
+    has(&ran.stdout, "exec.argv                      none      no word about it\n");
+    assert_eq!(ran.last_line(), last);
+}
+
+#[test]
+fn backend_check_of_what_is_not_installed_is_3() {
+    let place = Place::new();
+    place.write("jail.yaml", NOT_INSTALLED);
+    let ran = place.run(&["backend", "check", &place.arg("jail.yaml")]);
+    has(&ran.exits(3).stderr, "boxproof-no-such-program is not installed");
+}
+
+// Help
+
+#[rstest]
+#[case("run")]
+#[case("list")]
+#[case("show")]
+#[case("explain")]
+#[case("matrix")]
+#[case("repro")]
+#[case("report")]
+#[case("diff")]
+#[case("expect")]
+#[case("lint")]
+#[case("audit")]
+#[case("doctor")]
+#[case("backend")]
+fn every_verb_explains_itself(#[case] verb: &str) {
+    let place = Place::new();
+    let ran = place.run(&[verb, "--help"]);
+    has(&ran.exits(0).stdout, &format!("Usage: boxproof {verb}"));
+    let all = place.run(&["--help"]);
+    has(&all.exits(0).stdout, &format!("\n  {verb} "));
+}
+
+#[test]
+fn the_examples_of_the_help_are_understood() {
+    let place = Place::new();
+    let help = place.run(&["--help"]).stdout;
+    let examples: Vec<_> = help.lines().filter_map(|l| l.strip_prefix("  boxproof ")).collect();
+    assert!(examples.len() >= 5, "{help}");
+    for example in examples {
+        let words = example.split("  ").next().unwrap().replace('\'', "");
+        let mut words: Vec<_> = words.split_whitespace().collect();
+        // What clap does not understand it refuses before it comes to --help.
+        words.push("--help");
+        place.run(&words).exits(0);
+    }
+    has(&help, "Exit codes of run: 0 as expected");
+}
+
+#[test]
+fn the_probe_and_the_reference_are_verbs_of_their_own() {
+    let place = Place::new();
+    has(&place.run(&["probe", "--list"]).exits(0).stdout, "write");
+    let ran = place.run(&["reference", "capabilities"]);
+    let said: Value = serde_json::from_str(&ran.exits(0).stdout).unwrap();
+    assert_eq!(said["protocol"], 1);
+}
