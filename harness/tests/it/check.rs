@@ -8,7 +8,7 @@ use crate::support::{Place, Ran, as_we_are, has};
 use rstest::rstest;
 
 /// The manifest that is checked and spoilt.
-const MANIFEST: &str = include_str!("../backends/bubblewrap.yaml");
+const MANIFEST: &str = include_str!("../../backends/bubblewrap.yaml");
 
 /// Checks `manifest`.
 fn check(manifest: &str) -> Ran {
@@ -82,7 +82,7 @@ fn what_is_not_installed_is_not_checked() {
 /// The worked example of the guide, saved as it stands, with a `jail` that obeys it.
 #[test]
 fn the_guides_example_runs_as_it_stands() {
-    let guide = include_str!("../backends/README.md");
+    let guide = include_str!("../../backends/README.md");
     let example =
         guide.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     assert!(example.lines().count() < 15, "{example}");

@@ -1,6 +1,8 @@
 //! What the program does, asked by its command line and its library: one program, so that the harness
 //! is linked once. Programs with a `main` of their own (corpus, channel, hostile) stand beside it.
 
+#![allow(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
+
 #[path = "../models_support/mod.rs"]
 #[cfg(target_os = "linux")]
 mod models_support;
@@ -18,6 +20,7 @@ mod honesty;
 mod interrupt;
 mod manifests;
 mod models;
+mod protocol_page;
 mod recipes;
 mod repro;
 mod results;
