@@ -15,7 +15,9 @@ use boxproof::scratch::default_base;
 use boxproof::selection::{Selection, Slow};
 use boxproof::session::{Conclusion, Finished, Request, conduct, tools_for};
 use boxproof_cases::{Case, Suite};
-use boxproof_reports::{BackendInfo, CaseRow, ExitCode, ExitOptions, Verdict, exit_code};
+use boxproof_reports::{
+    BackendInfo, CaseRow, ExitCode, ExitOptions, Header, RecordWriter, Verdict, exit_code,
+};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 fn main() {
@@ -92,7 +94,20 @@ fn execute(
         Err(error) => broken(&error),
     };
     let Finished { header, rows, .. } = finished;
+    if let Some(path) = std::env::var_os("BOXPROOF_RECORD") {
+        keep(Path::new(&path), &header, &rows).unwrap_or_else(|error| broken(&error));
+    }
     (rows.into_iter().map(|row| (row.id.clone(), row)).collect(), header.backends)
+}
+
+/// Writes the run record of what was executed, which `.ci/run` keeps beside the record of its own run.
+fn keep(path: &Path, header: &Header, rows: &[CaseRow]) -> Result<(), Box<dyn std::error::Error>> {
+    let mut writer = RecordWriter::new(std::fs::File::create(path)?, header)?;
+    for row in rows {
+        writer.row(row)?;
+    }
+    writer.finish()?;
+    Ok(())
 }
 
 fn request(suite: &Suite, wanted: &[String], backend: Backend) -> Request {
