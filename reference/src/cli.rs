@@ -1,6 +1,7 @@
 //! The command line: verbs and their help.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use boxproof_cases::protocol::{CompileTarget, exit};
@@ -117,8 +118,12 @@ fn words(args: Vec<OsString>) -> impl Iterator<Item = OsString> {
 }
 
 fn misused(error: &clap::Error) -> i32 {
-    // Where even this cannot be printed, the exit code still tells.
-    let _unprintable = error.print();
+    let printed = error.print();
+    // Help and version are such errors, too. Where a complaint cannot be printed, the exit code
+    // still tells.
+    if !error.use_stderr() {
+        say::remember(printed.and_then(|()| io::stdout().flush()));
+    }
     error.exit_code()
 }
 

@@ -13,7 +13,18 @@ const UNWRITTEN: i32 = 1;
 /// Prints one line.
 pub(crate) fn line(text: Arguments<'_>) {
     let mut out = io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+    remember(writeln!(out, "{text}").and_then(|()| out.flush()));
+}
+
+/// Prints text as it is.
+pub(crate) fn text(text: Arguments<'_>) {
+    let mut out = io::stdout().lock();
+    remember(write!(out, "{text}").and_then(|()| out.flush()));
+}
+
+/// Keeps why something could not be written, for [`checked`].
+pub(crate) fn remember(written: io::Result<()>) {
+    match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let _ = FAULT.set(error.to_string());
         }

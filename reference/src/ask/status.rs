@@ -47,7 +47,7 @@ pub(super) fn status(prefix: &[&str], asked: &Block) -> Result<i32, String> {
             let json = serde_json::to_string_pretty(&status).map_err(|error| error.to_string())?;
             crate::say::line(format_args!("{json}"));
         }
-        Some(Format::Text) | None => print!("{}", text(&status)),
+        Some(Format::Text) | None => crate::say::text(format_args!("{}", text(&status))),
     }
     Ok(exit(&status))
 }

@@ -68,7 +68,7 @@ fn answered(target: CompileTarget, file: &Path, result: Option<&Path>) -> Result
 fn print(compiled: Result<Compiled, Refusal>) -> Result<i32, String> {
     let compiled = compiled.map_err(|refusal| refusal.message)?;
     match compiled.text {
-        CompiledText::Sbpl(text) => print!("{text}"),
+        CompiledText::Sbpl(text) => crate::say::text(format_args!("{text}")),
         CompiledText::Argv(words) => {
             words.iter().for_each(|word| crate::say::line(format_args!("{word}")));
         }

@@ -91,7 +91,7 @@ fn key(verb: &KeysVerb) -> i32 {
     };
     match key {
         Ok(key) => {
-            println!("{} {}", keys::fingerprint(&key), did::name(&key));
+            crate::say::line(format_args!("{} {}", keys::fingerprint(&key), did::name(&key)));
             0
         }
         Err(error) => {

@@ -74,22 +74,22 @@ fn run(folder: &Folder, args: &DemoArgs) -> Result<bool, String> {
 }
 
 fn say(text: &str) {
-    println!("* {text}");
+    crate::say::line(format_args!("* {text}"));
 }
 
 /// Prints the receipts, and whether all chains verify.
 fn show(store: &Path, key: &Path, all: &Path, args: &DemoArgs) -> Result<bool, String> {
     let receipts = ask(&["export"], &[("--store", store)])?.stdout;
     let rows = table::rows(&receipts)?;
-    println!("\n{}", table::text(&rows));
+    crate::say::line(format_args!("\n{}", table::text(&rows)));
     std::fs::write(all, &receipts).map_err(|error| format!("{}: {error}", all.display()))?;
     let words = ["verify", "--strict", "--require-terminal"];
     let verified = parts::ask_any(&words, &[("--key", key), ("", all)])?;
     let valid = verified.status.success();
-    println!("{} chains: {}", table::chains(&rows).len(), verdict(&verified));
+    crate::say::line(format_args!("{} chains: {}", table::chains(&rows).len(), verdict(&verified)));
     if let Some(file) = &args.export {
         std::fs::write(file, &receipts).map_err(|error| format!("{}: {error}", file.display()))?;
-        println!("receipts: {}", file.display());
+        crate::say::line(format_args!("receipts: {}", file.display()));
     }
     Ok(valid)
 }

@@ -79,7 +79,7 @@ pub(crate) fn main(args: &ObserverArgs) -> i32 {
             }
         },
     };
-    println!("ready");
+    crate::say::line(format_args!("ready"));
     // Who waits for it reads the next line only; nothing else depends on it.
     let _unread = std::io::stdout().flush();
     let mut emitter = Emitter::new(&args.socket);

@@ -37,7 +37,7 @@ pub(super) fn run(args: &DaemonArgs) -> Result<(), String> {
     let listener = listen(&args.socket, args.unsafe_socket_path)?;
     listener.socket.set_nonblocking(true).map_err(|error| error.to_string())?;
     ledger.begin(&args.chain)?;
-    println!("ready");
+    crate::say::line(format_args!("ready"));
     std::io::stdout().flush().map_err(|error| error.to_string())?;
     let (to, from) = sync_channel(BATCH);
     let (wake, woken) = UnixStream::pair().map_err(|error| error.to_string())?;

@@ -122,7 +122,7 @@ fn run(options: &ProxyArgs) -> Result<(), String> {
         let listener = tokio::net::TcpListener::bind(options.listen).await;
         let listener = listener.map_err(|error| format!("{}: {error}", options.listen))?;
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        println!("listening {bound}");
+        crate::say::line(format_args!("listening {bound}"));
         serve::serve(listener, &proxy, drain).await.map_err(|error| error.to_string())
     });
     // Tasks that are dropped here tell that they were interrupted.

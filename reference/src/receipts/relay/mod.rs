@@ -47,7 +47,7 @@ fn run(options: &RelayArgs) -> Result<(), String> {
         let listener = TcpListener::bind(options.listen).await;
         let listener = listener.map_err(|error| format!("{}: {error}", options.listen))?;
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        println!("listening {bound}");
+        crate::say::line(format_args!("listening {bound}"));
         let relay = ingest::Relay::new(options.socket.clone());
         serve::serve(listener, tls, relay).await.map_err(|error| error.to_string())
     })

@@ -101,9 +101,9 @@ pub(crate) fn main(args: &VerifyArgs) -> i32 {
         }
     };
     match args.format {
-        Format::Text => print!("{}", text::text(&report)),
+        Format::Text => crate::say::text(format_args!("{}", text::text(&report))),
         Format::Json => match serde_json::to_string_pretty(&report) {
-            Ok(text) => println!("{text}"),
+            Ok(text) => crate::say::line(format_args!("{text}")),
             Err(error) => {
                 eprintln!("refbox receipts verify: {error}");
                 return 2;
