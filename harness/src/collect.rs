@@ -1,10 +1,12 @@
 //! Collecting: judgements set against plan and known failures, as header and rows of the record.
 
-use boxproof_cases::Case;
+use std::collections::{BTreeMap, BTreeSet};
+
+use boxproof_cases::{Case, RequirementId};
 use boxproof_probes::Record;
 use boxproof_reports::{
     ArmName, ArmRow, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level, OracleRow,
-    Outcome, Selection, StreamText, TwinState, User, UserKind, Verdict,
+    Outcome, Promise, Selection, StreamText, TwinState, User, UserKind, Verdict,
 };
 
 use crate::backend::Backend;
@@ -40,7 +42,25 @@ pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> H
         user: User { kind, uid: host.uid },
         backends: request.backends.iter().map(backend_info).collect(),
         selection,
+        requirements: promises(request, plan),
+        base_url: request.base_url.clone().or_else(|| {
+            let built_in =
+                concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/v", env!("CARGO_PKG_VERSION"), "/");
+            request.suite.is_embedded().then(|| built_in.to_owned())
+        }),
+        commit: request.commit.clone(),
     }
+}
+
+/// The requirements that planned cases cite.
+fn promises(request: &Request, plan: &Plan) -> BTreeMap<String, Promise> {
+    let cases = plan.cases.iter().map(|planned| &request.suite.cases[planned.case]);
+    let cited: BTreeSet<_> = cases.flat_map(|case| &case.requirements).collect();
+    let promise = |id: &&RequirementId| {
+        let found = request.suite.requirements.get(id)?;
+        Some((id.to_string(), Promise { text: found.text.clone(), source: found.source.clone() }))
+    };
+    cited.iter().filter_map(promise).collect()
 }
 
 fn backend_info(backend: &Backend) -> BackendInfo {
@@ -138,7 +158,9 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         known: None,
         level: level(case),
         area: case.area().to_owned(),
+        file: Some(case.file.display().to_string()),
         requirements: case.requirements.iter().map(ToString::to_string).collect(),
+        host: case.host.iter().map(|fact| fact.word().to_owned()).collect(),
         needs: case.needs.iter().map(ToString::to_string).collect(),
         twin: TwinState::NotNeeded,
         duration_ms: 0.0,
@@ -333,6 +355,8 @@ mod tests {
             strict: false,
             jobs: None,
             scratch: None,
+            commit: None,
+            base_url: None,
             reproduce: " --cases c".to_owned(),
         }
     }

@@ -45,6 +45,10 @@ pub struct Request {
     pub jobs: Option<usize>,
     /// Where the scratch folder is made; by default the cache folder of the user.
     pub scratch: Option<PathBuf>,
+    /// The commit that is judged; told in the header.
+    pub commit: Option<String>,
+    /// Where the files of the corpus can be read; by default, where those of the built-in one are.
+    pub base_url: Option<String>,
     /// What a reproduce line needs besides case and backend, such as `--cases DIR`.
     pub reproduce: String,
 }

@@ -121,6 +121,8 @@ fn request(suite: &Suite, wanted: &[String], backend: Backend) -> Request {
         strict: false,
         jobs: None,
         scratch: None,
+        commit: None,
+        base_url: None,
         reproduce: String::new(),
     }
 }

@@ -141,6 +141,8 @@ impl Transition<'_> {
 pub struct Diff<'a> {
     /// The name of each pair of columns, and of each column that has no partner.
     pub columns: Vec<String>,
+    /// Those of them, by number, that the newer run does not have.
+    pub gone: BTreeSet<usize>,
     /// What became of the cases: by kind, then in the order of columns and ids.
     pub transitions: Vec<Transition<'a>>,
     /// What else is not the same, one sentence each.
@@ -173,6 +175,7 @@ pub fn diff<'a>(before: &Matrix<'a>, after: &Matrix<'a>) -> Diff<'a> {
     let pairs = pairs::of(before, after);
     let mut found = Diff {
         columns: pairs.iter().map(|pair| pair.label.clone()).collect(),
+        gone: (0..pairs.len()).filter(|column| pairs[*column].after.is_none()).collect(),
         transitions: Vec::new(),
         environment: environment::changes(before, after, &pairs),
         compared: 0,

@@ -3,20 +3,27 @@
 //! A run record ([`record`]) is the one source of truth; everything else here is a pure
 //! rendering of one or more [`Run`]s. Nothing in this crate judges, and nothing opens files.
 
+pub mod annotations;
+pub mod badge;
 pub mod claims;
 pub mod compare;
 pub mod conformance;
 pub mod diff;
 pub mod exit;
 pub mod findings;
+pub mod gate;
 pub mod html;
+pub mod junit;
 pub mod label;
 pub mod markdown;
 pub mod matrix;
 pub mod merge;
+pub mod reading;
 pub mod record;
+pub mod sarif;
 mod sentences;
 pub mod summary;
+pub mod tap;
 pub mod terminal;
 mod text;
 pub mod verdict;
@@ -24,11 +31,11 @@ pub mod verdict;
 pub use diff::{Diff, diff};
 pub use exit::{ExitCode, ExitOptions, exit_code};
 pub use matrix::Matrix;
-pub use merge::{MergeError, merge};
+pub use merge::{MergeError, merge, merge_partial};
 pub use record::{
     ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, ExitRow, Footer, Header, Known,
-    Level, OracleRow, RecordError, RecordWriter, Run, Selection, Shard, StreamText, TwinState,
-    User, UserKind, WriteError,
+    Level, OracleRow, Promise, RecordError, RecordWriter, Run, Selection, Shard, StreamText,
+    TwinState, User, UserKind, WriteError,
 };
 pub use summary::{Tally, summary_line};
 pub use text::{excerpt, printable};

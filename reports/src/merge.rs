@@ -39,6 +39,19 @@ pub enum MergeError {
         /// The case.
         id: String,
     },
+    /// A run was ended before its end.
+    #[error(
+        "the record of {started} is of a run that {by} ended after {rows} rows; run it again, or \
+         look at it with report"
+    )]
+    Interrupted {
+        /// When the run started.
+        started: String,
+        /// What ended it.
+        by: String,
+        /// How many rows it has.
+        rows: u64,
+    },
     /// The records of a backend are not its whole selection.
     #[error(
         "the records of `{column}` have {found} of {selected} selected cases ({shards}); give \
@@ -67,6 +80,22 @@ pub enum MergeError {
 /// # Errors
 /// When that would hide or invent something; see [`MergeError`].
 pub fn merge(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
+    match runs.iter().find_map(interruption) {
+        Some((run, by)) => Err(MergeError::Interrupted {
+            started: run.header.started.clone(),
+            by: by.to_owned(),
+            rows: run.footer.rows,
+        }),
+        None => merge_partial(runs),
+    }
+}
+
+/// Sets `runs` side by side, those included that were ended before their end: what the matrix
+/// lacks, it says.
+///
+/// # Errors
+/// As [`merge`], but for such runs.
+pub fn merge_partial(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
     let first = runs.first().ok_or(MergeError::Nothing)?;
     for run in runs {
         check_corpus(&first.header, &run.header)?;
@@ -84,11 +113,24 @@ pub fn merge(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
     let labels = column_labels(&groups.iter().map(|g| (g.backend, g.header)).collect::<Vec<_>>());
     let sections = sections(&groups);
     let columns = groups.iter().zip(labels).map(|(group, label)| group.column(label)).collect();
-    Ok(Matrix { columns, missing: missing(runs), sections })
+    let interrupted = runs.iter().filter_map(interruption).map(|(run, by)| {
+        let selected = run.header.selection.ids * run.header.backends.len() as u64;
+        let (rows, started) = (run.footer.rows, &run.header.started);
+        format!("the run of {started} was ended by {by}: {rows} of up to {selected} rows are there")
+    });
+    let interrupted = interrupted.collect();
+    Ok(Matrix { columns, missing: missing(runs), interrupted, sections })
+}
+
+/// A run that was ended before its end, and by what.
+fn interruption(run: &Run) -> Option<(&Run, &str)> {
+    run.footer.interrupted.as_deref().map(|by| (run, by))
 }
 
 /// The records that make up one column.
 struct Group<'a> {
+    /// Whether the run of one of them did not come to its end.
+    interrupted: bool,
     backend: &'a BackendInfo,
     header: &'a Header,
     shards: BTreeSet<Option<Shard>>,
@@ -98,7 +140,14 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     fn new(run: &'a Run, backend: &'a BackendInfo) -> Self {
         let shards = BTreeSet::from([run.header.selection.shard]);
-        Self { backend, header: &run.header, shards, rows: rows_of(run, backend).collect() }
+        let interrupted = run.footer.interrupted.is_some();
+        Self {
+            interrupted,
+            backend,
+            header: &run.header,
+            shards,
+            rows: rows_of(run, backend).collect(),
+        }
     }
 
     /// Whether `backend` in `run` is the same backend on the same host under the same user.
@@ -116,6 +165,7 @@ impl<'a> Group<'a> {
             return Err(MergeError::Selections { column: self.describe() });
         }
         self.shards.insert(theirs.shard);
+        self.interrupted |= run.footer.interrupted.is_some();
         for (id, row) in rows_of(run, self.backend) {
             if self.rows.insert(id, row).is_some() {
                 return Err(MergeError::Overlap { column: self.describe(), id: id.to_owned() });
@@ -126,7 +176,7 @@ impl<'a> Group<'a> {
 
     fn check_complete(&self) -> Result<(), MergeError> {
         let selection = &self.header.selection;
-        if selection.is_exactly(&self.rows.keys().copied().collect()) {
+        if self.interrupted || selection.is_exactly(&self.rows.keys().copied().collect()) {
             return Ok(());
         }
         Err(MergeError::Incomplete {

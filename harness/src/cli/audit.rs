@@ -44,6 +44,8 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         strict: false,
         jobs: args.jobs,
         scratch: args.scratch,
+        commit: None,
+        base_url: None,
         reproduce: args.cases.reproduce(),
     };
     let finished = match conduct(&request, tools, |_, _| {})? {

@@ -93,6 +93,8 @@ fn rows(
         strict: false,
         jobs: None,
         scratch,
+        commit: None,
+        base_url: None,
         reproduce: String::new(),
     };
     let tools = tools_for(&request.suite, &request.selection);

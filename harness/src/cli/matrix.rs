@@ -6,8 +6,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use boxproof_reports::diff::{diff, terminal};
-use boxproof_reports::{Run, html, markdown, merge, summary_line};
+use boxproof_reports::{ExitCode, Run, html, markdown, merge, summary_line};
 
+use super::outputs::{OutputArgs, PageOutputs};
 use super::{Cases, Failure, child, print, print_text, records, terminal_options, unusable};
 use crate::output::{OutputDirectory, OutputTarget};
 
@@ -33,6 +34,8 @@ pub(super) struct Args {
     /// Put the summary between the lines `<!-- matrix -->` and `<!-- /matrix -->` of this page.
     #[arg(long, value_name = "FILE")]
     readme: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: OutputArgs,
     /// Where the scratch folder is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
@@ -87,6 +90,7 @@ const PAGE_LIMIT: u64 = 64 << 20;
 struct Outputs<'a> {
     directory: OutputDirectory,
     readme: Option<(&'a Path, OutputTarget)>,
+    pages: PageOutputs,
 }
 
 impl<'a> Outputs<'a> {
@@ -97,7 +101,8 @@ impl<'a> Outputs<'a> {
             let target = OutputTarget::open(path)?;
             target.try_new().map(|()| (path, target))
         });
-        let outputs = Self { directory, readme: readme.transpose().map_err(unusable)? };
+        let pages = args.outputs.open(None)?;
+        let outputs = Self { directory, readme: readme.transpose().map_err(unusable)?, pages };
         outputs.with_summary("")?;
         Ok(outputs)
     }
@@ -127,6 +132,10 @@ impl<'a> Outputs<'a> {
         let pages = [(PAGE, markdown::published(&matrix)), ("matrix.html", html::render(&matrix))];
         for (name, page) in pages {
             self.directory.replace(OsStr::new(name), page.as_bytes(), 0o666)?;
+        }
+        if !std::mem::take(&mut self.pages).write(&matrix) {
+            let message = "a page could not be written".to_owned();
+            return Err(Failure { code: ExitCode::Unlearnt, message });
         }
         let summary = markdown::summary(&matrix);
         let text = self.with_summary(&summary)?;

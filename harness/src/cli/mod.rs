@@ -9,10 +9,12 @@ mod diff;
 mod doctor;
 mod expect;
 mod explain;
+mod gate;
 mod install;
 mod lint;
 mod list;
 mod matrix;
+mod outputs;
 mod print;
 mod records;
 mod report;
@@ -57,7 +59,8 @@ Examples:
 
 Besides, `boxproof reference …` is the reference sandbox and `boxproof probe …` the probe program.
 Exit codes of run: 0 as expected, 1 unexpected verdicts, 2 usage or corpus error,
-3 something was not learnt or a backend is not installed, 4 nothing judged.";
+3 something was not learnt or a backend is not installed, 4 nothing judged. gate ends with 5
+where it is red.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
@@ -79,6 +82,8 @@ enum Verb {
     Compare(compare::Args),
     /// Compare two runs: what opened, what closed, what was fixed, what else changed.
     Diff(diff::Args),
+    /// Decide on a release: run records beside those of the one before, by a policy file.
+    Gate(gate::Args),
     /// Write what a backend is known to get wrong.
     Expect(expect::Args),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
@@ -168,6 +173,7 @@ fn run_verb(verb: Verb) -> Result<i32, Failure> {
         Verb::Report(args) => report::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Diff(args) => diff::run(&args),
+        Verb::Gate(args) => gate::run(&args),
         Verb::Expect(args) => expect::run(args),
         Verb::Lint(args) => lint::run(&args),
         Verb::Audit(args) => audit::run(args),

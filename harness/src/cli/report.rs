@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use boxproof_reports::merge;
+use boxproof_reports::{ExitCode, merge_partial};
 
+use super::outputs::{OutputArgs, annotate};
 use super::run::{Format, GITHUB_LIMIT};
 use super::{Failure, print, records, terminal_options};
 
@@ -16,14 +17,18 @@ pub(super) struct Args {
     /// What to print.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
+    #[command(flatten)]
+    outputs: OutputArgs,
     /// List every case, not only those to look at.
     #[arg(long, short)]
     verbose: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+    let pages = args.outputs.open(None)?;
     let runs = records::read_all(&args.records)?;
-    let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    let matrix = merge_partial(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    let kept = pages.write(&matrix);
     match args.format {
         Format::Terminal => {
             print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)))?;
@@ -36,5 +41,6 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
             ));
         }
     }
-    Ok(0)
+    annotate(&matrix);
+    Ok(i32::from(if kept { ExitCode::Expected } else { ExitCode::Unlearnt }.code()))
 }

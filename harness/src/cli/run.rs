@@ -8,6 +8,7 @@ use boxproof_reports::{ExitCode, ExitOptions, RecordWriter, Run, exit_code, merg
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::outputs::{OutputArgs, PageOutputs, annotate};
 use super::user::{Who, settle};
 use super::{Cases, Failure, backends, note, print, terminal_options, unusable};
 use crate::backend::SettledUser;
@@ -47,6 +48,14 @@ pub(super) struct Args {
     /// Run cases even where the backend does not claim what they need.
     #[arg(long)]
     all: bool,
+    /// The commit that is judged, for the record; by default what GITHUB_SHA says.
+    #[arg(long, value_name = "SHA")]
+    commit: Option<String>,
+    /// Where the files of the corpus can be read, for links in the record and its pages.
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    #[command(flatten)]
+    outputs: OutputArgs,
     #[command(flatten)]
     who: Who,
     /// List every case, not only those to look at.
@@ -72,10 +81,12 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let selection = args.cases.selection(&suite)?;
     let report = args.report.as_deref().map(ReportOutput::open).transpose();
     let mut report = report.map_err(unusable)?;
+    let mut pages = args.outputs.open(args.report.as_deref())?;
     // The one who typed may write where the one who runs may not.
     let settled = settle(&args.who, &args.backends, || {
         let kept = report.take().map(ReportOutput::keep_rights).transpose();
         report = kept?;
+        pages = std::mem::take(&mut pages).keep_rights()?;
         Ok(())
     })?;
     // From here on there are processes to clean up.
@@ -88,7 +99,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
             note(format_args!("ended by {signal}; nothing is concluded"));
             Ok(128 + signal as i32)
         }
-        None => finish(args, report, concluded?),
+        None => finish(args, (report, pages), concluded?),
     }
 }
 
@@ -109,6 +120,8 @@ fn conclude(
         strict: args.strict,
         jobs: args.jobs,
         scratch: args.scratch.clone(),
+        commit: args.commit.clone().or_else(|| std::env::var("GITHUB_SHA").ok()),
+        base_url: args.base_url.clone(),
         reproduce: args.cases.reproduce() + &args.who.reproduce(),
     };
     let bar = progress_bar();
@@ -132,13 +145,18 @@ fn progress_bar() -> ProgressBar {
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn finish(args: &Args, report: Option<ReportOutput>, finished: Finished) -> Result<i32, Failure> {
+fn finish(
+    args: &Args,
+    (report, pages): (Option<ReportOutput>, PageOutputs),
+    finished: Finished,
+) -> Result<i32, Failure> {
     let (run, record) = record(finished.header, finished.rows)?;
     // The matrix is printed, whatever becomes of the record.
     let kept = report.map_or(Ok(()), |report| report.write(&record)).map_err(note);
     let runs = [run];
     let [run] = &runs;
     let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    let kept = kept.is_ok() & pages.write(&matrix);
     match args.format {
         Format::Ndjson => print(&String::from_utf8_lossy(&record))?,
         Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
@@ -157,7 +175,8 @@ fn finish(args: &Args, report: Option<ReportOutput>, finished: Finished) -> Resu
         note(stale);
     }
     let options = ExitOptions { strict: args.strict, allow_missing: args.allow_missing };
-    if kept.is_err() {
+    annotate(&matrix);
+    if !kept {
         return Ok(i32::from(ExitCode::Unlearnt.code()));
     }
     let code = exit_code(&run.rows, options, &run.header.backends).code();

@@ -42,6 +42,8 @@ fn case_row(line: &str) -> CaseRow {
         known: None,
         level: Level::Must,
         area: "fs".to_owned(),
+        file: None,
+        host: Vec::new(),
         requirements: Vec::new(),
         needs: Vec::new(),
         twin: TwinState::None,

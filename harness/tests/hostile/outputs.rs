@@ -24,6 +24,7 @@ pub(crate) fn rows() -> Vec<HostileRow> {
         },
         row("standard-error-full", standard_error_full),
         row("report-into-full-device", report_into_full_device),
+        row("pages-into-full-device", pages_into_full_device),
         row("report-into-missing-directory", report_into_missing_directory),
         row("report-into-pipe", report_into_pipe),
         row("report-into-standard-output", report_into_standard_output),
@@ -53,6 +54,8 @@ fn lines(context: &RowContext) -> Vec<Vec<String>> {
     let (record, cases, scratch) = (arg("record.ndjson"), arg("corpus"), arg("scratch"));
     let out = arg("home/matrix");
     let known = arg("home/none.known.yaml");
+    let policy = arg("boxproof.toml");
+    context.place.write("boxproof.toml", "[baseline]\nrecord = \"record.ndjson\"\n");
     let tool = context.backend("tool", "exec \"$@\"");
     let of_cases = format!("--cases {cases} --scratch {scratch}");
     let as_we_are = if context.user == User::Root { " --user root" } else { "" };
@@ -79,7 +82,10 @@ fn lines(context: &RowContext) -> Vec<Vec<String>> {
         format!("compare --format markdown {record}"),
         format!("matrix --backends none --out {out} {of_cases}{as_we_are}"),
         format!("expect update --backend {tool} --out {known} {of_cases}{as_we_are}"),
+        format!("gate --policy {policy} {record}"),
         "reference capabilities".to_owned(),
+        "reference --help".to_owned(),
+        "reference --version".to_owned(),
     ];
     for format in ["terminal", "markdown", "html"] {
         lines.push(format!("report --format {format} {record}"));
@@ -148,6 +154,18 @@ fn report_into_full_device(context: &RowContext) {
     assert_eq!(ran.code, 3, "{ran:#?}");
     has(&ran.stderr, "boxproof: /dev/full: No space left on device");
     has(&ran.stdout, "1 cases: 1 pass");
+}
+
+fn pages_into_full_device(context: &RowContext) {
+    record(context);
+    let record = context.place.arg("record.ndjson");
+    for form in ["--junit", "--sarif", "--html", "--markdown", "--badge", "--tap"] {
+        let ran = context.finish(context.command(&["report", &record, form, "/dev/full"]));
+        assert_eq!(ran.code, 3, "{form}: {ran:#?}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{form}: {ran:#?}");
+        has(&ran.stderr, "boxproof: /dev/full: No space left on device");
+        has(&ran.stdout, "1 cases: 1 pass");
+    }
 }
 
 fn report_into_missing_directory(context: &RowContext) {

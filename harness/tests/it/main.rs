@@ -16,6 +16,7 @@ mod check;
 mod cli;
 mod compare;
 mod compiled;
+mod gate;
 mod honesty;
 mod interrupt;
 mod manifests;

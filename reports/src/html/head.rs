@@ -36,6 +36,9 @@ pub(super) fn banner(matrix: &Matrix<'_>) -> String {
         none if none.is_empty() => none,
         some => format!("<p class=\"warn\">Not installed, so not judged: {some}.</p>\n"),
     };
+    let warning =
+        |sentence: &String| format!("<p class=\"warn\">Not whole: {}.</p>\n", text(sentence));
+    let missing: String = matrix.interrupted.iter().map(warning).chain([missing]).collect();
     format!(
         "<a class=\"skip\" href=\"#matrix\">to the matrix</a>\n<header>\n<h1>boxproof</h1>\n\
          <nav aria-label=\"sections\">{}</nav>\n</header>\n<main>\n\

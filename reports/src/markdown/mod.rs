@@ -49,7 +49,10 @@ pub fn render(matrix: &Matrix<'_>, budget: usize) -> String {
 
 fn head(matrix: &Matrix<'_>) -> Block {
     let outcomes = outcome_line(matrix).map(|line| format!("{line}\n\n")).unwrap_or_default();
-    Block::fixed(format!("## boxproof\n\n**{}**\n\n{outcomes}", summary_line(matrix.rows())))
+    let warning = |sentence: &String| format!("> **Not whole:** {}\n\n", text(sentence));
+    let warnings: String = matrix.interrupted.iter().map(warning).collect();
+    let line = summary_line(matrix.rows());
+    Block::fixed(format!("## boxproof\n\n{warnings}**{line}**\n\n{outcomes}"))
 }
 
 fn list(title: &str, lines: &[String]) -> Block {

@@ -17,6 +17,9 @@ pub struct Footer {
     pub rows: u64,
     /// SHA-256 of all bytes before this line, newlines included, lower-case hex.
     pub checksum: String,
+    /// What ended the run before its end; then rows are missing, and some may lack a second try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<String>,
 }
 
 impl Footer {

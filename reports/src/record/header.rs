@@ -26,6 +26,25 @@ pub struct Header {
     pub backends: Vec<BackendInfo>,
     /// Which cases were asked for.
     pub selection: Selection,
+    /// The requirements that the selected cases cite, by id; empty before format 3.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requirements: BTreeMap<String, Promise>,
+    /// Where the files of the corpus can be read: an address that ends with a slash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The commit that was judged, as the one who ran it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+/// One requirement: a sentence that is promised, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Promise {
+    /// The sentence.
+    pub text: String,
+    /// Where it comes from.
+    pub source: String,
 }
 
 /// Which corpus was asked.

@@ -95,7 +95,7 @@ impl Ledger {
 
     /// The footer these books ask for, given the checksum of the lines so far.
     pub(super) fn close(self, checksum: String) -> Footer {
-        Footer { counts: self.counts, rows: self.seen.len() as u64, checksum }
+        Footer { counts: self.counts, rows: self.seen.len() as u64, checksum, interrupted: None }
     }
 
     fn check_backend(&self, row: &CaseRow) -> Result<(), Fault> {

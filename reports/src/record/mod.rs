@@ -15,7 +15,7 @@ mod writer;
 pub use asked::Asked;
 pub use error::{RecordError, WriteError};
 pub use footer::Footer;
-pub use header::{BackendInfo, CorpusInfo, Header, Selection, Shard, User, UserKind};
+pub use header::{BackendInfo, CorpusInfo, Header, Promise, Selection, Shard, User, UserKind};
 pub use ledger::Fault;
 pub use line::RecordLine;
 pub use reader::read;
@@ -26,7 +26,7 @@ pub use schema::schema;
 pub use writer::RecordWriter;
 
 /// The record format this crate writes, and the newest it reads.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The oldest record format this crate reads.
 pub const OLDEST: u32 = 1;

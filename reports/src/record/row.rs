@@ -32,8 +32,14 @@ pub struct CaseRow {
     pub level: Level,
     /// The area of the corpus it belongs to.
     pub area: String,
+    /// Its file, relative to the corpus; absent before format 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The requirements it cites.
     pub requirements: Vec<String>,
+    /// The host facts that it names; empty before format 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host: Vec<String>,
     /// The capabilities it needs.
     pub needs: Vec<String>,
     /// What the twin showed.

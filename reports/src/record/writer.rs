@@ -45,8 +45,21 @@ impl<W: Write> RecordWriter<W> {
     ///
     /// # Errors
     /// When the output fails.
-    pub fn finish(mut self) -> Result<(Footer, W), WriteError> {
+    pub fn finish(self) -> Result<(Footer, W), WriteError> {
+        self.end(None)
+    }
+
+    /// Ends the record of a run that `by` ended before its end, and flushes.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn finish_interrupted(self, by: &str) -> Result<(Footer, W), WriteError> {
+        self.end(Some(by.to_owned()))
+    }
+
+    fn end(mut self, interrupted: Option<String>) -> Result<(Footer, W), WriteError> {
         let footer = self.ledger.close(format!("{:x}", self.hash.finalize()));
+        let footer = Footer { interrupted, ..footer };
         self.out.write_all(&RecordLine::Footer(&footer).to_bytes()?)?;
         self.out.flush()?;
         Ok((footer, self.out))

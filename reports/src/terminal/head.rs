@@ -8,6 +8,10 @@ use crate::text::{clean, wrap};
 impl Page<'_> {
     pub(super) fn head(&self) -> String {
         let mut lines = Vec::new();
+        for sentence in &self.matrix.interrupted {
+            let text = clean(&format!("NOT WHOLE: {sentence}"));
+            lines.extend(wrap(&text, self.width).iter().map(|line| self.paint.heading(line)));
+        }
         if let Some(first) = self.matrix.columns.first() {
             lines.extend(wrap(&corpus_words(first.header), self.width));
             if self.one_selection() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use boxproof_reports::record::read;
 use boxproof_reports::terminal::{self, Style, TerminalOptions};
-use boxproof_reports::{Run, html, markdown, merge};
+use boxproof_reports::{Run, annotations, badge, html, junit, markdown, merge, sarif, tap};
 
 use crate::sample::{examples, record};
 
@@ -60,6 +60,23 @@ fn markdown_pages() {
     for (name, runs) in examples() {
         let page = markdown::render(&merge(&runs).unwrap(), markdown::GITHUB_BUDGET);
         golden(&folder(name).join("summary.md"), page.as_bytes());
+    }
+}
+
+#[test]
+fn pages_for_other_programs() {
+    for (name, runs) in examples() {
+        let matrix = merge(&runs).unwrap();
+        let pages = [
+            ("junit.xml", junit::render(&matrix)),
+            ("results.sarif", sarif::render(&matrix).unwrap()),
+            ("results.tap", tap::render(&matrix)),
+            ("badge.json", badge::render(&matrix)),
+            ("annotations.txt", annotations::render(&matrix)),
+        ];
+        for (file, page) in pages {
+            golden(&folder(name).join(file), page.as_bytes());
+        }
     }
 }
 

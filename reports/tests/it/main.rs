@@ -4,9 +4,11 @@
 
 mod claims;
 mod compare;
+mod consumers;
 mod diff;
 mod exit;
 mod findings;
+mod gate;
 mod golden;
 mod html;
 mod markdown;

@@ -58,6 +58,9 @@ fn an_older_format_is_read_and_never_written() {
     let old = read(include_bytes!("../../golden/format-1.ndjson").as_slice()).unwrap();
     assert_eq!((old.header.format, old.header.selection.slow), (1, false));
     assert!(old.rows.len() > 5 && old.rows.iter().all(|row| row.asked.is_none()));
+    let second = read(include_bytes!("../../golden/format-2.ndjson").as_slice()).unwrap();
+    assert_eq!((second.header.format, second.header.requirements.len()), (2, 0));
+    assert!(second.rows.iter().all(|row| row.file.is_none()));
     let refused = RecordWriter::new(Vec::new(), &old.header).unwrap_err();
     assert!(matches!(refused, WriteError::Inconsistent(Fault::Format(1))), "{refused}");
 }
@@ -175,12 +178,12 @@ const MUTATIONS: &[(&str, Mutation, &str)] = &[
     ("text_altered", |l| edit(l, 1, "leaves no trace", "leaves a trace"), "ChecksumMismatch"),
     (
         "format_newer",
-        |l| edit(l, 0, r#""format":2"#, r#""format":3,"new":1"#),
-        "NewerFormat { found: 3 }",
+        |l| edit(l, 0, r#""format":3"#, r#""format":4,"new":1"#),
+        "NewerFormat { found: 4 }",
     ),
     (
         "format_zero",
-        |l| edit(l, 0, r#""format":2"#, r#""format":0"#),
+        |l| edit(l, 0, r#""format":3"#, r#""format":0"#),
         "Inconsistent { line: 1, fault: Format(0)",
     ),
     (

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use boxproof_reports::record::FORMAT;
 use boxproof_reports::{
     ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level,
-    OracleRow, Outcome, RecordWriter, Run, Selection, Shard, StreamText, TwinState, User, UserKind,
-    Verdict,
+    OracleRow, Outcome, Promise, RecordWriter, Run, Selection, Shard, StreamText, TwinState, User,
+    UserKind, Verdict,
 };
 use serde_json::json;
 
@@ -45,7 +45,9 @@ pub(crate) fn row(id: &str, backend: &str) -> CaseRow {
         known: None,
         level: Level::Must,
         area: area.to_owned(),
+        file: Some(format!("{}.yaml", id.split('/').take(2).collect::<Vec<_>>().join("/"))),
         requirements: vec![format!("R-{area}")],
+        host: Vec::new(),
         needs: vec![needs.to_owned()],
         twin: TwinState::Shown,
         duration_ms: 12.5,
@@ -91,6 +93,15 @@ pub(crate) fn header(backends: &[BackendInfo], rows: &[CaseRow]) -> Header {
         user: ORDINARY,
         backends: backends.to_vec(),
         selection: Selection::of(rows.iter().map(|row| row.id.as_str())),
+        requirements: BTreeMap::from([(
+            "R-protect-git-write".to_owned(),
+            Promise {
+                text: "The metadata of a repository cannot be written.".to_owned(),
+                source: "https://example.invalid/policy".to_owned(),
+            },
+        )]),
+        base_url: Some("https://example.invalid/blob/v1/".to_owned()),
+        commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
     }
 }
 

@@ -4,7 +4,7 @@
 use boxproof_reports::record::FORMAT;
 use boxproof_reports::{
     ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level,
-    OracleRow, Outcome, Run, Selection, StreamText, TwinState, Verdict, html, merge,
+    OracleRow, Outcome, Promise, Run, Selection, StreamText, TwinState, Verdict, html, merge,
 };
 use rstest::rstest;
 use serde_json::json;
@@ -40,6 +40,13 @@ fn made_of(text: &str) -> Run {
             filters: vec![text.to_owned()],
             ..Selection::of(rows.iter().map(|row| row.id.as_str()))
         },
+        requirements: [(
+            text.to_owned(),
+            Promise { text: text.to_owned(), source: text.to_owned() },
+        )]
+        .into(),
+        base_url: Some(text.to_owned()),
+        commit: Some(text.to_owned()),
     };
     let other: Vec<CaseRow> =
         rows.iter().map(|row| CaseRow { backend: format!("{text}2"), ..row.clone() }).collect();
@@ -58,6 +65,8 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
         known: Some(Known { reason: text.to_owned(), link: Some(text.to_owned()) }),
         level: Level::Must,
         area: text.to_owned(),
+        file: Some(text.to_owned()),
+        host: vec![text.to_owned()],
         requirements: vec![text.to_owned()],
         needs: vec![text.to_owned()],
         twin: TwinState::Shown,

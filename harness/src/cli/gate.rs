@@ -1,0 +1,108 @@
+//! `boxproof gate`: whether a release may go, by records and a policy file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use boxproof_reports::gate::{Circumstances, Decision, GatePolicy, decide, render};
+use boxproof_reports::{ExitCode, Run, merge};
+use sha2::{Digest, Sha256};
+
+use super::{Failure, print, records};
+use crate::known::Date;
+use crate::plain_file;
+
+/// Arguments of `gate`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The evidence: run records (NDJSON), or directories of them; shards are merged.
+    #[arg(value_name = "FILE", required = true)]
+    records: Vec<PathBuf>,
+    /// What the gate lets through.
+    #[arg(long, value_name = "FILE", default_value = "boxproof.toml")]
+    policy: PathBuf,
+    /// The commit that would be released: the evidence must be of it.
+    #[arg(long, value_name = "SHA")]
+    commit: Option<String>,
+    /// The program that would be released: the evidence on BACKEND must be of it. Repeatable.
+    #[arg(long = "program", value_name = "BACKEND=FILE")]
+    programs: Vec<String>,
+}
+
+/// The most bytes of a policy file.
+const POLICY_LIMIT: u64 = 1 << 20;
+
+pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+    let policy = policy(&args.policy)?;
+    let circumstances = circumstances(args)?;
+    let mut red = Vec::new();
+    let record = args.policy.parent().unwrap_or(Path::new("")).join(&policy.baseline.record);
+    let before = evidence("baseline", std::slice::from_ref(&record), &mut red);
+    let after = evidence("evidence", &args.records, &mut red);
+    let before = merged("baseline", &before, &mut red);
+    let after = merged("evidence", &after, &mut red);
+    let decision = match (before, after) {
+        (Some(before), Some(after)) => {
+            let decision = decide(&policy, (&before, &after), &circumstances);
+            Decision { red: [red, decision.red].concat(), ..decision }
+        }
+        _ => Decision { red, ..Decision::default() },
+    };
+    print(&render(&decision))?;
+    let code = if decision.is_green() { ExitCode::Expected } else { ExitCode::Gate };
+    Ok(i32::from(code.code()))
+}
+
+/// The records at `paths`; what cannot be read is a reason to be red.
+fn evidence(what: &str, paths: &[PathBuf], red: &mut Vec<String>) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for path in paths {
+        match records::read_all(std::slice::from_ref(path)) {
+            Ok(found) => runs.extend(found),
+            Err(failure) => red.push(format!("{what}: {}", failure.message)),
+        }
+    }
+    runs
+}
+
+fn merged<'a>(
+    what: &str,
+    runs: &'a [Run],
+    red: &mut Vec<String>,
+) -> Option<boxproof_reports::Matrix<'a>> {
+    // That nothing could be read has been said.
+    if runs.is_empty() {
+        return None;
+    }
+    merge(runs).map_err(|error| red.push(format!("{what}: {error}"))).ok()
+}
+
+fn policy(path: &Path) -> Result<GatePolicy, Failure> {
+    let fault =
+        |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", path.display()));
+    let text = plain_file::read_text(path, POLICY_LIMIT).map_err(|error| fault(&error))?;
+    // The parser's message has line, column, and the keys that there are.
+    let policy: GatePolicy = toml::from_str(&text).map_err(|error| fault(&error))?;
+    policy.check().map_err(|error| fault(&error))?;
+    Ok(policy)
+}
+
+fn circumstances(args: &Args) -> Result<Circumstances, Failure> {
+    let mut programs = BTreeMap::new();
+    for text in &args.programs {
+        let (backend, file) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("--program {text}: write BACKEND=FILE")))?;
+        programs.insert(backend.to_owned(), sha256(Path::new(file))?);
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let commit = args.commit.clone().or_else(|| std::env::var("GITHUB_SHA").ok());
+    Ok(Circumstances { now, today: Date::today().to_string(), commit, programs })
+}
+
+fn sha256(path: &Path) -> Result<String, Failure> {
+    let fault = |error: std::io::Error| Failure::usage(format!("{}: {error}", path.display()));
+    let mut hash = Sha256::new();
+    std::io::copy(&mut std::fs::File::open(path).map_err(fault)?, &mut hash).map_err(fault)?;
+    Ok(format!("{:x}", hash.finalize()))
+}

@@ -1,0 +1,126 @@
+//! Other forms of what is concluded, each in a file of its own: arguments of `run`, `report` and
+//! `matrix`.
+
+use std::path::{Path, PathBuf};
+
+use boxproof_reports::{Matrix, annotations, badge, html, junit, markdown, sarif, tap};
+
+use super::run::GITHUB_LIMIT;
+use super::{Failure, note, unusable};
+use crate::output::ReportOutput;
+
+/// Which forms, and where.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Further outputs")]
+pub(super) struct OutputArgs {
+    /// Write JUnit XML to this file.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write SARIF 2.1.0 to this file.
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+    /// Write the HTML matrix to this file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write Markdown for a job summary to this file.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write a badge, as the endpoint of shields.io takes it, to this file.
+    #[arg(long, value_name = "FILE")]
+    badge: Option<PathBuf>,
+    /// Write the Test Anything Protocol, version 14, to this file.
+    #[arg(long, value_name = "FILE")]
+    tap: Option<PathBuf>,
+}
+
+/// One form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Junit,
+    Sarif,
+    Html,
+    Markdown,
+    Badge,
+    Tap,
+}
+
+impl OutputArgs {
+    fn asked(&self) -> impl Iterator<Item = (Form, &Path)> {
+        let asked = [
+            (Form::Junit, &self.junit),
+            (Form::Sarif, &self.sarif),
+            (Form::Html, &self.html),
+            (Form::Markdown, &self.markdown),
+            (Form::Badge, &self.badge),
+            (Form::Tap, &self.tap),
+        ];
+        asked.into_iter().filter_map(|(form, path)| Some((form, path.as_deref()?)))
+    }
+
+    /// Opens every place that is asked for, beside `report`, the record's.
+    ///
+    /// # Errors
+    /// A place that cannot be written to, or is named twice.
+    pub(super) fn open(&self, report: Option<&Path>) -> Result<PageOutputs, Failure> {
+        let mut taken: Vec<&Path> = report.into_iter().collect();
+        let mut pages = Vec::new();
+        for (form, path) in self.asked() {
+            if taken.contains(&path) && !path.starts_with("/dev") {
+                let path = path.display();
+                return Err(Failure::usage(format!("{path}: two outputs go there; name another")));
+            }
+            taken.push(path);
+            pages.push((form, ReportOutput::open(path).map_err(unusable)?));
+        }
+        Ok(PageOutputs(pages))
+    }
+}
+
+/// The places of further outputs, which are known to be writable.
+#[derive(Debug, Default)]
+pub(super) struct PageOutputs(Vec<(Form, ReportOutput)>);
+
+impl PageOutputs {
+    /// Returns the same for after this process has given its rights up.
+    ///
+    /// # Errors
+    /// When no process can be made.
+    pub(super) fn keep_rights(self) -> std::io::Result<Self> {
+        let kept = self.0.into_iter().map(|(form, place)| Ok((form, place.keep_rights()?)));
+        Ok(Self(kept.collect::<std::io::Result<_>>()?))
+    }
+
+    /// Writes every page of `matrix`; returns whether all are there, whole. Those that are not are
+    /// told, a line each.
+    pub(super) fn write(self, matrix: &Matrix<'_>) -> bool {
+        let faults = self.0.into_iter().filter_map(|(form, place)| {
+            let written = page(form, matrix)
+                .and_then(|page| place.write(page.as_bytes()).map_err(|error| error.to_string()));
+            written.err()
+        });
+        faults.map(note).count() == 0
+    }
+}
+
+fn page(form: Form, matrix: &Matrix<'_>) -> Result<String, String> {
+    match form {
+        Form::Junit => Ok(junit::render(matrix)),
+        Form::Sarif => sarif::render(matrix).map_err(|error| error.to_string()),
+        Form::Html => Ok(html::render(matrix)),
+        Form::Markdown => Ok(markdown::render(matrix, GITHUB_LIMIT)),
+        Form::Badge => Ok(badge::render(matrix)),
+        Form::Tap => Ok(tap::render(matrix)),
+    }
+}
+
+/// Shows findings beside the code where a GitHub runner listens. On standard error, for standard
+/// output may be a file.
+pub(super) fn annotate(matrix: &Matrix<'_>) {
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+        // As with every note: there is no other place to say that this one cannot be written to.
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr().lock(),
+            annotations::render(matrix).as_bytes(),
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Workflow commands that make a GitHub runner show findings beside the code ([`render`]).
+//!
+//! The one place that writes such commands on purpose: foreign text in them is escaped as the
+//! runner unescapes it, so that it can neither end a command nor begin one.
+
+use std::collections::BTreeMap;
+
+use crate::findings::Kind;
+use crate::matrix::Matrix;
+use crate::reading::{Reading, case_path, headline};
+use crate::record::CaseRow;
+use crate::text::{clean, shorten};
+
+/// How many annotations of one type GitHub shows of a step.
+const SHOWN: usize = 10;
+/// The most characters of a message; the runner cuts at 4096.
+const LIMIT: usize = 2000;
+
+/// The commands, a line each: at most ten errors, ten warnings and one notice. A list that is
+/// longer ends with how many more there are.
+#[must_use]
+pub fn render(matrix: &Matrix<'_>) -> String {
+    let mut found: BTreeMap<&str, Vec<(&CaseRow, String)>> = BTreeMap::new();
+    for (index, column) in matrix.columns.iter().enumerate() {
+        for row in matrix.rows_of(index) {
+            let command = match Reading::of(row, column.header) {
+                Reading::Failed => "error",
+                Reading::Unlearnt => "warning",
+                Reading::Excused(_) if Kind::of(row) == Some(Kind::Failure) => "warning",
+                _ => continue,
+            };
+            let title = format!("{}: {}", column.label, row.id);
+            let text = format!("{}: {}\n{}", headline(row), row.message, row.purpose);
+            let file = property(&case_path(column.header, row));
+            let line =
+                format!("::{command} file={file},title={}::{}\n", property(&title), data(&text));
+            found.entry(command).or_default().push((row, line));
+        }
+    }
+    found.into_iter().map(|(command, lines)| limited(command, lines)).collect()
+}
+
+fn limited(command: &str, mut lines: Vec<(&CaseRow, String)>) -> String {
+    lines.sort_by_key(|(row, _)| row.level);
+    let more = match lines.len() {
+        few if few <= SHOWN => None,
+        many => Some(many - (SHOWN - 1)),
+    };
+    lines.truncate(if more.is_some() { SHOWN - 1 } else { SHOWN });
+    let mut out: String = lines.into_iter().map(|(_, line)| line).collect();
+    if let Some(more) = more {
+        out += &format!("::{command} title=boxproof::{more} more are in the run record\n");
+    }
+    out
+}
+
+/// A message: `%`, CR and LF as the runner writes them.
+fn data(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(clean).collect();
+    let text = shorten(&lines.join("\n"), LIMIT);
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property, which a colon or comma would end.
+fn property(text: &str) -> String {
+    data(&clean(text)).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,78 @@
+//! A badge ([`render`]) for the endpoint of shields.io: what each column passes of what it was
+//! judged by at level `must`.
+
+use serde_json::json;
+
+use crate::conformance::Share;
+use crate::exit::{ExitOptions, is_red};
+use crate::matrix::{Column, Matrix};
+use crate::record::{CaseRow, Level};
+use crate::text::{clean, shorten};
+
+/// The most characters of the message.
+const LIMIT: usize = 120;
+
+/// Renders the matrix as the JSON of one badge, newline included.
+#[must_use]
+pub fn render(matrix: &Matrix<'_>) -> String {
+    let columns = matrix.columns.iter().enumerate();
+    let part = |(index, column): (usize, &Column<'_>)| {
+        let must = matrix.rows_of(index).filter(|row| row.level == Level::Must);
+        let share: Share = must.collect();
+        let name = match matrix.columns.len() {
+            1 => String::new(),
+            _ => format!("{} ", clean(&column.label)),
+        };
+        format!("{name}{}/{} must", share.passed, share.judged)
+    };
+    let parts: Vec<String> = columns.map(part).collect();
+    let message = match parts.join(", ") {
+        none if none.is_empty() => "nothing judged".to_owned(),
+        some => shorten(&some, LIMIT),
+    };
+    json(&label(matrix), &message, color(matrix))
+}
+
+/// The JSON of a badge.
+pub(crate) fn json(label: &str, message: &str, color: &str) -> String {
+    let badge = json!({
+        "schemaVersion": 1, "label": label, "message": message, "color": color,
+        "isError": color == RED,
+    });
+    format!("{badge:#}\n")
+}
+
+/// Something failed that counts.
+pub(crate) const RED: &str = "red";
+/// All is as it should be.
+pub(crate) const GREEN: &str = "brightgreen";
+/// Not everything is known.
+pub(crate) const ORANGE: &str = "orange";
+
+fn label(matrix: &Matrix<'_>) -> String {
+    match matrix.columns.as_slice() {
+        [one] => format!("boxproof {}", clean(&one.label)),
+        _ => "boxproof".to_owned(),
+    }
+}
+
+fn color(matrix: &Matrix<'_>) -> &'static str {
+    let red = |(index, column): (usize, &Column<'_>)| {
+        let options = ExitOptions { strict: column.header.selection.strict, allow_missing: true };
+        matrix.rows_of(index).any(|row| is_red(row, options))
+    };
+    let unlearnt = |row: &CaseRow| row.verdict.is_unlearnt();
+    let judged = matrix.rows().any(|row| row.verdict.is_judged());
+    match matrix.columns.iter().enumerate().any(red) {
+        true => RED,
+        false
+            if !judged
+                || !matrix.interrupted.is_empty()
+                || !matrix.missing.is_empty()
+                || matrix.rows().any(unlearnt) =>
+        {
+            ORANGE
+        }
+        false => GREEN,
+    }
+}

@@ -1,0 +1,237 @@
+//! What a gate lets through ([`GatePolicy`]): the content of `boxproof.toml`.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::diff::Kind;
+use crate::record::{CaseRow, Level};
+
+/// What a gate lets through. Everything but the baseline has a default.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct GatePolicy {
+    /// The run to compare with.
+    pub baseline: BaselinePolicy,
+    /// What the evidence must be.
+    #[serde(default)]
+    pub evidence: EvidencePolicy,
+    /// Which changes are red, where.
+    #[serde(default)]
+    pub conformance: ConformancePolicy,
+    /// What known failures may do.
+    #[serde(default)]
+    pub known_failures: KnownPolicy,
+    /// Changes that are accepted, one by one.
+    #[serde(default)]
+    pub accept: Vec<AcceptedChange>,
+}
+
+/// The run to compare with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BaselinePolicy {
+    /// Its record, or a directory of its shards; relative to the policy file.
+    pub record: PathBuf,
+    /// The commit that it must be of.
+    #[serde(default)]
+    pub commit: Option<String>,
+    /// How many days old it may be; by default as old as it is.
+    #[serde(default)]
+    pub max_age_days: Option<u32>,
+}
+
+/// What the evidence must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EvidencePolicy {
+    /// How many days old it may be.
+    #[serde(default = "three_days")]
+    pub max_age_days: u32,
+    /// Backends that must have been judged; by default those of the baseline.
+    #[serde(default)]
+    pub backends: Vec<String>,
+}
+
+fn three_days() -> u32 {
+    3
+}
+
+impl Default for EvidencePolicy {
+    fn default() -> Self {
+        Self { max_age_days: three_days(), backends: Vec::new() }
+    }
+}
+
+/// Which changes are red, where; each at every level and in every area by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ConformancePolicy {
+    /// What was denied happens.
+    #[serde(default)]
+    pub newly_open: RedScope,
+    /// Something is left behind that was not.
+    #[serde(default)]
+    pub newly_leaking: RedScope,
+    /// What was allowed is refused.
+    #[serde(default)]
+    pub newly_over_blocked: RedScope,
+    /// A promise about a decision is not kept any more.
+    #[serde(default)]
+    pub promise_newly_broken: RedScope,
+    /// What was judged is not judged any more, or a pass has lost its twin.
+    #[serde(default)]
+    pub coverage_lost: RedScope,
+    /// A case is not asked any more.
+    #[serde(default)]
+    pub removed: RedScope,
+}
+
+impl ConformancePolicy {
+    /// Where changes of `kind` are red; nothing where they never are.
+    fn scope(&self, kind: Kind) -> Option<&RedScope> {
+        match kind {
+            Kind::NewlyOpen => Some(&self.newly_open),
+            Kind::NewlyLeaking => Some(&self.newly_leaking),
+            Kind::NewlyOverBlocked => Some(&self.newly_over_blocked),
+            Kind::NewlyBroken => Some(&self.promise_newly_broken),
+            Kind::CoverageLost => Some(&self.coverage_lost),
+            Kind::Removed => Some(&self.removed),
+            Kind::Fixed | Kind::CoverageGained | Kind::OtherReason | Kind::Added => None,
+        }
+    }
+
+    /// Whether a change of `kind` is red where `row` belongs.
+    #[must_use]
+    pub fn is_red(&self, kind: Kind, row: &CaseRow) -> bool {
+        self.scope(kind).is_some_and(|scope| scope.holds(row))
+    }
+}
+
+/// At which levels and in which areas something is red.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RedScope {
+    /// The levels; none is never.
+    #[serde(default = "every_level")]
+    pub levels: Vec<Level>,
+    /// The areas; by default all of them.
+    #[serde(default)]
+    pub areas: Option<Vec<String>>,
+}
+
+fn every_level() -> Vec<Level> {
+    Level::ALL.into()
+}
+
+impl Default for RedScope {
+    fn default() -> Self {
+        Self { levels: every_level(), areas: None }
+    }
+}
+
+impl RedScope {
+    fn holds(&self, row: &CaseRow) -> bool {
+        let here = |areas: &Vec<String>| areas.contains(&row.area);
+        self.levels.contains(&row.level) && self.areas.as_ref().is_none_or(here)
+    }
+}
+
+/// What known failures may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct KnownPolicy {
+    /// Whether one that passes is red: then the list is out of date.
+    #[serde(default = "yes")]
+    pub passing_is_red: bool,
+    /// Whether a failure at level `must` that no list names is red, although it is not new.
+    #[serde(default)]
+    pub unlisted_is_red: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for KnownPolicy {
+    fn default() -> Self {
+        Self { passing_is_red: true, unlisted_is_red: false }
+    }
+}
+
+/// A change that is accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AcceptedChange {
+    /// The case's id; a last part `*` stands for every row of a case.
+    pub case: String,
+    /// What became of it, in the words of `boxproof diff`: `newly open`.
+    pub change: String,
+    /// The backend; by default any.
+    #[serde(default)]
+    pub backend: Option<String>,
+    /// Why it is accepted.
+    pub reason: String,
+    /// Where that was decided.
+    pub link: String,
+    /// The last day (UTC) on which it is accepted, YYYY-MM-DD.
+    pub expires: String,
+}
+
+impl AcceptedChange {
+    /// Whether it speaks of a change of `kind`, of case `id` of `backend`.
+    pub(super) fn names(&self, kind: &str, id: &str, backend: &str) -> bool {
+        let case = match self.case.strip_suffix("/*") {
+            Some(stem) => id.strip_prefix(stem).is_some_and(|rest| rest.starts_with('/')),
+            None => id == self.case,
+        };
+        case && self.change == kind && self.backend.as_ref().is_none_or(|own| own == backend)
+    }
+}
+
+impl GatePolicy {
+    /// What a policy file says that no schema forbids and that means nothing, with the remedy.
+    ///
+    /// # Errors
+    /// The first such thing.
+    pub fn check(&self) -> Result<(), String> {
+        for (number, accepted) in self.accept.iter().enumerate() {
+            let fault = |what: &str| Err(format!("accept number {}: {what}", number + 1));
+            let known = |kind: &Kind| kind.is_worse() && kind.heading() == accepted.change;
+            if !Kind::ALL.iter().any(known) {
+                let words = Kind::ALL.into_iter().filter(|kind| kind.is_worse());
+                let words: Vec<&str> = words.map(Kind::heading).collect();
+                let found = &accepted.change;
+                return fault(&format!("change `{found}` is none of: {}", words.join(", ")));
+            }
+            if accepted.reason.trim().is_empty() {
+                return fault("the reason is empty: say why it is accepted");
+            }
+            if !accepted.link.starts_with("https://") {
+                return fault("the link is no https:// address: say where it was decided");
+            }
+            if !is_day(&accepted.expires) {
+                return fault("expires is no day: write YYYY-MM-DD");
+            }
+        }
+        Ok(())
+    }
+
+    /// The JSON Schema of a policy file.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        let mut schema = schemars::schema_for!(Self);
+        schema.insert("title".to_owned(), "boxproof.toml, the policy of boxproof gate".into());
+        schema.to_value()
+    }
+}
+
+fn is_day(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let number = |part: &str, length: usize, most: u32| {
+        part.len() == length && part.parse().is_ok_and(|n: u32| (1..=most).contains(&n))
+    };
+    matches!(parts.as_slice(), [year, month, day]
+        if number(year, 4, 9999) && number(month, 2, 12) && number(day, 2, 31))
+}

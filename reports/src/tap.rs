@@ -1,0 +1,57 @@
+//! The Test Anything Protocol, version 14 ([`render`]): one test point a row and column.
+
+use serde_json::json;
+
+use crate::matrix::Matrix;
+use crate::reading::{Reading, headline};
+use crate::record::CaseRow;
+use crate::text::{clean, excerpt};
+
+/// The most characters of a text in a diagnostic.
+const LIMIT: usize = 2048;
+
+/// Renders the matrix as one stream.
+#[must_use]
+pub fn render(matrix: &Matrix<'_>) -> String {
+    let mut out = format!("TAP version 14\n1..{}\n", matrix.rows().count());
+    let mut number = 0;
+    for (index, column) in matrix.columns.iter().enumerate() {
+        for row in matrix.rows_of(index) {
+            number += 1;
+            let name = description(&format!("{}: {}", column.label, row.id));
+            let (result, directive) = match Reading::of(row, column.header) {
+                Reading::Passed => ("ok", String::new()),
+                Reading::Failed | Reading::Unlearnt => ("not ok", String::new()),
+                Reading::Excused(why) => ("not ok", format!(" # TODO {}", description(&why))),
+                Reading::NotRun(why) => ("ok", format!(" # SKIP {}", description(&why))),
+            };
+            out += &format!("{result} {number} - {name}{directive}\n");
+            if result == "not ok" {
+                out += &diagnostic(row);
+            }
+        }
+    }
+    for sentence in &matrix.interrupted {
+        out += &format!("Bail out! {}\n", clean(sentence));
+    }
+    out
+}
+
+/// A YAML block; JSON strings are YAML.
+fn diagnostic(row: &CaseRow) -> String {
+    let line = |(name, text): (&str, &str)| format!("  {name}: {}\n", json!(excerpt(text, LIMIT)));
+    let headline = headline(row);
+    let facts = [
+        ("verdict", headline.as_str()),
+        ("level", row.level.word()),
+        ("message", &row.message),
+        ("again", row.reproduce.as_deref().unwrap_or_default()),
+    ];
+    let facts: String = facts.into_iter().filter(|(_, text)| !text.is_empty()).map(line).collect();
+    format!("  ---\n{facts}  ...\n")
+}
+
+/// `text` on one line, in which nothing begins a directive.
+fn description(text: &str) -> String {
+    clean(text).replace('\\', "\\\\").replace('#', "\\#")
+}
