@@ -183,9 +183,9 @@ const LIMITS: [&str; 9] = [
     "A second mount of the same file outside the view is not masked.",
     "Protected and denied names that the host itself makes during a run are not held: what is in them can be read and written.",
     "Protected names are those directly below the workspace and the writable roots; in the folders below these, repositories that exist at the start are protected as well, and nothing else.",
-    "Host unix sockets bound after the start, under a relative name, or in another network namespace are not masked; /run is empty inside.",
+    "Host unix sockets bound after the start, under a relative name, or in another network namespace are not masked; /run holds nothing inside but links to what can be read.",
     "A denied path that is a symbolic link in a writable root is refused.",
-    "Folders above a denied path inside a writable root are mount points: renames and hard links across them fail (EXDEV, EBUSY).",
+    "Directories above a denied path inside a writable root are mount points, and so is a root that lies in no other: renames and hard links across them fail (EXDEV, EBUSY).",
     "Paths are looked up before the sandbox is built; a path that another process replaces in between is not noticed.",
     "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage ends the command but leaves running what the command started.",
 ];

@@ -39,6 +39,8 @@ pub(crate) struct Known {
     pub(crate) unreached: Vec<Denied>,
     /// Places that calls of it were refused at.
     pub(crate) places: Vec<PathBuf>,
+    /// Grants that gave it less than they say.
+    pub(crate) notes: Vec<String>,
 }
 
 /// A run that was tried: what was observed, by which mechanism, and why it did not start.
@@ -131,11 +133,12 @@ fn conclude(
     let blocked = blocked(&outcome, mechanism, order, refusal.as_ref(), &known);
     let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
-    let unreached = told(&known.unreached, order);
+    let lacking = told(&known.unreached, order).into_iter().chain(known.notes.iter().cloned());
+    let lacking: Vec<String> = lacking.collect();
     if result.exit_code != Some(0) && !order.run.capture {
-        unreached.iter().for_each(|line| eprintln!("refbox: {line}"));
+        lacking.iter().for_each(|line| eprintln!("refbox: {line}"));
     }
-    result.annotations.extend(unreached);
+    result.annotations.extend(lacking);
     if let Some(note) = closed(order, mechanism, &result) {
         if !order.run.capture {
             eprintln!("refbox: {note}");
@@ -295,6 +298,7 @@ fn once(
     mechanism: Mechanism,
 ) -> Result<Tried, Refusal> {
     check_workspace(order, host)?;
+    plan::refuse_contradictions(&order.policy, host)?;
     let plan = plan::resolve(&order.policy, &order.run, host)?;
     carry_out(prefix, order, &plan, mechanism)
 }
@@ -355,7 +359,12 @@ fn carry_out(
     };
     let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
     let places = ledger.as_ref().map(mediate::noted).unwrap_or_default();
-    Ok(Tried { outcome, mechanism, refusal, known: Known { unreached, places } })
+    Ok(Tried {
+        outcome,
+        mechanism,
+        refusal,
+        known: Known { unreached, places, notes: plan.notes.clone() },
+    })
 }
 
 fn os(error: io::Error) -> Refusal {

@@ -83,14 +83,19 @@ fn piece(path: &Path) -> Option<Piece> {
 
 /// The file that `run` executes, without links, where this can be told beforehand.
 pub(super) fn program(run: &Run, env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    paths::find(&program_name(run, env)?).map(|found| found.real)
+}
+
+/// The same by the path that the command is executed by.
+pub(super) fn program_name(run: &Run, env: &[(OsString, OsString)]) -> Option<PathBuf> {
     let name = run.command.to_argv().into_iter().next()?;
     if name.contains('/') {
-        return paths::find(&run.cwd.as_path().join(name)).map(|found| found.real);
+        return Some(run.cwd.as_path().join(name));
     }
     let search = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value)?;
     let candidates = std::env::split_paths(search).filter(|folder| folder.is_absolute());
-    let mut found = candidates.filter_map(|folder| paths::find(&folder.join(&name)));
-    found.find(|found| !found.folder).map(|found| found.real)
+    let mut candidates = candidates.map(|folder| folder.join(&name));
+    candidates.find(|path| paths::find(path).is_some_and(|found| !found.folder))
 }
 
 /// Why the file that `run` names cannot be executed, as the kernel would say it.

@@ -5,6 +5,8 @@ mod baseline;
 mod git;
 mod globs;
 mod history;
+mod kinds;
+mod links;
 mod paths;
 mod protected;
 mod reach;
@@ -24,7 +26,8 @@ use crate::law::Law;
 use crate::folds as fold;
 pub(crate) use baseline::{Piece, cannot_execute};
 pub(crate) use globs::Expansion;
-pub(crate) use paths::{Found, Missing};
+pub(crate) use links::ServiceLink;
+pub(crate) use paths::{Found, Missing, Passage};
 pub(crate) use protected::Protected;
 pub(crate) use reopen::Opened;
 pub(crate) use tree::{Kind, Node, Tree};
@@ -52,6 +55,18 @@ pub(crate) struct Host {
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Every path the request names → what is there; absent paths are missing here.
     pub(crate) paths: BTreeMap<PathBuf, Found>,
+    /// What the names of grants lead through: a grant is good by the name that it was given.
+    pub(crate) ways: Vec<Passage>,
+    /// Links in the folders of service state.
+    pub(crate) service_links: Vec<ServiceLink>,
+    /// Paths of the request that look like patterns, where nothing of that name is.
+    pub(crate) patterns: Vec<PathBuf>,
+    /// Listed sockets that are something else, and what.
+    pub(crate) no_sockets: Vec<(PathBuf, &'static str)>,
+    /// Writable roots that belong to another user than root, who is to work there, and to whom.
+    pub(crate) foreign_roots: Vec<(PathBuf, u32)>,
+    /// Mounts whose source was removed: nothing can be mounted on them.
+    pub(crate) unlinked: Vec<PathBuf>,
     /// Denied paths where nothing is.
     pub(crate) absent: BTreeMap<PathBuf, Missing>,
     /// The deny patterns of the request, as far as it can be told where they begin.
@@ -103,6 +118,13 @@ impl Host {
             host.platform = baseline::pieces();
             host.program = baseline::program(run, &host.env);
         }
+        host.ways = links::ways(granted(policy).map(Path::to_owned).chain(host.program_name(run)));
+        host.service_links = links::in_folders(&host.services);
+        host.unlinked = links::unlinked_mounts();
+        let patterns = named(policy, run).filter(|path| kinds::is_pattern(path));
+        host.patterns = patterns.map(Path::to_owned).collect();
+        host.no_sockets = kinds::other_than_sockets(&policy.unix_sockets);
+        host.foreign_roots = host.foreign_roots(policy);
         let root = host.at(policy.workspace.as_path()).map(|found| found.real.clone());
         host.tree = root.zip(law).map(|(root, law)| tree::observe(&root, law));
         let globs = policy.deny_read_globs.iter().chain(&policy.deny_write_globs);
@@ -139,29 +161,60 @@ impl Host {
         self.paths.get(path)
     }
 
+    fn program_name(&self, run: &Run) -> Option<PathBuf> {
+        self.program.as_ref().and_then(|_| baseline::program_name(run, &self.env))
+    }
+
     fn protected_names(&self, policy: &Policy) -> Protected {
         if policy.protect == Protect::None || policy.mode != Mode::WorkspaceWrite {
             return Protected::default();
         }
         let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
         let roots = roots.filter_map(|root| self.at(root.as_path()));
-        let roots: Vec<PathBuf> = roots.map(|root| root.real.clone()).collect();
+        let mut roots: Vec<PathBuf> = roots.map(|root| root.real.clone()).collect();
+        let home = self.home().filter(|home| roots.iter().any(|root| home.starts_with(root)));
+        roots.extend(home);
+        roots.sort();
+        roots.dedup();
         Protected::observe(&roots, &policy.grants)
+    }
+
+    fn foreign_roots(&self, policy: &Policy) -> Vec<(PathBuf, u32)> {
+        if policy.mode != Mode::WorkspaceWrite {
+            return Vec::new();
+        }
+        let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
+        let roots = roots.filter_map(|root| self.at(root.as_path()));
+        roots
+            .filter_map(|root| Some((root.real.clone(), kinds::foreign_owner(&root.real)?)))
+            .collect()
+    }
+
+    /// The launcher's home: shells and git look for their settings there.
+    fn home(&self) -> Option<PathBuf> {
+        let (_, value) = self.env.iter().find(|(name, _)| name == "HOME")?;
+        let home = Path::new(value);
+        let found = paths::find(home).filter(|found| home.is_absolute() && found.folder);
+        found.map(|found| found.real)
     }
 }
 
 /// Every path of the request that planning will ask about.
 fn named<'a>(policy: &'a Policy, run: &'a Run) -> impl Iterator<Item = &'a Path> {
+    let denied = policy.deny_read.iter().chain(&policy.deny_write);
+    let rest = denied.chain([&run.cwd]).map(WirePath::as_path);
+    granted(policy).chain(rest)
+}
+
+/// Every path that the policy opens.
+fn granted(policy: &Policy) -> impl Iterator<Item = &Path> {
     let readable = match &policy.readable {
         Readable::All => [].as_slice(),
         Readable::Only(roots) => roots.as_slice(),
     };
-    let lists =
-        [readable, &policy.writable, &policy.deny_read, &policy.deny_write, &policy.unix_sockets];
-    [&policy.workspace, &run.cwd]
-        .into_iter()
-        .chain(lists.into_iter().flatten())
-        .map(WirePath::as_path)
+    let lists = [readable, &policy.writable, &policy.unix_sockets];
+    let listed = lists.into_iter().flatten();
+    std::iter::once(&policy.workspace).chain(listed).map(WirePath::as_path)
 }
 
 fn is_folder(path: &Path) -> bool {

@@ -92,13 +92,34 @@ impl Folder {
     }
 }
 
+/// What a path leads through besides the folders of its real path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Passage {
+    /// A symbolic link: where it stands (real path), and what it says.
+    Link(PathBuf, PathBuf),
+    /// A folder that `..` leaves again (real path).
+    Folder(PathBuf),
+}
+
 /// Follows `path` (absolute) to what is there; `None` if that is nothing, or out of our reach.
 pub(super) fn find(path: &Path) -> Option<Found> {
+    let (real, way) = walk(path)?;
+    let folder = fs::symlink_metadata(&real).ok()?.is_dir();
+    let link = |passage| match passage {
+        Passage::Link(at, _) => Some(at),
+        Passage::Folder(_) => None,
+    };
+    Some(Found::at(real, folder, way.into_iter().filter_map(link).collect()))
+}
+
+/// The real path of `path` (absolute), and what leads there, in order.
+pub(super) fn walk(path: &Path) -> Option<(PathBuf, Vec<Passage>)> {
     let mut ahead: VecDeque<OsString> = parts(path);
     let mut real = PathBuf::from("/");
-    let mut links = Vec::new();
+    let (mut way, mut links) = (Vec::new(), 0);
     while let Some(part) = ahead.pop_front() {
         if part == ".." {
+            way.push(Passage::Folder(real.clone()));
             real.pop();
             continue;
         }
@@ -106,17 +127,17 @@ pub(super) fn find(path: &Path) -> Option<Found> {
         match fs::symlink_metadata(&next).ok()? {
             found if found.is_symlink() => {
                 let target = fs::read_link(&next).ok()?;
-                links.push(next);
-                if links.len() > MAX_LINKS {
+                links += 1;
+                if links > MAX_LINKS {
                     return None;
                 }
                 follow(&target, &mut real, &mut ahead);
+                way.push(Passage::Link(next, target));
             }
             _ => real = next,
         }
     }
-    let folder = fs::symlink_metadata(&real).ok()?.is_dir();
-    Some(Found::at(real, folder, links))
+    Some((real, way))
 }
 
 /// Where `path` (absolute) would be; `None` if something is there or nobody can tell.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -85,6 +86,8 @@ pub(crate) fn standalone(view: &View, cwd: &Path, nested: bool) -> Result<Vec<Os
             Step::MaskFile(path) | Step::MaskSocket(path) => {
                 list.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
             }
+            // What folders are like where the text is used is not known.
+            Step::Folder(_) => {}
             step => list.extend(rendered(step, -1)),
         }
     }
@@ -171,6 +174,15 @@ fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
             list
         }
         Step::Tmpfs(path, mode) => words(&["--perms", &format!("{mode:04o}"), "--tmpfs"], path, 1),
+        // What the host has no such folder for, the program makes by itself.
+        Step::Folder(path) => std::fs::symlink_metadata(path).map_or_else(
+            |_| Vec::new(),
+            |found| {
+                let mode = format!("{:04o}", found.mode() & 0o7777);
+                let made = words(&["--dir"], path, 1);
+                made.into_iter().chain(words(&["--chmod", &mode], path, 1)).collect()
+            },
+        ),
         Step::Link(path, says) => {
             let mut list = words(&["--symlink"], says, 1);
             list.push(path.into());

@@ -31,9 +31,17 @@ pub(crate) struct Temp {
 impl Temp {
     /// A new one below the temp folder of this process, which must have one thread only.
     pub(super) fn make() -> io::Result<Self> {
-        let base = fs::canonicalize(std::env::temp_dir())?;
-        let template = base.join("refbox-XXXXXX");
-        let path = nix::unistd::mkdtemp(OsStr::from_bytes(template.as_os_str().as_bytes()))?;
+        let named = std::env::temp_dir();
+        let unusable = |error: io::Error| {
+            let why = format!(
+                "{}: {error}; set TMPDIR to a directory that exists and can be written",
+                named.display()
+            );
+            io::Error::new(error.kind(), why)
+        };
+        let template = fs::canonicalize(&named).map_err(unusable)?.join("refbox-XXXXXX");
+        let path = nix::unistd::mkdtemp(OsStr::from_bytes(template.as_os_str().as_bytes()));
+        let path = path.map_err(|errno| unusable(errno.into()))?;
         let (waits, lifeline) = io::pipe()?;
         let (waits, lifeline) = (OwnedFd::from(waits), OwnedFd::from(lifeline));
         let folder = path.clone();

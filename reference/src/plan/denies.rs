@@ -58,6 +58,8 @@ impl Denies {
         write.extend(open().flat_map(|one| one.rest.iter().cloned()));
         write.retain(|found| found.reachable);
         write.iter().try_for_each(|found| held(&found.links, roots))?;
+        let denied = read.iter().map(|found| &found.real).chain(write.iter().map(|f| &f.real));
+        denied.into_iter().try_for_each(|path| mountable(path, host))?;
         let protected = &host.protected;
         seen(protected.closed.as_deref())?;
         protected.there.iter().try_for_each(|name| contradicted(&name.real, roots))?;
@@ -116,8 +118,7 @@ impl Denies {
     }
 }
 
-/// A writable root below a protected name would start and then refuse all work. (A deny that is
-/// written down beats a grant on purpose.)
+/// A writable root below a protected name would start and then refuse all work.
 ///
 /// # Errors
 /// The names of both.
@@ -184,6 +185,17 @@ impl Missing {
     fn by(&self, by: By) -> Absent {
         Absent { path: self.real.clone(), folds: self.folds, by }
     }
+}
+
+/// The kernel mounts nothing on what was removed.
+fn mountable(path: &Path, host: &Host) -> Result<(), Refusal> {
+    if !host.unlinked.iter().any(|mount| mount == path) {
+        return Ok(());
+    }
+    Err(Refusal::unsupported(format!(
+        "policy: {} is denied, and it is a mount whose source was removed on the host, which nothing can be mounted on; mount it anew, or deny the directory that it lies in",
+        path.display()
+    )))
 }
 
 /// Repositories can be anywhere below a root, so all of it has to be looked at.

@@ -1,12 +1,16 @@
 //! From policy and host to [`Plan`]: what a mechanism has to do, in order. Pure.
 
 mod absent;
+mod contradictions;
 mod denies;
 pub(crate) mod environment;
 pub(crate) mod names;
 mod narrow;
+mod notes;
+mod patterns;
 mod profile;
 mod roots;
+mod skeleton;
 mod tracking;
 mod values;
 mod view;
@@ -22,6 +26,7 @@ use crate::error::Refusal;
 use crate::host::Host;
 
 pub(crate) use absent::{Absent, Bound, By, Held, Later};
+pub(crate) use contradictions::refuse_contradictions;
 pub(crate) use narrow::narrowed;
 
 /// One step of building the file system view. Later steps lie on top of earlier ones.
@@ -41,6 +46,9 @@ pub(crate) enum Step {
     Tmpfs(PathBuf, u32),
     /// What was mounted here so far becomes read-only (not what lies on mounts below).
     Seal(PathBuf),
+    /// A folder in a fresh one that only holds something, with the mode and owner that it has on the
+    /// host.
+    Folder(PathBuf),
     /// A symbolic link in a fresh folder, and what it says.
     Link(PathBuf, PathBuf),
     /// A fresh `/dev` with harmless devices.
@@ -71,13 +79,15 @@ pub(crate) struct Plan {
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Working directory (real path).
     pub(crate) cwd: PathBuf,
+    /// What a person should know of grants that give less than they say.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Plan {
     /// The same run without any confinement.
     pub(crate) fn unconfined(policy: &Policy, run: &Run, host: &Host) -> Result<Self, Refusal> {
         let env = environment::environment(&policy.env, policy.mode, &host.env, None);
-        Ok(Self { view: None, env, cwd: real_cwd(run, host)? })
+        Ok(Self { view: None, env, cwd: real_cwd(run, host)?, notes: Vec::new() })
     }
 }
 
@@ -90,12 +100,13 @@ pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, R
     let host_network = policy.network == Network::Host {};
     let tmp = (policy.tmp == TmpPolicy::Private).then_some("/tmp");
     let cwd = real_cwd(run, host)?;
+    patterns::none_in_lists(policy, host)?;
     let mut view = view::view(policy, host, &cwd, host_network)?;
     let env = environment::environment(&policy.env, policy.mode, &host.env, tmp);
     let env = tracking::without_tracking(policy, env);
     let env = ways::with_proxy(egress.as_ref(), &policy.env, env);
     view.egress = egress;
-    Ok(Plan { view: Some(view), env, cwd })
+    Ok(Plan { view: Some(view), env, cwd, notes: notes::notes(policy, host) })
 }
 
 /// Mode unconfined takes no rules: one that would not be enforced must not look as if it were.

@@ -177,6 +177,7 @@ mod tests {
                 Step::MaskFolder(_) => "mask-folder",
                 Step::Tmpfs(..) => "passage",
                 Step::Seal(_) => "seal",
+                Step::Folder(_) => "folder",
                 Step::Link(..) => "link",
                 Step::Dev | Step::Proc => "fresh",
             };

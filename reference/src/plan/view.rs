@@ -10,9 +10,9 @@ use boxproof_cases::protocol::{Policy, Readable, TmpPolicy, WirePath};
 use super::absent::{Absent, Bound, Held};
 use super::denies::Denies;
 use super::profile::{self, Around};
-use super::{Step, View, roots};
+use super::{Step, View, roots, skeleton};
 use crate::error::Refusal;
-use crate::host::{Host, Piece};
+use crate::host::{Host, Passage, Piece};
 
 /// Mode of a private temp folder.
 const TMP_MODE: u32 = 0o1777;
@@ -30,6 +30,7 @@ pub(super) fn view(
     scene.check_cwd(cwd)?;
     let mut steps = scene.system();
     steps.extend(scene.grants(host_network)?);
+    steps.extend(scene.passages());
     steps.extend(scene.pins().into_iter().map(Step::Bind));
     steps.extend(scene.reopened().map(Step::Bind));
     steps.extend(scene.denied());
@@ -40,6 +41,7 @@ pub(super) fn view(
     steps.sort_by_cached_key(|step| {
         (matches!(step, Step::Seal(_)), step.path().components().count())
     });
+    let steps = skeleton::with_folders(steps);
     Ok(View { steps, mediate: scene.mediated(), host_network, egress: None })
 }
 
@@ -59,7 +61,8 @@ impl Step {
         match self {
             Self::Bind(path) | Self::BindReadOnly(path) => path,
             Self::MaskFile(path) | Self::MaskSocket(path) | Self::MaskFolder(path) => path,
-            Self::Tmpfs(path, _) | Self::Seal(path) | Self::Link(path, _) => path,
+            Self::Tmpfs(path, _) | Self::Seal(path) => path,
+            Self::Folder(path) | Self::Link(path, _) => path,
             Self::Dev => Path::new("/dev"),
             Self::Proc => Path::new("/proc"),
         }
@@ -208,7 +211,7 @@ impl<'a> Scene<'a> {
     fn grants(&self, host_network: bool) -> Result<Vec<Step>, Refusal> {
         let below = |path: &&PathBuf| path.as_path() != Path::new("/");
         let mut steps: Vec<Step> =
-            self.roots.iter().filter(below).cloned().map(Step::Bind).collect();
+            self.mounted_roots().filter(below).cloned().map(Step::Bind).collect();
         let workspace = &self.workspace;
         let read_only = !self.roots.contains(workspace)
             && !self.denies.hide(workspace)
@@ -223,6 +226,45 @@ impl<'a> Scene<'a> {
         Ok(steps)
     }
 
+    /// Writable roots but for those that another one brings along: a mount of its own would be a
+    /// border that no name can move across.
+    fn mounted_roots(&self) -> impl Iterator<Item = &PathBuf> {
+        let brings = |outer: &PathBuf, root: &PathBuf| {
+            let replaced = |folder: &PathBuf| {
+                folder != outer && folder.starts_with(outer) && root.starts_with(folder)
+            };
+            outer != root && root.starts_with(outer) && !self.hidden.iter().any(replaced)
+        };
+        self.roots.iter().filter(move |root| !self.roots.iter().any(|outer| brings(outer, root)))
+    }
+
+    /// Links by which something granted was named, and those of `/run` to what can be read, with the
+    /// folders that such names lead out of again: as far as they would not be there.
+    fn passages(&self) -> Vec<Step> {
+        let leads = self.host.service_links.iter().filter(|link| self.is_seen(&link.target));
+        let ways = self.host.ways.iter().chain(leads.flat_map(|link| &link.way));
+        let lacking: BTreeSet<&Passage> = ways.filter(|way| self.lacks(way.place())).collect();
+        let step = |passage: &Passage| match passage {
+            Passage::Link(at, says) => Step::Link(at.clone(), says.clone()),
+            Passage::Folder(at) => Step::Folder(at.clone()),
+        };
+        lacking.into_iter().map(step).collect()
+    }
+
+    /// Whether what the host has at `path` is not there, and nothing else is.
+    fn lacks(&self, path: &Path) -> bool {
+        let fresh = ["/dev", "/proc"].iter().any(|tree| path.starts_with(tree));
+        let made = |piece: &Piece| matches!(piece, Piece::Link(at, _) if at == path);
+        let platform = is_platform(self.host, path) || self.host.platform.iter().any(made);
+        self.is_hidden(path) && !self.denies.hide(path) && !fresh && !platform
+    }
+
+    /// Whether the host's object at `path` can be read.
+    fn is_seen(&self, path: &Path) -> bool {
+        let shown = !self.is_hidden(path) || is_platform(self.host, path);
+        shown && !self.denies.hide(path)
+    }
+
     /// Sockets the policy grants, as far as they exist.
     fn listed_sockets(&self) -> Result<Vec<PathBuf>, Refusal> {
         let names = self.policy.unix_sockets.iter().map(WirePath::as_path);
@@ -231,6 +273,12 @@ impl<'a> Scene<'a> {
             if name.as_os_str().as_encoded_bytes().starts_with(b"@") {
                 return Err(Refusal::unsupported(format!(
                     "policy.unix_sockets: {} is abstract, and no abstract socket can be granted alone; remove it",
+                    name.display()
+                )));
+            }
+            if let Some((_, kind)) = self.host.no_sockets.iter().find(|(path, _)| path == name) {
+                return Err(Refusal::unsupported(format!(
+                    "policy.unix_sockets: {} is {kind}, no socket; name the socket itself, or list the path in `readable`",
                     name.display()
                 )));
             }
@@ -254,7 +302,7 @@ impl<'a> Scene<'a> {
         let Some(root) = outermost else { return Vec::new() };
         let between = denied.ancestors().skip(1).take_while(|folder| folder != root);
         between
-            .filter(|folder| !self.roots.iter().any(|root| root == folder))
+            .filter(|folder| !self.mounted_roots().any(|root| root == folder))
             .filter(|folder| !self.denies.cover(folder) && !self.is_hidden(folder))
             .map(Path::to_owned)
             .collect()

@@ -119,8 +119,12 @@ fn confined(
             }));
             kept
         };
-    let read = granted("allow_read", &paths.allow_read);
-    let written = granted("allow_write", &paths.allow_write);
+    let mut read = granted("allow_read", &paths.allow_read);
+    let mut written = granted("allow_write", &paths.allow_write);
+    // The denial counts: a grant within it grants nothing.
+    read.retain(|path| !lies_in(path, &paths.deny_read));
+    written.retain(|path| !lies_in(path, &paths.deny_read));
+    read.extend(written.extract_if(.., |path| lies_in(path, &paths.deny_write)));
     notes.extend(proxy::keeps_lists(&sound.network));
     seen(commanded.run.cwd.as_path(), read.iter().chain(&written))?;
     let (mode, workspace) = base(&written, commanded.stands)?;
@@ -155,6 +159,11 @@ fn grants(
         |path: &String| path.strip_prefix("/dev/").is_some_and(|name| DEVICES.contains(&name));
     let paths = paths.iter().filter(|path| !device(path)).cloned();
     paths.partition(|path| reading == Reading::Adr || stands(path).is_some())
+}
+
+/// Whether `path` is one of `denied`, or lies in one.
+fn lies_in(path: &str, denied: &[String]) -> bool {
+    denied.iter().any(|denied| Path::new(path).starts_with(denied))
 }
 
 /// A command starts where it can see.

@@ -70,7 +70,7 @@ impl Rules {
             Step::Proc if !self.all => self.read.push("/proc".into()),
             // Sockets bound to paths are out of its reach (see the limits); the rest adds nothing.
             Step::MaskFile(_) | Step::MaskFolder(_) | Step::MaskSocket(_) => {}
-            Step::Link(..) | Step::Seal(_) | Step::Proc => {}
+            Step::Folder(_) | Step::Link(..) | Step::Seal(_) | Step::Proc => {}
         }
         Ok(())
     }

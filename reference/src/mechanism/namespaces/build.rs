@@ -4,10 +4,10 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sys::stat::{Mode, fstat, mkdirat, umask};
-use nix::unistd::{chdir, fchdir, pivot_root, symlinkat};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, fstat, mkdirat, umask};
+use nix::unistd::{Gid, Uid, chdir, fchdir, fchownat, pivot_root, symlinkat};
 
 use super::layout::{Layout, Root, Source, Work};
 use super::place::{Call, Place};
@@ -57,7 +57,10 @@ fn build_with_open_mask(layout: &Layout) -> Result<(), Failure> {
 /// The mount that the view begins with.
 fn ground(root: Root, host: BorrowedFd<'_>) -> Result<OwnedFd, Failure> {
     match root {
-        Root::Fresh(mode) => tmpfs(mode, NOSUID | NODEV).map_err(whole(Call::Fresh)),
+        Root::Fresh(mode) => {
+            let mode = fstat(host).map_or(mode, |found| found.st_mode & MODE_BITS);
+            tmpfs(mode, NOSUID | NODEV).map_err(whole(Call::Fresh))
+        }
         Root::Host(attributes) => {
             let view = mounts::clone_tree(host, true).map_err(whole(Call::Copy))?;
             let set = mounts::set_attributes(view.as_fd(), attributes, true);
@@ -121,7 +124,7 @@ impl Site {
                 let place = self.place(at, *make, mount.as_fd())?;
                 mounts::attach(mount.as_fd(), place.as_fd()).map_err(failed(Call::Attach))
             }
-            Work::Folder(at) => self.make(at, true).map_err(failed(Call::Make)),
+            Work::Folder(at) => self.make_alike(at).map_err(failed(Call::Make)),
             Work::Link { at, to } => self.link(at, to).map_err(failed(Call::Make)),
             Work::Seal(at) => {
                 let place = open(self.view.as_fd(), at).map_err(failed(Call::Target))?;
@@ -167,6 +170,21 @@ impl Site {
         symlinkat(to, open(self.view.as_fd(), &parent)?, name.as_c_str())
     }
 
+    /// Makes a folder like the host's at `at`, unless something is there already.
+    fn make_alike(&self, at: &CStr) -> nix::Result<()> {
+        let (parent, name) = split(at);
+        let parent = open(self.view.as_fd(), &parent)?;
+        match mkdirat(&parent, name.as_c_str(), Mode::from_bits_truncate(FOLDER_MODE)) {
+            Err(Errno::EEXIST) => Ok(()),
+            Err(errno) => Err(errno),
+            Ok(()) => match open(AT_FDCWD, &on_the_host(at)).and_then(fstat) {
+                Ok(found) => resemble(parent.as_fd(), &name, &found),
+                // The host has none, or none any more.
+                Err(_) => Ok(()),
+            },
+        }
+    }
+
     /// Makes an empty folder or file at `at`, unless something is there already.
     fn make(&self, at: &CStr, folder: bool) -> nix::Result<()> {
         let (parent, name) = split(at);
@@ -182,8 +200,26 @@ impl Site {
     }
 }
 
-/// Mode of a folder that is made for a mount, and of what lies between it and a fresh folder.
+/// Mode of a folder that is made for a mount, and of one that the host has no such folder for.
 const FOLDER_MODE: libc::mode_t = 0o755;
+/// What of a mode is no type.
+const MODE_BITS: libc::mode_t = 0o7777;
+
+/// Gives the folder `name` in `parent` the mode and owner of `found`: the owner as far as the user
+/// namespace knows it, and where the command, which has no capabilities, still gets through.
+fn resemble(parent: BorrowedFd<'_>, name: &CStr, found: &libc::stat) -> nix::Result<()> {
+    let open_to_all = found.st_mode & libc::S_IXOTH != 0;
+    let owner = open_to_all.then_some(Uid::from_raw(found.st_uid));
+    let group = Some(Gid::from_raw(found.st_gid));
+    let _unknown_here = fchownat(parent, name, owner, group, AtFlags::AT_SYMLINK_NOFOLLOW);
+    let mode = Mode::from_bits_truncate(found.st_mode & MODE_BITS);
+    fchmodat(parent, name, mode, FchmodatFlags::FollowSymlink)
+}
+
+/// The path that the place `at` of the view has on the host.
+fn on_the_host(at: &CStr) -> CString {
+    CString::new([b"/", at.to_bytes()].concat()).unwrap_or_default()
+}
 
 fn is_folder(mount: BorrowedFd<'_>) -> bool {
     fstat(mount).is_ok_and(|found| found.st_mode & libc::S_IFMT == libc::S_IFDIR)

@@ -48,7 +48,7 @@ pub(super) enum Work {
     /// Puts `source` over `at` with at least these mount attributes; with `make` the place is
     /// made first, as it lies in a fresh folder.
     Attach { source: Source, at: CString, attributes: u64, make: bool },
-    /// Makes a folder in a fresh one.
+    /// Makes a folder in a fresh one, with the mode and owner that it has on the host.
     Folder(CString),
     /// Makes a link in a fresh folder.
     Link { at: CString, to: CString },
@@ -106,29 +106,16 @@ impl Fresh {
         self.0.insert(path.to_owned(), fresh);
     }
 
-    /// The folders between `path` and the innermost one put above it, outermost first, if that is
-    /// fresh; `None` if it is the host's, where everything is there already.
-    fn missing(&self, path: &Path) -> Option<Vec<PathBuf>> {
-        let mut between = Vec::new();
-        for folder in path.ancestors().skip(1) {
-            match self.0.get(folder) {
-                None => between.push(folder),
-                Some(false) => return None,
-                Some(true) => return Some(between.into_iter().rev().map(Path::to_owned).collect()),
-            }
-        }
-        None
+    /// Whether the innermost folder put above `path` is fresh, so that its place has to be made.
+    fn holds(&self, path: &Path) -> bool {
+        path.ancestors().skip(1).find_map(|folder| self.0.get(folder)).copied().unwrap_or(false)
     }
 }
 
 fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
-    let missing = fresh.missing(step.path());
-    let make = missing.is_some();
-    let folders: Vec<Work> =
-        missing.iter().flatten().map(|path| Work::Folder(place(path))).collect();
-    let attach = |source, attributes| -> Vec<Work> {
-        let attach = Work::Attach { source, at: place(step.path()), attributes, make };
-        folders.iter().cloned().chain([attach]).collect()
+    let make = fresh.holds(step.path());
+    let attach = |source, attributes| {
+        vec![Work::Attach { source, at: place(step.path()), attributes, make }]
     };
     match step {
         Step::Bind(path) => {
@@ -149,10 +136,11 @@ fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
             attach(Source::Tmpfs(*mode), NOSUID | NODEV)
         }
         Step::Seal(path) => vec![Work::Seal(place(path))],
-        Step::Link(path, says) => {
-            let link = Work::Link { at: place(path), to: text(says) };
-            folders.iter().cloned().chain([link]).collect()
+        Step::Folder(path) => {
+            fresh.mark(path, true);
+            vec![Work::Folder(place(path))]
         }
+        Step::Link(path, says) => vec![Work::Link { at: place(path), to: text(says) }],
         Step::Dev => {
             fresh.mark(step.path(), true);
             attach(Source::Tmpfs(DEV_MODE), NOSUID | NOEXEC).into_iter().chain(devices()).collect()

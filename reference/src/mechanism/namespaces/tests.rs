@@ -70,6 +70,7 @@ fn a_view_becomes_work_in_order() {
         Step::MaskFile(path("/w/a b")),
         Step::MaskFolder(path("/w/d")),
         Step::BindReadOnly(path("/w/.git")),
+        Step::Folder(path("/tmp/x")),
         Step::Bind(path("/tmp/x/y")),
         Step::MaskFile(path("/tmp/x/y/s")),
         Step::Seal(path("/run")),

@@ -1,0 +1,86 @@
+//! What stands at a path that a request names, where that decides what the request means.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::WirePath;
+use nix::unistd::{AccessFlags, access, geteuid};
+
+use crate::sys;
+
+/// Whether `path` has a wildcard character in the names that do not exist.
+pub(super) fn is_pattern(path: &Path) -> bool {
+    let wild = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().iter().any(|byte| b"*?[{".contains(byte))
+    };
+    let missing = |path: &&Path| fs::symlink_metadata(path).is_err();
+    wild_anywhere(path) && path.ancestors().take_while(missing).any(wild)
+}
+
+fn wild_anywhere(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{".contains(byte))
+}
+
+/// Those of `listed` that exist and are no sockets, and what they are.
+pub(super) fn other_than_sockets(listed: &[WirePath]) -> Vec<(PathBuf, &'static str)> {
+    let kind = |path: &WirePath| {
+        let kind = fs::metadata(path.as_path()).ok()?.file_type();
+        let word = match () {
+            () if kind.is_socket() => return None,
+            () if kind.is_dir() => "a directory",
+            () if kind.is_fifo() => "a FIFO",
+            () if kind.is_file() => "a regular file",
+            () => "a device",
+        };
+        Some((path.as_path().to_owned(), word))
+    };
+    listed.iter().filter_map(kind).collect()
+}
+
+/// Who owns `root`, if we are root, it is not ours, and we could not write it without capabilities.
+pub(super) fn foreign_owner(root: &Path) -> Option<u32> {
+    let owner = fs::metadata(root).ok()?.uid();
+    if !geteuid().is_root() || owner == 0 {
+        return None;
+    }
+    let closed = sys::without_capabilities(|| access(root, AccessFlags::W_OK).is_err());
+    closed.is_ok_and(|closed| closed).then_some(owner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn a_wildcard_counts_where_nothing_of_that_name_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir(root.join("[id]")).unwrap();
+        for (path, pattern) in [
+            ("[id]", false),
+            ("[id]/new", false),
+            ("[id]/*.env", true),
+            ("**/x", true),
+            ("a?/b", true),
+            ("{a,b}", true),
+            ("plain", false),
+        ] {
+            assert_eq!(is_pattern(&root.join(path)), pattern, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_socket_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::write(root.join("f"), "").unwrap();
+        let _listener = UnixListener::bind(root.join("s")).unwrap();
+        let listed = ["f", "s", "none", "."].map(|name| WirePath(root.join(name)));
+        let found = other_than_sockets(&listed);
+        let words: Vec<_> = found.iter().map(|(_, word)| *word).collect();
+        assert_eq!(words, ["a regular file", "a directory"]);
+    }
+}
