@@ -65,6 +65,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("kernel.io_uring", Boxed, Enforced),
     ("tty.no_injection", Boxed, Enforced),
     ("tty.own", Any, Enforced),
+    ("tty.resize", Any, Enforced),
     ("exec.exit_code", Any, Enforced),
     ("exec.signal_code", Any, Enforced),
     ("exec.not_found", Any, Enforced),

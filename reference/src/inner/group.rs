@@ -93,7 +93,7 @@ impl Group {
         match Signal::from_named_raw(number) {
             None => return Err(Errno::INVAL.into()),
             Some(Signal::TSTP) => self.send(self.stop_signal()),
-            Some(Signal::CONT) => self.send(Signal::CONT),
+            Some(harmless @ (Signal::CONT | Signal::WINCH)) => self.send(harmless),
             Some(ending) => {
                 if !self.has_ended {
                     self.is_ending = true;

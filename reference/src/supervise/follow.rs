@@ -138,11 +138,19 @@ impl Supervisor<'_> {
             match signal {
                 Signal::SIGTSTP => self.instruments.signals.stop_all()?,
                 Signal::SIGCONT => self.pass_on(signal)?,
+                Signal::SIGWINCH => self.tell_new_size()?,
                 _ if self.is_over() => {}
                 _ => self.interrupted(signal, times)?,
             }
         }
         Ok(())
+    }
+
+    /// The kernel tells of a terminal's new size only within its own session, which the command
+    /// has left.
+    fn tell_new_size(&self) -> io::Result<()> {
+        noted::settle(Signal::SIGWINCH);
+        self.pass_on(Signal::SIGWINCH)
     }
 
     /// The first signal begins the grace, any further one but a hang-up ends it at once: terminals

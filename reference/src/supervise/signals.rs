@@ -143,10 +143,13 @@ impl Calls {
 }
 
 /// Whether what was done with `signal` before stays: stopping where job control is ignored, or is
-/// somebody's own business.
+/// somebody's own business, and the size of a terminal that somebody draws on.
 fn keeps(signal: Signal, before: &SigAction) -> bool {
-    let job_control = matches!(signal, Signal::SIGTSTP | Signal::SIGCONT);
-    job_control && !matches!(before.handler(), SigHandler::SigDfl)
+    match signal {
+        Signal::SIGTSTP | Signal::SIGCONT => !matches!(before.handler(), SigHandler::SigDfl),
+        Signal::SIGWINCH => !matches!(before.handler(), SigHandler::SigDfl | SigHandler::SigIgn),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +184,7 @@ mod tests {
         }
         signal_hook::low_level::unregister(own);
         comes_before_the_call(&control);
+        stays_with_who_draws(&control);
     }
 
     /// Where handlers are held in, a signal that came before the command was started still ends it.
@@ -189,5 +193,16 @@ mod tests {
         let call = Signals::listen(control).unwrap();
         assert_eq!(call.take(), [(Signal::SIGHUP, 1)]);
         assert!(noted::settle(Signal::SIGHUP));
+    }
+
+    /// Whoever draws on the terminal goes on to be told of its size.
+    fn stays_with_who_draws(control: &OwnedFd) {
+        let told = Arc::new(AtomicBool::new(false));
+        let own = signal_hook::flag::register(libc::SIGWINCH, Arc::clone(&told)).unwrap();
+        let call = Signals::listen(control).unwrap();
+        nix::sys::signal::raise(Signal::SIGWINCH).unwrap();
+        assert!(told.load(Ordering::SeqCst));
+        drop(call);
+        signal_hook::low_level::unregister(own);
     }
 }

@@ -14,13 +14,14 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction
 pub(crate) const MOST_CALLS: usize = 4096;
 
 /// The signals that are noted.
-pub(crate) const NOTED: [Signal; 6] = [
+pub(crate) const NOTED: [Signal; 7] = [
     Signal::SIGINT,
     Signal::SIGTERM,
     Signal::SIGHUP,
     Signal::SIGQUIT,
     Signal::SIGTSTP,
     Signal::SIGCONT,
+    Signal::SIGWINCH,
 ];
 
 /// No bell: the slot is free.

@@ -17,6 +17,8 @@ pub(crate) const NAMESPACES: &str = "namespaces";
 pub(crate) const ORDINARY: &str = "namespaces, ordinary user";
 /// The mechanism by the program `bwrap`.
 pub(crate) const BUBBLEWRAP: &str = "bubblewrap";
+/// The mechanism that takes no namespaces.
+pub(crate) const LANDLOCK: &str = "landlock";
 /// The mechanism that confines nothing; its runs are of mode unconfined.
 pub(crate) const UNCONFINED: &str = "unconfined";
 

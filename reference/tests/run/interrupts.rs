@@ -9,7 +9,9 @@ use nix::unistd::Pid;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, UNCONFINED, is_alive, wait_until};
+use crate::bed::{
+    BUBBLEWRAP, Bed, LANDLOCK, NAMESPACES, ORDINARY, UNCONFINED, is_alive, wait_until,
+};
 use crate::supervise::{finish, send, start};
 
 /// The grace between TERM and KILL.
@@ -55,6 +57,24 @@ fn the_rest_of_the_group_has_the_grace_too(
     let done = finish(&bed, child);
     assert!(bed.ws("cleaned").exists(), "it was killed in its handler");
     assert_eq!(done.code, Some(143));
+}
+
+/// Whether a change of the terminal's size, which the command's own session is not told of, reaches
+/// the command and its child, and ends nothing.
+#[rstest]
+#[case::command("LINE")]
+#[case::child("sh -c 'LINE'; exit $?")]
+fn a_window_change_is_passed_on(
+    #[case] form: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, LANDLOCK, UNCONFINED)] mechanism: &'static str,
+) {
+    let bed = Bed::new(mechanism);
+    let line = "trap \": > told\" WINCH; : > ready; until [ -e told ]; do :; done; exit 6";
+    let child = start(&bed, &form.replace("LINE", line), &json!({}));
+    send(&child, Signal::SIGWINCH);
+    let done = finish(&bed, child);
+    assert_eq!(done.expect(6).err, "");
+    assert_eq!(done.result["interrupted_by"], Value::Null);
 }
 
 /// The state of process `id` (`T`: stopped, `Z`: dead, not reaped).
