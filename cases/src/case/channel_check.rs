@@ -11,6 +11,12 @@ pub struct VerifyStep {
     /// How many receipts the good chain has.
     #[serde(default = "three")]
     pub length: usize,
+    /// The text of the whole file, instead of a chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The key file that the verifier is given, instead of that of the chain's own key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyFile>,
     /// How it differs, one change after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Edit>,
@@ -48,6 +54,20 @@ pub enum Told {
     Wrong,
 }
 
+/// A key file that a verifier is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyFile {
+    /// Another key.
+    Other,
+    /// The chain's own key as DER.
+    Der,
+    /// This text.
+    Text(String),
+    /// The key that these 32 bytes are, in hexadecimal.
+    Point(String),
+}
+
 /// One change of a chain. Places count from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -70,6 +90,28 @@ pub enum Edit {
     Rotate(Rotation),
     /// A line is another text.
     Line(LineEdit),
+    /// A signature is another one.
+    Signature(SignatureEdit),
+}
+
+/// A signature that no signer makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SignatureEdit {
+    /// Which receipt's.
+    pub at: usize,
+    /// What it is.
+    pub form: SignatureForm,
+}
+
+/// A form of signature that a verifier must not take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SignatureForm {
+    /// The right one with the order of the group added to its second half.
+    HighS,
+    /// The identity, then zero: it fits every text under a key of small order.
+    Identity,
 }
 
 /// A change of keys.

@@ -46,7 +46,9 @@ pub use channel::{
     Certificate, Channel, ChannelStep, Ending, FIRST, FrameStep, Misplaced, Part, Piece, PostStep,
     Profile, RawStep, RequestStep, Said, Scripted, SocketStep, StopStep, Upload, Wire,
 };
-pub use channel_check::{Edit, LineEdit, Place, Rotation, Told, VerifyStep};
+pub use channel_check::{
+    Edit, KeyFile, LineEdit, Place, Rotation, SignatureEdit, SignatureForm, Told, VerifyStep,
+};
 pub use during::{During, OutStream, Stimulus, StopTarget, Target};
 pub use executor::{ExecutorSpec, StartExpect};
 pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};

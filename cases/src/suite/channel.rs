@@ -144,6 +144,7 @@ fn verify(verify: &VerifyStep) -> Result<(), String> {
         Edit::Keep(count) => count.saturating_sub(1),
         Edit::Line(line) => line.at,
         Edit::Rotate(rotation) => rotation.at,
+        Edit::Signature(edit) => edit.at,
     };
     match verify.edits.iter().find(|edit| last(edit) >= verify.length) {
         Some(edit) => Err(format!("{edit:?}: the chain has {} receipts", verify.length)),

@@ -4,6 +4,9 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use boxproof_cases::case::KeyFile;
 use ed25519_dalek::SigningKey;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{EncodePrivateKey as _, EncodePublicKey as _};
@@ -41,6 +44,30 @@ pub fn public_pem(key: &SigningKey) -> Result<String, String> {
     pem.map_err(|error| error.to_string())
 }
 
+/// What a file that a verifier is given as the key of a chain has in it.
+///
+/// # Errors
+/// A point that is not 32 bytes.
+pub fn file_of(form: &KeyFile, own: &SigningKey) -> Result<Vec<u8>, String> {
+    let der = |key: &[u8]| [SPKI, key].concat();
+    match form {
+        KeyFile::Other => public_pem(&new_key()?).map(String::into_bytes),
+        KeyFile::Der => Ok(der(own.verifying_key().as_bytes())),
+        KeyFile::Text(text) => Ok(text.clone().into_bytes()),
+        KeyFile::Point(hex) => {
+            let digits = |at| u8::from_str_radix(hex.get(at..at + 2).unwrap_or_default(), 16);
+            let bytes: Result<Vec<u8>, _> = (0..64).step_by(2).map(digits).collect();
+            let bytes = bytes.map_err(|error| format!("point: {hex}: {error}"))?;
+            let body = STANDARD.encode(der(&bytes));
+            let pem = format!("-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n");
+            Ok(pem.into_bytes())
+        }
+    }
+}
+
+/// How the DER text of an Ed25519 public key begins, before its 32 bytes.
+const SPKI: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
+
 /// Where the public half of the key in `file` is published.
 pub fn published(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
@@ -61,8 +88,8 @@ pub fn store(key: &SigningKey, file: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(file: &Path, text: &str, mode: u32) -> Result<(), String> {
+pub fn write(file: &Path, text: &(impl AsRef<[u8]> + ?Sized), mode: u32) -> Result<(), String> {
     let open = std::fs::File::options().write(true).create_new(true).mode(mode).open(file);
-    open.and_then(|mut open| open.write_all(text.as_bytes()))
+    open.and_then(|mut open| open.write_all(text.as_ref()))
         .map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -272,8 +272,16 @@ impl Player {
         let keys = Keys { own: stack.key.clone(), other: keys::new_key()? };
         let chain = sign::chain(step, &keys)?;
         let file = stack.host.join(format!("chain-{number}.jsonl"));
-        let text: String = chain.lines.iter().map(|line| format!("{line}\n")).collect();
-        keys::write(&file, &text, 0o644)?;
+        let lines = || chain.lines.iter().map(|line| format!("{line}\n")).collect();
+        keys::write(&file, &step.text.clone().unwrap_or_else(lines), 0o644)?;
+        let key = match &step.key {
+            None => stack.at("key.pub"),
+            Some(form) => {
+                let file = stack.host.join(format!("key-{number}.pub"));
+                keys::write(&file, &keys::file_of(form, &keys.own)?, 0o644)?;
+                file.display().to_string()
+            }
+        };
         let bodies = step.response.as_ref().map(|body| {
             let file = stack.host.join(format!("bodies-{number}.json"));
             keys::write(&file, &sign::bodies(&chain, body)?, 0o644)?;
@@ -286,7 +294,7 @@ impl Player {
             boxproof_cases::case::Told::Wrong => wrong(),
         });
         let scene = context! {
-            key => stack.at("key.pub"), file => file.display().to_string(), strict => step.strict,
+            key, file => file.display().to_string(), strict => step.strict,
             expected_length => step.expected_length.map(|n| n.to_string()).unwrap_or_default(),
             expected_final_hash => hash.unwrap_or_default(),
             require_terminal => step.require_terminal, provenance => step.provenance,

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use boxproof_cases::case::{Edit, Place, VerifyStep};
+use boxproof_cases::case::{Edit, Place, SignatureForm, VerifyStep};
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Value, json};
 
@@ -180,8 +180,38 @@ fn apply(edit: &Edit, receipts: &mut Vec<Value>, keys: &Keys) -> Result<(), Stri
         Edit::Repeat(at) => receipts.insert(*at, receipts[*at].clone()),
         Edit::Keep(count) => receipts.truncate(*count),
         Edit::Forge(at) => sign(&mut receipts[*at], &keys.other)?,
+        Edit::Signature(edit) => odd_signature(&mut receipts[edit.at], edit.form)?,
         Edit::Make(_) | Edit::Rotate(_) | Edit::Line(_) => {}
     }
+    Ok(())
+}
+
+/// The order of the group that signatures are made in, its lowest byte first.
+const ORDER: [u8; 32] = [
+    0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+];
+
+fn odd_signature(receipt: &mut Value, form: SignatureForm) -> Result<(), String> {
+    let value = receipt.pointer("/proof/proofValue").and_then(Value::as_str).unwrap_or_default();
+    let mut bytes = URL_SAFE_NO_PAD
+        .decode(value.strip_prefix('u').unwrap_or_default())
+        .map_err(|error| error.to_string())?;
+    match form {
+        SignatureForm::HighS => {
+            let mut carry = 0;
+            for (byte, more) in bytes.iter_mut().skip(32).zip(ORDER) {
+                let sum = u16::from(*byte) + u16::from(more) + carry;
+                *byte = sum.to_le_bytes()[0];
+                carry = sum >> 8;
+            }
+        }
+        SignatureForm::Identity => {
+            bytes.fill(0);
+            bytes.iter_mut().take(1).for_each(|byte| *byte = 1);
+        }
+    }
+    receipt["proof"]["proofValue"] = format!("u{}", URL_SAFE_NO_PAD.encode(bytes)).into();
     Ok(())
 }
 
@@ -219,6 +249,8 @@ mod tests {
     #[case("{edits: [{keep: 2}]}", &[])]
     #[case("{edits: [{forge: 1}]}", &[("bad_signature", 2)])]
     #[case("{edits: [{rotate: {at: 1}}, {forge: 1}]}", &[("bad_signature", 2), ("bad_signature", 3)])]
+    #[case("{edits: [{signature: {at: 1, form: high_s}}]}", &[("bad_signature", 2)])]
+    #[case("{edits: [{signature: {at: 1, form: identity}}]}", &[("bad_signature", 2)])]
     #[case("{edits: [{drop: 1}]}", &[("bad_link", 2), ("bad_sequence", 2)])]
     #[case("{edits: [{drop: 0}]}", &[("bad_genesis", 1), ("bad_link", 1)])]
     #[case("{edits: [{swap: 1}]}", &[("bad_link", 2), ("bad_sequence", 2), ("time_reversal", 3), ("bad_link", 3), ("bad_sequence", 3)])]

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::canonical;
 use super::frame::{Binding, Frame};
+use super::ijson;
 use super::time;
 
 /// The most bytes of a name or id.
@@ -32,6 +33,7 @@ pub(crate) enum Place {
 /// Checks a frame and hashes its payloads.
 pub(crate) fn accept(body: &[u8]) -> Result<Event, String> {
     let value = canonical::parse(body)?;
+    ijson::check(body)?;
     let frame = serde_json::from_value(value).map_err(|error| error.to_string())?;
     let mut frame = without_empty(frame);
     check_lengths(&mut frame)?;
@@ -98,9 +100,8 @@ fn check(frame: &Frame) -> Result<(), String> {
     if let Some(count) = frame.drop_count.filter(|count| *count < 0) {
         return Err(format!("drop_count: {count} is negative"));
     }
-    // A larger one has no JSON number that every reader reads the same.
-    if frame.event_number.is_some_and(|number| !(1..=1 << 53).contains(&number)) {
-        return Err("event_number: 1 to 9007199254740992".to_owned());
+    if frame.event_number == Some(0) {
+        return Err("event_number: must be at least 1".to_owned());
     }
     if frame.coverage.as_ref().is_some_and(|coverage| !coverage.is_object()) {
         return Err("coverage: must be an object".to_owned());

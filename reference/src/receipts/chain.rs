@@ -75,8 +75,22 @@ impl Chains {
 
     /// The root chain to write to, of those that `base` names: the last one.
     pub(crate) fn root(&self, base: &str) -> String {
-        let after = |n: u64| if n == 1 { base.to_owned() } else { format!("{base}-{n}") };
-        (1..).map(after).find(|id| !self.tip(id).is_some_and(|t| t.ended)).unwrap_or_default()
+        roots(base).find(|id| !self.tip(id).is_some_and(|t| t.ended)).unwrap_or_default()
+    }
+
+    /// The root chain before that one, and the hash of its last receipt.
+    pub(crate) fn previous_root(&self, base: &str) -> Option<(String, String)> {
+        let ended = |id: String| {
+            let tip = self.tip(&id).filter(|tip| tip.ended)?;
+            Some((id, tip.hash.clone()))
+        };
+        roots(base).map_while(ended).last()
+    }
+
+    /// How many chains are below `root`.
+    pub(crate) fn below(&self, root: &str) -> usize {
+        let below = format!("{root}/");
+        self.0.keys().filter(|id| id.starts_with(&below)).count()
     }
 
     /// The chains of `root` that are open, those below it first.
@@ -96,6 +110,11 @@ impl Chains {
         let below = format!("{root}/");
         self.0.iter().any(|(id, tip)| tip.ended && id.starts_with(&below))
     }
+}
+
+/// The names of root chains that `base` names, one after the other.
+fn roots(base: &str) -> impl Iterator<Item = String> {
+    (1_u64..).map(move |n| if n == 1 { base.to_owned() } else { format!("{base}-{n}") })
 }
 
 #[cfg(test)]
@@ -132,8 +151,12 @@ mod tests {
         assert_eq!(chains.root("root"), "root");
         at(&mut chains, "root", true);
         assert_eq!(chains.root("root"), "root-2");
+        at(&mut chains, "root-2/sandbox/a", true);
         at(&mut chains, "root-2", true);
         assert_eq!(chains.root("root"), "root-3");
+        let before = chains.previous_root("root").unwrap();
+        assert_eq!((before.0.as_str(), before.1.as_str()), ("root-2", "hash of root-2#1"));
+        assert_eq!((chains.below("root"), chains.below("root-2")), (0, 1));
     }
 
     #[test]

@@ -21,7 +21,8 @@ Example:
   refbox receipts daemon --socket /run/receipts/events.sock --store receipts.jsonl --key key";
 
 const VERIFY: &str = "\
-Exit codes: 0 valid, 1 broken, 2 if nothing could be verified.
+Exit codes: 0 valid, 1 broken, 2 if nothing could be verified, 3 valid but with --provenance without\n\
+word of whose process it was.
 
 Example:
   refbox receipts verify --key key.pub --strict receipts.jsonl";

@@ -12,6 +12,7 @@ use clap::Args;
 use self::parts::{Folder, Part, ask, mop_up};
 use super::authority::Authority;
 use super::execd::Execd;
+use super::keys;
 
 /// The sandbox of the demonstration.
 const SANDBOX: &str = "demo";
@@ -19,7 +20,7 @@ const SANDBOX: &str = "demo";
 /// How the demonstration is called.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Keep the receipts in this file
+    /// Keep the receipts in this file, and the public key in FILE.pub
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
 }
@@ -89,7 +90,13 @@ fn show(store: &Path, key: &Path, all: &Path, args: &DemoArgs) -> Result<bool, S
     crate::say::line(format_args!("{} chains: {}", table::chains(&rows).len(), verdict(&verified)));
     if let Some(file) = &args.export {
         std::fs::write(file, &receipts).map_err(|error| format!("{}: {error}", file.display()))?;
-        crate::say::line(format_args!("receipts: {}", file.display()));
+        let public = keys::public_path(file);
+        std::fs::copy(key, &public).map_err(|error| format!("{}: {error}", public.display()))?;
+        let (receipts, key) = (file.display(), public.display());
+        crate::say::line(format_args!("receipts: {receipts}"));
+        crate::say::line(format_args!(
+            "again: refbox receipts verify --strict --key {key} {receipts}"
+        ));
     }
     Ok(valid)
 }

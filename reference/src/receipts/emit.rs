@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::accept;
 use super::frame::{self, Frame};
+use super::ijson;
 
 /// How long a frame may take to leave.
 const WRITE: Duration = Duration::from_millis(100);
@@ -73,7 +74,7 @@ impl Emitter {
             Err(error) => {
                 // What was written of it cannot be taken back.
                 self.stream = None;
-                self.drops = self.drops.saturating_add(1);
+                self.drops = (self.drops + 1).min(ijson::MOST as i64);
                 Err(EmitError::Transport(error))
             }
         }

@@ -43,8 +43,26 @@ pub fn public_path(private: &Path) -> PathBuf {
 /// Reads a public key.
 pub fn read_public(path: &Path) -> Result<VerifyingKey, String> {
     let said = |error: String| format!("{}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|e| said(e.to_string()))?;
-    public_from_pem(&text).map_err(said)
+    let bytes = std::fs::read(path).map_err(|e| said(e.to_string()))?;
+    pem_of(&bytes, "pkey -pubin").and_then(public_from_pem).map_err(said)
+}
+
+/// The PEM text of a key file; `convert` is how openssl makes one of DER.
+fn pem_of<'a>(bytes: &'a [u8], convert: &str) -> Result<&'a str, String> {
+    if bytes.is_empty() {
+        return Err("is empty; a key in PEM text belongs there".to_owned());
+    }
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        return Err(
+            "a byte order mark (EF BB BF) stands in front; save the file without".to_owned()
+        );
+    }
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.contains("-----BEGIN"));
+    text.ok_or_else(|| {
+        format!(
+            "is no PEM text; if it is DER: openssl {convert} -inform DER -in FILE -out FILE.pem"
+        )
+    })
 }
 
 /// The public key of a key file, private or public.
@@ -71,9 +89,9 @@ fn read_private(path: &Path) -> Result<SigningKey, String> {
         _ => error.to_string(),
     })?;
     check_private(&file)?;
-    let mut text = String::new();
-    file.read_to_string(&mut text).map_err(|error| error.to_string())?;
-    private_from_pem(&text)
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    pem_of(&bytes, "pkey").and_then(private_from_pem)
 }
 
 fn check_private(file: &File) -> Result<(), String> {
@@ -155,6 +173,23 @@ mod tests {
         assert_eq!(load(&path).unwrap().verifying_key(), made);
         assert_eq!(read_public(&public_path(&path)).unwrap(), made);
         assert!(make(&path).unwrap_err().contains("exists"));
+    }
+
+    #[rstest::rstest]
+    #[case::empty(b"", "is empty")]
+    #[case::der(
+        b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00\xff",
+        "openssl pkey -pubin -inform DER"
+    )]
+    #[case::text(b"ssh-ed25519 AAAA", "is no PEM text")]
+    #[case::marked(b"\xef\xbb\xbf-----BEGIN PUBLIC KEY-----", "byte order mark")]
+    #[case::another(b"-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n", "not an Ed25519")]
+    fn what_is_no_key_file_is_told_so(#[case] bytes: &[u8], #[case] why: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key.pub");
+        std::fs::write(&path, bytes).unwrap();
+        let error = read_public(&path).unwrap_err();
+        assert!(error.contains(why) && error.contains("key.pub"), "{error}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod emit;
 pub mod execd;
 mod export;
 pub mod frame;
+mod ijson;
 pub mod keys;
 mod observer;
 mod peer;

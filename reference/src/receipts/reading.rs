@@ -4,7 +4,10 @@ use ed25519_dalek::Signature;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::canonical;
+use super::{canonical, ijson};
+
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One line of a file, with what the chain needs of it.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub struct Reading {
     pub body: Body,
     /// What a strict reader would have said of the JSON text.
     pub ambiguous: Option<String>,
+    /// A number in the text that not every reader takes for the same.
+    pub inexact: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -126,21 +131,29 @@ pub struct Proof {
 
 /// Reads one receipt. A repeated member is read as everybody else does, and told of.
 pub fn read(text: &[u8]) -> Result<Reading, String> {
+    if text.starts_with(BYTE_ORDER_MARK) {
+        return Err(
+            "a byte order mark (EF BB BF) stands in front; save the file without".to_owned()
+        );
+    }
     let (value, ambiguous) = match canonical::parse(text) {
         Ok(value) => (value, None),
         Err(said) => {
-            let value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-            (value, Some(said))
+            let value =
+                serde_json::from_slice(text).map_err(|error| in_line(&error.to_string()))?;
+            (value, Some(in_line(&said)))
         }
     };
-    from_value(value, ambiguous)
-}
-
-fn from_value(value: Value, ambiguous: Option<String>) -> Result<Reading, String> {
+    let inexact = ijson::inexact(text).map(str::to_owned);
     let body = Body::deserialize(&value).map_err(|error| error.to_string())?;
     let signed = canonical::signed_text(&value)?;
     let hash = canonical::digest(&signed);
-    Ok(Reading { value, signed, hash, body, ambiguous })
+    Ok(Reading { value, signed, hash, body, ambiguous, inexact })
+}
+
+/// The error of a text that is one line of a file, which has a number of its own there.
+fn in_line(said: &str) -> String {
+    said.replace(" at line 1 column ", " at column ")
 }
 
 impl Reading {
@@ -156,6 +169,9 @@ impl Reading {
 
     /// The signature; an error says why there is none, in the words of the other verifiers.
     pub fn signature(&self) -> Result<Signature, String> {
+        if let Some(number) = &self.inexact {
+            return Err(ijson::complaint(number));
+        }
         let proof = self.body.proof.as_ref().ok_or("receipt has no proof object")?;
         decode(&proof.kind, &proof.value)
     }

@@ -34,10 +34,10 @@ pub(crate) enum Content<'a> {
     Live(&'a Event, &'a Peer),
     /// So many events before this one never arrived.
     Dropped(&'a Event, &'a Peer, i64),
-    /// The daemon serves from here on.
-    Started,
-    /// The daemon ends this chain.
-    Interrupted,
+    /// The daemon serves from here on; the root chain before this one, and its last hash.
+    Started(Option<(&'a str, &'a str)>),
+    /// The daemon ends this chain; of a root, so many chains below it.
+    Interrupted(Option<usize>),
 }
 
 /// A place in a chain.
@@ -124,6 +124,7 @@ impl Scribe {
         if let Content::Live(event, _) | Content::Dropped(event, ..) = content {
             issuer.session_id = Some(&event.frame.session_id);
         }
+        issuer.runtime = of_store(content);
         if let Content::Live(Event { frame, .. }, _) = content {
             issuer.name = frame.issuer_name.as_deref();
             issuer.model = frame.issuer_model.as_deref();
@@ -188,10 +189,22 @@ impl Scribe {
     }
 }
 
+/// What a daemon's own receipts say of the chains of its store, so that none goes unmissed.
+fn of_store(content: Content<'_>) -> Option<Map<String, Value>> {
+    let (name, value) = match content {
+        Content::Started(Some((chain, hash))) => {
+            ("previous_chain", json!({"chain_id": chain, "receipt_hash": hash}))
+        }
+        Content::Interrupted(Some(count)) => ("chains_ended", json!(count)),
+        _ => return None,
+    };
+    Some(Map::from_iter([(name.to_owned(), value)]))
+}
+
 fn principal(content: Content<'_>) -> &str {
     match content {
         Content::Live(_, peer) | Content::Dropped(_, peer, _) => &peer.principal,
-        Content::Started | Content::Interrupted => "did:user:unknown",
+        Content::Started(_) | Content::Interrupted(_) => "did:user:unknown",
     }
 }
 
@@ -199,8 +212,8 @@ fn action<'a>(content: Content<'a>, at: &'a str) -> Action<'a> {
     let kind = match content {
         Content::Live(event, _) => kind(&event.frame),
         Content::Dropped(..) => "agent_receipts.events_dropped".to_owned(),
-        Content::Started => "agent_receipts.daemon_started".to_owned(),
-        Content::Interrupted => "agent_receipts.chain_interrupted".to_owned(),
+        Content::Started(_) => "agent_receipts.daemon_started".to_owned(),
+        Content::Interrupted(_) => "agent_receipts.chain_interrupted".to_owned(),
     };
     let mut action = Action {
         id: format!("act_{}", Uuid::new_v4()),
@@ -226,7 +239,7 @@ fn action<'a>(content: Content<'a>, at: &'a str) -> Action<'a> {
             action.emitter_metadata = Some(EmitterMetadata { drop_count });
             action.peer_credential = Some(peer.into());
         }
-        Content::Started | Content::Interrupted => {}
+        Content::Started(_) | Content::Interrupted(_) => {}
     }
     action
 }
@@ -255,7 +268,7 @@ fn outcome(content: Content) -> Outcome {
 }
 
 fn chain<'a>(content: Content, link: &'a Link) -> Chain<'a> {
-    let ends = matches!(content, Content::Interrupted);
+    let ends = matches!(content, Content::Interrupted(_));
     Chain {
         chain_id: &link.chain_id,
         previous_receipt_hash: link.previous.as_deref(),

@@ -6,14 +6,22 @@ use jiff::Timestamp;
 use regex::Regex;
 
 static SHAPE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let shape = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$";
+    let shape = r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:(\.\d{1,9})\d*)?(Z|[+-]\d\d:\d\d)$";
     Regex::new(shape).ok()
 });
 
-/// The moment that an RFC 3339 text names; other forms name none.
+/// The moment that an RFC 3339 text names, to the nanosecond; other forms name none.
 pub(crate) fn parse(text: &str) -> Option<Timestamp> {
-    let shape = SHAPE.as_ref()?;
-    shape.is_match(text).then(|| text.parse().ok()).flatten()
+    let found = SHAPE.as_ref()?.captures(text)?;
+    let part = |at: usize| found.get(at).map_or("", |part| part.as_str());
+    let (date, fraction, zone) = (part(1), part(2), part(3));
+    let parsed = format!("{date}{fraction}{zone}").parse();
+    parsed.ok().or_else(|| {
+        // The last days of the last year are beyond what a `Timestamp` holds.
+        let day = date.strip_prefix("9999-12-3")?;
+        let earlier: Timestamp = format!("9998-12-3{day}{zone}").parse().ok()?;
+        Some(Timestamp::MAX.max(earlier))
+    })
 }
 
 /// A clock that never goes back behind what it said or was told.
@@ -44,6 +52,12 @@ mod tests {
     #[rstest]
     #[case("2026-11-27T21:52:01.402830000Z", true)]
     #[case("2026-11-27T21:52:01+01:00", true)]
+    #[case("2026-11-27T21:52:01.4028300001234Z", true)]
+    #[case("9999-12-31T23:59:59Z", true)]
+    #[case("9999-12-31T23:59:59.9999999999-23:59", true)]
+    #[case("9999-12-32T23:59:59Z", false)]
+    #[case("2026-11-27T21:52:01.Z", false)]
+    #[case("2026-11-27T21:52:0123Z", false)]
     #[case("2026-11-27 21:52:01Z", false)]
     #[case("2026-11-27T21:52:01", false)]
     #[case("2026-13-27T21:52:01Z", false)]

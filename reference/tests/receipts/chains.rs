@@ -116,6 +116,20 @@ fn a_signal_ends_every_open_chain_and_the_next_start_opens_new_ones(#[case] sign
     let report = scene.assert_valid();
     assert!(report.chains.iter().all(|chain| chain.status == "interrupted"));
     assert_eq!(report.chains.len(), 6);
+    for missing in report.chains.iter().map(|chain| &chain.chain_id) {
+        // Nothing follows the last root that could tell of it but a chain below it.
+        assert_eq!(without(&scene, missing), "chain_missing", "{missing}");
+    }
+}
+
+/// What is found of a store from which a whole chain was taken away.
+fn without(scene: &Scene, chain: &str) -> String {
+    let receipts = scene.receipts();
+    let kept = receipts.iter().filter(|receipt| receipt.pointer(CHAIN).unwrap() != chain);
+    let lines: String = kept.map(|receipt| format!("{receipt}\n")).collect();
+    let report = crate::support::report(lines.as_bytes(), &scene.key(), true);
+    assert!(!report.valid);
+    report.findings[0].name.to_owned()
 }
 
 #[test]

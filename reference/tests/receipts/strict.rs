@@ -23,13 +23,13 @@ fn names(forge: &Forge) -> Vec<String> {
 #[case::foreign_method(json!({"/proof/verificationMethod": "did:agent:x#key-1"}), json!({"/proof/verificationMethod": "did:agent:x#key-1"}), &["1 verification_method", "2 verification_method"])]
 #[case::created(json!({"/proof/created": "2026-01-01T00:00:01Z"}), json!({}), &["1 proof_created"])]
 #[case::context(json!({"/version": "0.4.0"}), json!({}), &["1 context_version"])]
-#[case::session(json!({"/issuer/session_id": "one"}), json!({"/issuer/session_id": "two"}), &["2 session_mix"])]
-#[case::session_of_another_placement(json!({"/issuer/session_id": "one"}), json!({"/issuer/session_id": "two", "/issuer/runtime": {"binding": {"placement": "ingress_egress"}}}), &[])]
+#[case::two_emitters(json!({"/issuer/session_id": "one"}), json!({"/issuer/session_id": "two"}), &[])]
 #[case::number_missing(json!({"/issuer/runtime": {"event_number": 1}}), json!({"/issuer/runtime": {"event_number": 3}}), &["2 events_missing"])]
 #[case::number_twice(json!({"/issuer/runtime": {"event_number": 4}}), json!({"/issuer/runtime": {"event_number": 4}}), &["2 event_repeated"])]
 #[case::numbers(json!({"/issuer/runtime": {"event_number": 4}}), json!({"/issuer/runtime": {"event_number": 5}}), &[])]
 #[case::number_of_another_session(json!({"/issuer/runtime": {"event_number": 1}}), json!({"/issuer/session_id": "two", "/issuer/runtime": {"event_number": 3}}), &[])]
 #[case::unnamed_session(json!({"/issuer/session_id": "one"}), json!({}), &[])]
+#[case::double(json!({"/issuer/runtime": {"usage": 1e300}}), json!({"/issuer/runtime": {"usage": 9007199254740991_u64}}), &[])]
 fn findings(#[case] first: Value, #[case] second: Value, #[case] expected: &[&str]) {
     let mut forge = Forge::new();
     assert_eq!(names(forge.add(first).add(second)), expected);
@@ -120,6 +120,70 @@ fn what_the_published_daemon_adds_is_a_warning() {
     let report = forge.report(true);
     assert!(report.valid);
     assert_eq!(report.warnings, ["line 1: action.tool_name is not in the schema"]);
+}
+
+/// Other readers take the one number for the other, so that the signature would hold.
+#[rstest]
+#[case::changed("9007199254740993")]
+#[case::signed_as_it_is("9007199254740992")]
+fn a_number_that_not_every_reader_takes_for_the_same(
+    #[case] stored: &str,
+    #[values(false, true)] strict: bool,
+) {
+    let mut forge = Forge::new();
+    let usage = json!({"/issuer/runtime": {"usage": {"tokens": 9_007_199_254_740_992_u64}}});
+    let lines = forge.add(usage).add(json!({})).lines();
+    let lines = lines.replace("9007199254740992", stored);
+    let report = crate::support::report(lines.as_bytes(), &forge.key.verifying_key(), strict);
+    assert!(!report.valid && report.chains[0].error.contains(stored), "{report:#?}");
+    let named = report.findings.iter().any(|finding| finding.name == "inexact_number");
+    assert_eq!(named, strict);
+}
+
+/// A chain of a sandbox has one session for each placement.
+#[rstest]
+#[case::another_session(json!({}), &["3 chain_missing", "4 session_mix"])]
+#[case::of_another_placement(json!({"binding": {"placement": "ingress_egress"}}), &["3 chain_missing"])]
+fn sessions_of_a_sandbox(#[case] runtime: Value, #[case] expected: &[&str]) {
+    let mut forge = Forge::new();
+    let (id, session) = ("/credentialSubject/chain/chain_id", "/issuer/session_id");
+    forge.add(json!({id: "root"})).add(json!({id: "root"}));
+    let delegation = json!({"parent_chain_id": "other", "delegator": {"id": "did:agent:forge"},
+        "parent_receipt_id": "urn:receipt:00000000-0000-4000-8000-000000000001"});
+    forge.add(json!({id: "other/sandbox/a", session: "one",
+        "/credentialSubject/delegation": delegation, "/credentialSubject/chain/sequence": 1,
+        "/credentialSubject/chain/previous_receipt_hash": null}));
+    forge.add(json!({id: "other/sandbox/a", session: "two", "/issuer/runtime": runtime,
+        "/credentialSubject/chain/sequence": 2}));
+    assert_eq!(names(&forge), expected);
+}
+
+/// Two receipts of a root that has ended, then a chain below it.
+#[rstest]
+#[case::all_there(json!({"chains_ended": 1}), true, &[])]
+#[case::one_more_ended(json!({"chains_ended": 2}), true, &["2 chain_missing"])]
+#[case::no_end(json!({"chains_ended": 1}), false, &["3 end_missing"])]
+#[case::no_end_and_no_count(json!({}), false, &["3 end_missing"])]
+#[case::a_root_before(json!({"chains_ended": 1, "previous_chain": {"chain_id": "root-0", "receipt_hash": "sha256:0"}}), true, &["2 chain_missing"])]
+#[case::another_end(json!({"chains_ended": 1, "previous_chain": {"chain_id": "root/sandbox/a", "receipt_hash": "sha256:0"}}), true, &["2 chain_missing"])]
+fn chains_that_tell_of_each_other(
+    #[case] runtime: Value,
+    #[case] ended: bool,
+    #[case] expected: &[&str],
+) {
+    let mut forge = Forge::new();
+    let (id, terminal) = ("/credentialSubject/chain/chain_id", "/credentialSubject/chain/terminal");
+    forge.add(json!({id: "root"}));
+    forge.add(json!({id: "root", terminal: true, "/issuer/runtime": runtime}));
+    let delegation = json!({"parent_chain_id": "root", "delegator": {"id": "did:agent:forge"},
+        "parent_receipt_id": "urn:receipt:00000000-0000-4000-8000-000000000001"});
+    let mut last = json!({id: "root/sandbox/a", "/credentialSubject/delegation": delegation,
+        "/credentialSubject/chain/sequence": 1,
+        "/credentialSubject/chain/previous_receipt_hash": null});
+    if ended {
+        last[terminal] = true.into();
+    }
+    assert_eq!(names(forge.add(last)), expected);
 }
 
 /// A root of two receipts, then a chain below it that is changed by `with`.

@@ -138,6 +138,8 @@ fn what_only_an_outsider_knows() {
         (empty.error.as_str(), empty.status),
         ("expected chain length does not match: expected 1, got 0", "unknown")
     );
+    let terminal = Options { require_terminal: true, ..Options::default() };
+    assert!(!verify(&[], &key, &terminal).valid && !verify(&[], &key, &hash(&last)).valid);
     let empty = verify(&[], &key, &Options::default());
     assert!(empty.valid && empty.status == "unknown");
     // Without a word from outside a cut tail is not seen.
@@ -172,6 +174,19 @@ fn a_call_without_a_result_is_an_advisory() {
     let report = forge.add(json!({"/credentialSubject/outcome/status": "pending"})).report(false);
     assert!(report.valid && report.chains[0].incomplete_tool_roundtrip);
     assert!(!three().report(false).chains[0].incomplete_tool_roundtrip);
+}
+
+#[rstest]
+#[case::empty("")]
+#[case::blank("\n \t\r\n\n")]
+fn nothing_is_not_valid(
+    #[case] lines: &str,
+    #[values(&[][..], &["--strict"], &["--require-terminal"], &["--provenance"],
+        &["--expected-final-hash", "sha256:00"], &["--expected-length", "0"],
+        &["--format", "json"])]
+    more: &[&str],
+) {
+    assert_eq!(verb(lines, more), (Some(2), String::new()));
 }
 
 /// Runs the verb on a forged file.

@@ -61,7 +61,9 @@ impl Ledger {
             self.root = self.chains.root(base);
         }
         let at = self.clock.now();
-        self.write(Content::Started, &self.root.clone(), &at)?;
+        let before = self.chains.previous_root(base);
+        let before = before.as_ref().map(|(chain, hash)| (chain.as_str(), hash.as_str()));
+        self.write(Content::Started(before), &self.root.clone(), &at)?;
         self.store()
     }
 
@@ -85,7 +87,8 @@ impl Ledger {
     pub(super) fn end(&mut self) -> Result<(), String> {
         let at = self.clock.now();
         for chain in self.chains.open(&self.root) {
-            self.write(Content::Interrupted, &chain, &at)?;
+            let below = (chain == self.root).then(|| self.chains.below(&chain));
+            self.write(Content::Interrupted(below), &chain, &at)?;
         }
         self.store()
     }
@@ -95,7 +98,7 @@ impl Ledger {
         let sealed = self.scribe.write(content, &link, at)?;
         self.lines.extend_from_slice(&sealed.text);
         self.lines.push(b'\n');
-        self.chains.advance(link, &sealed, matches!(content, Content::Interrupted));
+        self.chains.advance(link, &sealed, matches!(content, Content::Interrupted(_)));
         Ok(())
     }
 

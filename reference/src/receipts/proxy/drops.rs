@@ -2,6 +2,11 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::receipts::ijson;
+
+/// More than this no frame can tell.
+const MOST: i64 = ijson::MOST as i64;
+
 /// A counter that stays at its largest value instead of starting again.
 #[derive(Debug, Default)]
 pub(super) struct Drops(AtomicI64);
@@ -9,7 +14,7 @@ pub(super) struct Drops(AtomicI64);
 impl Drops {
     /// Counts `more` losses.
     pub(super) fn add(&self, more: i64) {
-        let add = |count: i64| Some(count.saturating_add(more));
+        let add = |count: i64| Some(count.saturating_add(more).min(MOST));
         let _always = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add);
     }
 
@@ -33,7 +38,7 @@ mod tests {
         let drops = Drops::default();
         drops.add(i64::MAX - 1);
         drops.add(3);
-        assert_eq!(drops.take(), i64::MAX);
+        assert_eq!(drops.take(), (1 << 53) - 1);
         assert_eq!(drops.count(), 0);
     }
 }

@@ -33,6 +33,11 @@ impl Events {
         self.end_event(each);
     }
 
+    /// Whether nothing of an event has come that is not whole.
+    pub(super) fn is_between(&self) -> bool {
+        self.line.is_empty() && self.event.is_empty() && !self.skips
+    }
+
     fn add(&mut self, bytes: &[u8]) {
         self.skips |= self.line.len() + self.event.len() + bytes.len() > LONGEST;
         if self.skips {

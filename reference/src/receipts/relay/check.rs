@@ -1,6 +1,7 @@
 //! What a proxy posts becomes a frame that names the certificate's sandbox; pure.
 
 use crate::receipts::frame::Frame;
+use crate::receipts::ijson;
 use crate::receipts::strict::{self, Json};
 
 /// Why a body is no frame of this sandbox.
@@ -15,6 +16,7 @@ pub(super) enum Wrong {
 /// The frame with the sandbox of the certificate in it, as one JSON text.
 pub(super) fn frame(body: &[u8], sandbox: &str) -> Result<Vec<u8>, Wrong> {
     let json = strict::read(body).map_err(Wrong::Bad)?;
+    ijson::check(body).map_err(Wrong::Bad)?;
     let bad = |error: serde_json::Error| Wrong::Bad(format!("no frame: {error}"));
     serde_json::from_value::<Frame>(json.value()).map_err(bad)?;
     let Json::Members(members) = json else {

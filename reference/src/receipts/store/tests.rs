@@ -14,7 +14,7 @@ fn lines(count: usize) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..count {
         let link = chains.next("root", "root");
-        let sealed = scribe.write(Content::Started, &link, "2026-01-01T00:00:00Z").unwrap();
+        let sealed = scribe.write(Content::Started(None), &link, "2026-01-01T00:00:00Z").unwrap();
         text.extend_from_slice(&sealed.text);
         text.push(b'\n');
         chains.advance(link, &sealed, false);

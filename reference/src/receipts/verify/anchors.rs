@@ -1,25 +1,20 @@
 //! Anchors: a chain below a root starts from a receipt of that root.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::file::Line;
+use super::missing::{self, Store};
 use super::strict::Finding;
 use crate::receipts::reading::Delegation;
 
 /// The findings of all chains that lie below another one.
-pub(super) fn findings(chains: &[Vec<&Line>]) -> Vec<Finding> {
-    let roots: BTreeMap<&str, &Vec<&Line>> = chains
-        .iter()
-        .filter_map(|chain| Some((chain.first()?.receipt.chain_id(), chain)))
-        .collect();
+pub(super) fn findings(chains: &[Vec<&Line>], store: &Store<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for chain in chains {
         let Some((first, rest)) = chain.split_first() else { continue };
         let id = first.receipt.chain_id();
-        if let Some((root, _)) = id.split_once("/sandbox/").or_else(|| id.split_once("/agent/")) {
-            found.extend(first_of(first, root, roots.get(root).copied()));
+        if let Some(root) = missing::root_of(id) {
+            found.extend(first_of(first, root, store.chain(root)));
         }
         let again = rest.iter().filter(|line| line.receipt.body.subject.delegation.is_some());
         found.extend(again.map(|line| {
@@ -30,7 +25,7 @@ pub(super) fn findings(chains: &[Vec<&Line>]) -> Vec<Finding> {
 }
 
 /// What is wrong with the first receipt of a chain below `root`.
-fn first_of(first: &Line, root: &str, parent: Option<&Vec<&Line>>) -> Option<Finding> {
+fn first_of(first: &Line, root: &str, parent: Option<&[&Line]>) -> Option<Finding> {
     let tell = |name, detail: String| Some(Finding::new(first, name, detail));
     let Some(anchor) = &first.receipt.body.subject.delegation else {
         return tell("anchor_missing", "the first receipt has no delegation".to_owned());
@@ -38,7 +33,7 @@ fn first_of(first: &Line, root: &str, parent: Option<&Vec<&Line>>) -> Option<Fin
     if anchor.parent_chain_id != root {
         return tell("anchor_chain", format!("{:?} is not {root:?}", anchor.parent_chain_id));
     }
-    // Without the root there is nothing to compare with.
+    // That it is missing is a finding of its own.
     let parent = parent?;
     let id = &anchor.parent_receipt_id;
     let Some(at) = parent.iter().find(|line| line.receipt.body.id == *id) else {

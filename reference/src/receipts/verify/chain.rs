@@ -295,7 +295,13 @@ fn out_of_band(found: &mut Verification, receipts: &[&Reading], options: &Option
         let text = format!("expected chain length does not match: expected {expected}, got {got}");
         return found.fail(last, text);
     }
-    let Some(receipt) = receipts.last() else { return };
+    let Some(receipt) = receipts.last() else {
+        if options.require_terminal || options.expected_final_hash.is_some() {
+            found
+                .fail(last, "no receipt: the chain has neither an end nor a final hash".to_owned());
+        }
+        return;
+    };
     if let Some(expected) = options.expected_final_hash.as_ref().filter(|h| **h != receipt.hash) {
         let got = &receipt.hash;
         let text =

@@ -4,6 +4,7 @@ use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
 
 use super::chain::{Options, Verification, verify_refs};
+use super::missing::Store;
 use super::provenance::Provenance;
 use super::pty::{self, Session};
 use super::strict::{self, Finding};
@@ -67,12 +68,16 @@ pub fn verify_file(
     wanted: Wanted,
 ) -> Result<Report, String> {
     let (lines, malformed) = read(bytes);
-    let mut chains = sorted(&lines);
+    let all = sorted(&lines);
+    let mut chains = all.clone();
     if let Some(name) = wanted.chain {
         chains.retain(|chain| chain.first().is_some_and(|line| line.receipt.chain_id() == name));
-        if chains.is_empty() && options.expected_length.is_none() {
+        if chains.is_empty() && options.expected_length.unwrap_or(0) == 0 {
             return Err(format!("no receipt of chain {name:?} in the file"));
         }
+    }
+    if lines.is_empty() && malformed.is_empty() && options.expected_length.unwrap_or(0) == 0 {
+        return Err("no receipts in the file, so nothing is verified".to_owned());
     }
     if chains.is_empty() {
         chains.push(Vec::new());
@@ -85,7 +90,7 @@ pub fn verify_file(
     let found: Vec<Verification> =
         chains.iter().map(|chain| verify_refs(&receipts(chain), key, options)).collect();
     let findings = match wanted.strict {
-        true => strict::findings(&chains, &lines),
+        true => strict::findings(&chains, &lines, &Store::new(&all, wanted.chain.is_some())),
         false => Vec::new(),
     };
     let provenance = wanted.provenance.then(|| Provenance::of(chains.iter().flatten().copied()));

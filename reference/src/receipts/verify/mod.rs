@@ -3,6 +3,7 @@
 mod anchors;
 mod chain;
 mod file;
+mod missing;
 mod numbers;
 mod provenance;
 mod pty;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{canonical, keys};
+use super::{canonical, ijson, keys};
 pub use chain::{Checked, Options, Verification, verify};
 pub use file::{Report, Wanted, verify_file};
 pub use provenance::Provenance;
@@ -73,6 +74,7 @@ fn bodies(file: &Path) -> Result<BTreeMap<String, Vec<u8>>, String> {
     let said = |error: String| format!("--response-bodies {}: {error}", file.display());
     let bytes = std::fs::read(file).map_err(|error| said(error.to_string()))?;
     let bodies = canonical::parse(&bytes).map_err(said)?;
+    ijson::check(&bytes).map_err(said)?;
     let bodies = bodies.as_object().ok_or_else(|| said("not an object by ids".to_owned()))?;
     Ok(bodies.iter().map(|(id, body)| (id.clone(), body.to_string().into_bytes())).collect())
 }
@@ -91,7 +93,8 @@ pub(crate) fn main(args: &VerifyArgs) -> i32 {
         };
         let (strict, provenance) = (args.strict, args.provenance);
         let wanted = Wanted { chain: args.chain.as_deref(), strict, provenance };
-        verify_file(&bytes, &key, &options, wanted)
+        let report = verify_file(&bytes, &key, &options, wanted);
+        report.map_err(|error| format!("{}: {error}", args.file.display()))
     });
     let report = match report {
         Ok(report) => report,

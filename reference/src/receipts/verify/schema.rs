@@ -164,7 +164,7 @@ pub(super) fn complaints(receipt: &Value) -> Vec<String> {
     let shapes = SHAPES.iter().chain(&PROOF);
     found.extend(shapes.filter_map(|(path, shape)| {
         let value = receipt.pointer(path)?;
-        (!shape.fits(value)).then(|| format!("{path}: not as it should be: {value}"))
+        (!shape.fits(value)).then(|| format!("{path}: {value} is not {}", shape.words()))
     }));
     found.extend(unknown_needs_target(receipt));
     found.extend(status_needs_end(receipt));
@@ -193,6 +193,25 @@ fn status_needs_end(receipt: &Value) -> Option<String> {
 }
 
 impl Shape {
+    /// What the value should be.
+    fn words(&self) -> String {
+        let listed = |words: &[&str], between| words.join(between);
+        match self {
+            Text => "a text".to_owned(),
+            NonEmpty => "a text of one character or more".to_owned(),
+            Time => "an RFC 3339 time".to_owned(),
+            Like(pattern) => format!("a text like {pattern}"),
+            Int(i64::MIN) => "an integer".to_owned(),
+            Int(least) => format!("an integer from {least}"),
+            OneOf(words) => format!("one of {}", listed(words, ", ")),
+            Object => "an object".to_owned(),
+            Bool => "true or false".to_owned(),
+            True => "true".to_owned(),
+            HashOrNull => format!("null or a text like {HASH}"),
+            Starts(words) => format!("a list that begins with {}", listed(words, " and ")),
+        }
+    }
+
     fn fits(&self, value: &Value) -> bool {
         let text = value.as_str();
         match self {

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::file::Line;
-use super::{anchors, numbers, pty, schema};
+use super::missing::Store;
+use super::{anchors, missing, numbers, pty, schema};
 use crate::receipts::reading::Reading;
-use crate::receipts::{did, time};
+use crate::receipts::{did, ijson, time};
 
 /// Something that a strict reader does not accept.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,8 +31,9 @@ type Alone = fn(&Reading) -> Option<String>;
 type Beside = fn(&Reading, &Reading) -> Option<String>;
 
 /// Rules that a receipt keeps or breaks by itself.
-const ALONE: [(&str, Alone); 5] = [
+const ALONE: [(&str, Alone); 6] = [
     ("duplicate_member", |receipt| receipt.ambiguous.clone()),
+    ("inexact_number", |receipt| receipt.inexact.as_deref().map(ijson::complaint)),
     ("proof_purpose", proof_purpose),
     ("verification_method", verification_method),
     ("proof_created", proof_created),
@@ -42,11 +44,12 @@ const ALONE: [(&str, Alone); 5] = [
 const BESIDE: [(&str, Beside); 3] =
     [("issuer_change", issuer), ("time_reversal", reversal), ("method_change", method)];
 
-/// All findings of a file, by line.
-pub(super) fn findings(chains: &[Vec<&Line>], lines: &[Line]) -> Vec<Finding> {
+/// All findings of `chains`, which are all of a file's or one of them, by line.
+pub(super) fn findings(chains: &[Vec<&Line>], lines: &[Line], store: &Store<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = chains.iter().flat_map(|chain| of_chain(chain)).collect();
     found.extend(repeated_ids(lines));
-    found.extend(anchors::findings(chains));
+    found.extend(anchors::findings(chains, store));
+    found.extend(missing::findings(chains, store));
     found.extend(numbers::findings(chains));
     found.sort();
     found
@@ -79,8 +82,12 @@ fn genesis(chain: &[&Line]) -> Option<Finding> {
     (sequence != 1).then(|| Finding::new(first, "genesis_sequence", detail()))
 }
 
-/// Sessions of one placement do not mix in a chain; receipts of the daemon's own have none.
+/// Sessions of one placement do not mix in a sandbox's chain; receipts of the daemon's own have none.
+/// Other chains take the events of every emitter.
 fn sessions(chain: &[&Line]) -> Vec<Finding> {
+    if !chain.first().is_some_and(|first| first.receipt.chain_id().contains("/sandbox/")) {
+        return Vec::new();
+    }
     let mut first: BTreeMap<Option<&str>, &str> = BTreeMap::new();
     let mut found = Vec::new();
     for line in chain {

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::proxy::support::{Answer, Channel, PATIENCE, raw, sha};
 
@@ -128,17 +128,19 @@ fn a_stream_in_any_pieces_is_read() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_is_a_failure() {
-    let (execd, _asked) = canned(&[
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1f\r\n{\"type\":\"execution_complete\"}\n\n\r\nzz",
-    ]);
-    let channel = Channel::before(execd, &[]);
-    raw(channel.proxy.address, POST.as_bytes());
-    let frame = &channel.frames(1)[0];
-    assert_eq!(
-        (frame.get("output"), &frame["error"]),
-        (None, &json!("execd broke off its answer"))
-    );
+fn an_answer_that_breaks_off_is_a_failure_unless_its_last_event_came() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const LAST: &str = "{\"type\":\"execution_complete\"}\n";
+    let broken = (None, json!("execd broke off its answer"));
+    let whole = (Some(json!({"exit_code": 0})), Value::Null);
+    for (chunk, told) in [(format!("1e\r\n{LAST}"), broken), (format!("1f\r\n{LAST}\n"), whole)] {
+        let answer: &[u8] = format!("{HEAD}{chunk}\r\nzz").into_bytes().leak();
+        let (execd, _asked) = canned(vec![answer].leak());
+        let channel = Channel::before(execd, &[]);
+        raw(channel.proxy.address, POST.as_bytes());
+        let frame = &channel.frames(1)[0];
+        assert_eq!((frame.get("output").cloned(), frame["error"].clone()), told);
+    }
 }
 
 const OK: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"];

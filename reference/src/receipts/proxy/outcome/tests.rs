@@ -87,16 +87,26 @@ fn other_answers(#[case] shows: Shows, #[case] answer: &str, #[case] output: Val
 }
 
 #[rstest]
-#[case(Ended::Cut)]
-#[case(Ended::Left)]
-#[case(Ended::Stopped)]
-#[case(Ended::Unreachable)]
-fn what_did_not_end_has_no_output(#[case] ended: Ended) {
+#[case::in_the_last_event(Ended::Cut, END.trim_end())]
+#[case::behind_more(Ended::Cut, &format!("{END}data: {{"))]
+#[case::before_the_last_event(Ended::Cut, "{\"type\":\"stdout\",\"text\":\"a\"}\n\n")]
+#[case::left(Ended::Left, END)]
+#[case::stopped(Ended::Stopped, END)]
+#[case::unreachable(Ended::Unreachable, END)]
+fn what_did_not_end_has_no_output(#[case] ended: Ended, #[case] stream: &str) {
+    let mut reader = Reader::new(Shows::Exit, false);
+    reader.begins(200);
+    reader.feed(stream.as_bytes());
+    let outcome = reader.end(ended);
+    assert_eq!((outcome.output, outcome.error.is_some()), (None, true));
+}
+
+#[test]
+fn a_stream_that_is_cut_behind_its_last_event_is_whole() {
     let mut reader = Reader::new(Shows::Exit, false);
     reader.begins(200);
     reader.feed(END.as_bytes());
-    let outcome = reader.end(ended);
-    assert_eq!((outcome.output, outcome.error.is_some()), (None, true));
+    assert_eq!(reader.end(Ended::Cut), done(json!({"exit_code": 0})));
 }
 
 #[rstest]

@@ -1,0 +1,96 @@
+//! Chains and ends that are missing: a store's chains tell of each other.
+//!
+//! A chain below a root tells of the root, a root that has ended how many chains ended below it, and
+//! the first receipt of a root which root came before.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::file::Line;
+use super::strict::Finding;
+
+/// The chains of a file by their names.
+#[derive(Debug)]
+pub(super) struct Store<'a> {
+    chains: BTreeMap<&'a str, &'a [&'a Line]>,
+    /// Whether only one of the chains is asked about, so that no other need be there.
+    in_part: bool,
+}
+
+impl<'a> Store<'a> {
+    pub(super) fn new(chains: &'a [Vec<&'a Line>], in_part: bool) -> Self {
+        let named =
+            |chain: &'a Vec<&'a Line>| Some((chain.first()?.receipt.chain_id(), chain.as_slice()));
+        Self { chains: chains.iter().filter_map(named).collect(), in_part }
+    }
+
+    /// The chain of this name.
+    pub(super) fn chain(&self, name: &str) -> Option<&'a [&'a Line]> {
+        self.chains.get(name).copied()
+    }
+}
+
+/// The root of a chain that lies below one.
+pub(super) fn root_of(chain: &str) -> Option<&str> {
+    let root = chain.split_once("/sandbox/").or_else(|| chain.split_once("/agent/"));
+    root.map(|(root, _)| root)
+}
+
+/// What is missing beside `chains`.
+pub(super) fn findings(chains: &[Vec<&Line>], store: &Store<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for chain in chains {
+        let (Some(first), Some(last)) = (chain.first(), chain.last()) else { continue };
+        found.extend(end(first, last, store));
+        if !store.in_part {
+            found.extend(root(first, store));
+            found.extend(below(last, store));
+            found.extend(chain.iter().filter_map(|line| before(line, store)));
+        }
+    }
+    found
+}
+
+fn root(first: &Line, store: &Store<'_>) -> Option<Finding> {
+    let root = root_of(first.receipt.chain_id())?;
+    let detail = format!("{root:?}, which it lies below, is not in the file; --chain asks of one");
+    store.chain(root).is_none().then(|| Finding::new(first, "chain_missing", detail))
+}
+
+/// A root is the last to end.
+fn end(first: &Line, last: &Line, store: &Store<'_>) -> Option<Finding> {
+    let root = root_of(first.receipt.chain_id())?;
+    let ended = store.chain(root)?.last()?.receipt.ends();
+    let detail = format!("{root:?} ended after all chains below it, this one has no end");
+    (ended && !last.receipt.ends()).then(|| Finding::new(last, "end_missing", detail))
+}
+
+/// Whether as many chains ended below a root as it says.
+fn below(last: &Line, store: &Store<'_>) -> Option<Finding> {
+    let said = runtime(last, "chains_ended")?.as_u64()?;
+    let name = last.receipt.chain_id();
+    let is_below = |chain: &&&str| root_of(chain) == Some(name);
+    let found = store.chains.keys().filter(is_below).count();
+    let detail = format!("{said} chains ended below {name:?}, the file has {found}");
+    (usize::try_from(said) != Ok(found)).then(|| Finding::new(last, "chain_missing", detail))
+}
+
+/// Whether the root that was there before is there, to its end.
+fn before(line: &Line, store: &Store<'_>) -> Option<Finding> {
+    let said = runtime(line, "previous_chain")?;
+    let name = said.get("chain_id")?.as_str()?;
+    let tell = |detail: String| Some(Finding::new(line, "chain_missing", detail));
+    let Some(last) = store.chain(name).and_then(<[_]>::last) else {
+        return tell(format!("{name:?}, which came before, is not in the file"));
+    };
+    let hash = said.get("receipt_hash")?.as_str()?;
+    match last.receipt.hash == hash {
+        true => None,
+        false => tell(format!("{name:?}, which came before, does not end with {hash}")),
+    }
+}
+
+fn runtime<'a>(line: &'a Line, member: &str) -> Option<&'a Value> {
+    line.receipt.body.issuer.runtime.as_ref()?.get(member)
+}
