@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,6 +73,10 @@ impl Line {
 
     fn at(&self, folder: &Path) -> Option<State> {
         let glob = self.shape.as_ref()?;
+        // There `?` is one byte, and one character to who decides.
+        if self.text.contains('?') && !folder.as_os_str().as_bytes().is_ascii() {
+            return None;
+        }
         let start = glob.base().strip_prefix("/").unwrap_or(glob.base());
         let mut names = folder.iter();
         for part in start.iter() {
@@ -127,6 +132,10 @@ impl Law {
 
     /// Whether some name may come to be directly in `folder`. In doubt: yes, as each is asked about.
     pub(crate) fn is_open(&self, folder: &Path) -> bool {
+        is_odd(folder) || self.is_open_by_rules(folder)
+    }
+
+    fn is_open_by_rules(&self, folder: &Path) -> bool {
         self.modify.iter().fold(false, |open, line| match line.grants {
             true => open || line.may_match_in(folder),
             false => open && !line.matches_all_below(folder),
@@ -139,16 +148,28 @@ impl Law {
             |line: &Line| line.matches_none_below(folder) || line.matches_all_below(folder);
         let child = folder.join(OsStr::new("name"));
         let same = |op| self.allows(op, &child) == self.allows(op, folder);
-        self.read.iter().chain(&self.modify).all(constant) && same(Op::Read) && same(Op::Modify)
+        !is_odd(folder)
+            && self.read.iter().chain(&self.modify).all(constant)
+            && same(Op::Read)
+            && same(Op::Modify)
     }
 
     /// Whether below `new` the same is decided as below `old`.
     pub(crate) fn is_alike(&self, new: &Path, old: &Path) -> bool {
         let mut lines = self.read.iter().chain(&self.modify);
-        lines.all(|line| {
-            line.at(new).is_some_and(|new| Some(new) == line.at(old) && new != State::BEFORE)
-        })
+        !is_odd(new)
+            && !is_odd(old)
+            && lines.all(|line| {
+                line.at(new).is_some_and(|new| Some(new) == line.at(old) && new != State::BEFORE)
+            })
     }
+}
+
+/// Whether `folder` may be decided by another spelling than its own, so that the shapes of rules say
+/// nothing of it.
+fn is_odd(folder: &Path) -> bool {
+    let text = folder.as_os_str().to_string_lossy();
+    text.contains('\\') || text.split('/').any(|name| name.trim() != name)
 }
 
 #[cfg(test)]

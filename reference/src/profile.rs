@@ -13,7 +13,8 @@ use crate::law::{Judge, Law, Line, Op};
 impl Judge for Profile {
     fn allows(&self, op: Op, path: &Path) -> bool {
         let names: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).collect();
-        self.decide(asked(op), &names).allowed
+        // Of what it would be called where somebody asks about it.
+        self.decide(asked(op), &orbit::spelled(&names)).allowed
     }
 }
 
@@ -87,6 +88,70 @@ mod tests {
     fn profiles_decide(#[case] profile: &str, #[case] path: &str, #[case] allowed: bool) {
         let documents = [document(&format!("{{fsProfiles: {{p: {profile}}}}}"))];
         assert_eq!(law(&documents, "p").unwrap().allows(Op::Read, Path::new(path)), allowed);
+    }
+
+    /// Rules of every shape.
+    const RULES: [&str; 16] = [
+        "**",
+        "*",
+        "**/*.env",
+        "secret/**",
+        "a",
+        "a/b",
+        "a/**",
+        "?",
+        "?/**",
+        "*.e?v",
+        "a/*/b",
+        "**/b",
+        "a**b",
+        "b\\a",
+        "[ab]",
+        "a/?",
+    ];
+
+    proptest::proptest! {
+        /// What is asked about by its own name is decided as the command finds it, whatever the name;
+        /// and what is said of a folder beforehand is said of all that is in it.
+        #[test]
+        fn what_is_decided_is_what_is_enforced(
+            rules in proptest::collection::vec((proptest::bool::ANY, 0..RULES.len()), 1..5),
+            names in proptest::collection::vec(
+                proptest::collection::vec(odd_byte(), 1..6), 1..4),
+        ) {
+            let is_name = |name: &Vec<u8>| name != b"." && name != b"..";
+            proptest::prop_assume!(names.iter().all(is_name));
+            let sign = |grants: &bool| if *grants { "" } else { "!" };
+            let list: Vec<String> =
+                rules.iter().map(|(grants, at)| format!("'{}{}'", sign(grants), RULES[*at])).collect();
+            let profile = format!("{{read: ['**', {0}], modify: [{0}]}}", list.join(", "));
+            let documents = [document(&format!("{{fsProfiles: {{p: {profile}}}}}"))];
+            let (law, of) = (law(&documents, "p").unwrap(), of(&documents, "p").unwrap());
+            let raw = names.join(&b'/');
+            let path = Path::new(std::ffi::OsStr::from_bytes(&raw));
+            if let Ok(told) = orbit::Asked::from_bytes(&raw) {
+                for op in [Op::Read, Op::Modify] {
+                    let decided = of.decide(asked(op), &told.names).allowed;
+                    proptest::prop_assert_eq!(law.allows(op, path), decided, "{:?} {:?}", path, list);
+                    let folder = path.parent().unwrap();
+                    if law.is_uniform(folder) {
+                        proptest::prop_assert_eq!(law.allows(op, folder), decided, "{:?} in {:?}", path, list);
+                    }
+                }
+                let made = !raw.contains(&b'\\') && law.allows(Op::Modify, path);
+                proptest::prop_assert!(!made || law.is_open(path.parent().unwrap()), "{:?} {:?}", path, list);
+            }
+        }
+    }
+
+    /// A byte of a name: one that means something, or any.
+    fn odd_byte() -> impl proptest::strategy::Strategy<Value = u8> {
+        use proptest::strategy::Strategy as _;
+        let telling = b" \t\n\r\x0b\\*?[]{}!~.aabe\xc3\xa9\xff\x01".to_vec();
+        proptest::prop_oneof![
+            6 => proptest::sample::select(telling),
+            1 => (1_u8..=255).prop_filter("no slash", |byte| *byte != b'/'),
+        ]
     }
 
     #[test]

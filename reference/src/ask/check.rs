@@ -3,12 +3,13 @@
 use crate::dialect::orbit::Resolver;
 
 use super::answer::{Answer, Subject};
-use super::{Format, NO, Paths, YES};
+use super::{Format, NO, Paths, YES, warn};
 
 /// Answers for every path; the exit code.
 pub(super) fn check(question: &Paths) -> Result<i32, String> {
     let Paths { asked, workspace, op, paths } = question;
     let profile = asked.documents.read()?.profile(&asked.profile).map_err(|e| e.to_string())?;
+    warn(&profile, Some(workspace));
     let resolver =
         Resolver::new(workspace).map_err(|error| format!("{}: {error}", workspace.display()))?;
     let answers = paths.iter().map(|path| {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::dialect::orbit::{Document, PolicySet};
+use crate::dialect::orbit::{Document, PolicySet, Profile, doubts};
 
 /// Everything asked about is allowed, or the documents are in order.
 const YES: i32 = 0;
@@ -254,11 +254,21 @@ fn said(answered: Result<i32, String>) -> i32 {
 fn looked_into(policy: &Policy) -> Result<i32, String> {
     match policy {
         Policy::Validate { policy, workspace_policy } => read(policy, workspace_policy.as_deref())
-            .map(|_| {
+            .and_then(|policy| {
+                for name in policy.profile_names() {
+                    warn(&policy.profile(name).map_err(|error| error.to_string())?, None);
+                }
                 crate::say::line(format_args!("valid"));
-                YES
+                Ok(YES)
             }),
         Policy::Explain { asked, workspace, path } => explain::explain(asked, workspace, path),
+    }
+}
+
+/// Tells of rules that seem to mean something else than they say.
+fn warn(profile: &Profile, workspace: Option<&Path>) {
+    for doubt in doubts(profile, workspace) {
+        eprintln!("refbox: {doubt}");
     }
 }
 

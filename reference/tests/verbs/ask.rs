@@ -181,6 +181,20 @@ fn documents_are_validated(#[case] text: &str, #[case] code: i32, #[case] says: 
     bed.refbox(&["policy", "validate", "p.yaml"]).assert().code(code).stderr(contains(says));
 }
 
+#[test]
+fn a_rule_that_means_something_else_is_told_of() {
+    let bed = Bed::new();
+    let text = HOST.replace("**/*.env\"]\n  denyModify", "$HOME/k/**\", w]\n  denyModify");
+    fs::write(bed.at("host.yaml"), text).unwrap();
+    fs::create_dir_all(bed.at("w/w")).unwrap();
+    let told = "host.yaml:5:14: warning: `$HOME/k/**`: no variable is put in";
+    bed.refbox(&["policy", "validate", "host.yaml"]).assert().code(0).stderr(contains(told));
+    let check = ["check", "--policy", "host.yaml", "--profile", "dev", "--workspace", "w"];
+    let asked = [&check[..], &["read", "src"]].concat();
+    let told_too = contains("`w`: it denies the folder alone; what is in it: `w/**`");
+    bed.refbox(&asked).assert().code(0).stderr(contains(told)).stderr(told_too);
+}
+
 #[rstest]
 #[case(&["check"])]
 #[case(&["policy", "validate", "absent.yaml"])]

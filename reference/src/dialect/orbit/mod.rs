@@ -7,6 +7,7 @@
 
 mod decide;
 mod document;
+mod doubts;
 mod error;
 mod gate;
 mod glob;
@@ -22,11 +23,12 @@ mod validate;
 
 pub use decide::{Decision, Op, Winner};
 pub use document::Document;
+pub use doubts::doubts;
 pub use error::PolicyError;
 pub use gate::{Event, EventKind, Gate, GateError, Sink, Tool};
 pub use glob::Glob;
 pub use index::Index;
-pub use paths::Asked;
+pub use paths::{Asked, spelled};
 pub use policy::PolicySet;
 pub use profile::{Effect, Origin, Profile, ProfileRule};
 pub use resolve::{Looked, OUTSIDE, Resolved, Resolver};

@@ -28,7 +28,7 @@ impl Asked {
                 format!("filesystem path `{trimmed}` must stay inside the workspace root");
             return Err(PolicyError::new(message));
         }
-        Ok(Self { names: names.into_iter().map(|name| name.as_bytes().to_vec()).collect() })
+        Ok(Self { names: spelled(&names) })
     }
 
     /// What `bytes` name below the root. What is no UTF-8 is taken as it is, blanks and all.
@@ -58,6 +58,27 @@ impl Asked {
     }
 }
 
+/// The one spelling of the names of a path: that of the path that is asked for in these words. Outer
+/// blanks do not count, and a backslash is a slash. Names that are no text, or that would lead out in
+/// that spelling, stay as they are.
+pub fn spelled<N: AsRef<[u8]>>(names: &[N]) -> Vec<Vec<u8>> {
+    let literal = || names.iter().map(|name| name.as_ref().to_vec()).collect::<Vec<_>>();
+    let Ok(mut text) = String::from_utf8(literal().join(&b'/')) else { return literal() };
+    loop {
+        let slashed = text.trim().replace('\\', "/");
+        let parts = slashed.split('/').filter(|name| !name.is_empty() && *name != ".");
+        let parts: Vec<&str> = parts.collect();
+        if parts.contains(&"..") {
+            return literal();
+        }
+        let again = parts.join("/");
+        if again == text {
+            return parts.into_iter().map(|name| name.as_bytes().to_vec()).collect();
+        }
+        text = again;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +92,11 @@ mod tests {
     #[case("a//b/./c/", "a/b/c")]
     #[case(r"denied\evil", "denied/evil")]
     #[case("~bob/x", "~bob/x")]
+    #[case("./ a", "a")]
+    #[case("a /.", "a")]
+    #[case("a /b", "a /b")]
+    #[case("./\u{3000}/a", "a")]
+    #[case("./~", "~")]
     fn paths_have_one_spelling(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(Asked::new(text).unwrap().shown(), shown);
     }

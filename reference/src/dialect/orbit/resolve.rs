@@ -11,6 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 use super::decide::{Decision, Op};
+use super::paths::spelled;
 use super::profile::Profile;
 use crate::fold::folded;
 use crate::folds::folds;
@@ -131,6 +132,7 @@ impl Looked {
     /// apart, of any letters; the strictest. `None` if it means something outside.
     pub fn decide<'a>(&self, profile: &'a Profile, op: Op) -> Option<Decision<'a>> {
         let Resolved::Inside(real) = &self.means else { return None };
+        let real = &spelled(real);
         let meant = profile.decide(op, real);
         let asked = || profile.decide(op, &self.names);
         let folding = || match self.folds {
