@@ -12,6 +12,7 @@ mod protected;
 mod reach;
 mod reopen;
 mod sockets;
+mod steered;
 mod tree;
 
 use std::collections::BTreeMap;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::geteuid;
 
 use super::history::{self, History};
+use super::steered::{self, Steered};
 use super::{Found, Missing, fold, git, paths, reach};
 use crate::plan::names::{Name, PROTECTED};
 
@@ -37,7 +38,7 @@ impl Protected {
         for root in roots {
             let folds = fold::folds(root);
             for name in PROTECTED.iter().filter(|name| !name.granted_by(grants)) {
-                if !all.take(root, name, grants) {
+                if !all.take(root, name, grants, roots) {
                     let real = root.join(name.name);
                     all.missing.push(Missing { real, links: Vec::new(), folds });
                 }
@@ -51,9 +52,14 @@ impl Protected {
     }
 
     /// Takes in what stands as `name` in `folder`, if anything does.
-    fn take(&mut self, folder: &Path, name: &Name, grants: &[String]) -> bool {
+    fn take(&mut self, folder: &Path, name: &Name, grants: &[String], roots: &[PathBuf]) -> bool {
         let path = folder.join(name.name);
         let found = git::below(folder, name);
+        if name.git {
+            let Steered { there, missing } = steered::of(&found, folder, roots);
+            self.there.extend(there);
+            self.missing.extend(missing);
+        }
         if name.history_granted_by(grants)
             && let Some(History { held, missing, opened }) = history::of(&found)
         {
@@ -92,7 +98,7 @@ impl Protected {
                 let own = entry.file_name();
                 // A root's own was looked at.
                 if !is_root && own.eq_ignore_ascii_case(name.name) {
-                    self.take(&folder, name, grants);
+                    self.take(&folder, name, grants, roots);
                 }
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 if is_folder && own != name.name {
