@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// What is wrong with a file, and where.
@@ -104,18 +105,54 @@ fn too_deep(text: &str) -> Option<usize> {
 pub fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, LoadError> {
     check_bounds(file, text)?;
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    // A map keeps the last of two equal keys without a word; a value of any kind refuses them.
+    read(text, |yaml| serde_yaml::Value::deserialize(yaml).map(drop))
+        .and_then(|()| {
+            read(text, |yaml| {
+                // `{unchanged: f}` is how people write what YAML itself would want as `!unchanged f`.
+                serde_yaml::with::singleton_map_recursive::deserialize(yaml)
+            })
+        })
+        .map_err(|(error, field)| located(file, text, &error, field))
+}
+
+/// A value in JSON as a `T`, by the rules of a file: no list stands for an object.
+///
+/// # Errors
+/// What does not fit.
+pub(crate) fn reread<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T, String> {
+    let text = value.to_string();
+    let yaml = serde_yaml::Deserializer::from_str(&text);
+    let read = serde_yaml::with::singleton_map_recursive::deserialize(yaml);
+    read.map_err(|error: serde_yaml::Error| plain(&error, ""))
+}
+
+/// A reader of YAML that knows where it is.
+type Tracked<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, serde_yaml::Deserializer<'a>>;
+
+/// Reads `text` by `how`; an error with the field it was met in.
+fn read<'a, T>(
+    text: &'a str,
+    how: impl FnOnce(Tracked<'a, '_>) -> Result<T, serde_yaml::Error>,
+) -> Result<T, (serde_yaml::Error, String)> {
     let mut track = serde_path_to_error::Track::new();
     let yaml = serde_yaml::Deserializer::from_str(text);
-    let tracked = serde_path_to_error::Deserializer::new(yaml, &mut track);
-    // `{unchanged: f}` is how people write what YAML itself would want as `!unchanged f`.
-    serde_yaml::with::singleton_map_recursive::deserialize(tracked).map_err(|error| {
+    let read = how(serde_path_to_error::Deserializer::new(yaml, &mut track));
+    read.map_err(|error| {
         let field = track.path().to_string();
-        let field = if field == "." { String::new() } else { field };
-        let line = line_of_duplicate(text, &field, &error.to_string())
-            .or_else(|| error.location().map(|at| at.line()))
-            .unwrap_or_else(|| line_of(text, &field));
-        LoadError { file: file.to_owned(), line, message: plain(&error, &field), field }
+        (error, if field == "." { String::new() } else { field })
     })
+}
+
+fn located(file: &Path, text: &str, error: &serde_yaml::Error, field: String) -> LoadError {
+    let message = plain(error, &field);
+    let line = line_of_duplicate(text, &field, &message)
+        .or_else(|| line_of_second_document(text, &message))
+        .or_else(|| {
+            error.location().map(|at| at.line()).filter(|line| is_within(text, &field, *line))
+        })
+        .unwrap_or_else(|| line_of(text, &field));
+    LoadError { file: file.to_owned(), line, message, field }
 }
 
 /// Reads a fragment in a test as a file would be read.
@@ -128,10 +165,43 @@ pub(crate) fn fragment<T: DeserializeOwned>(text: &str) -> Result<T, LoadError> 
 fn plain(error: &serde_yaml::Error, field: &str) -> String {
     let text = error.to_string();
     let text = text.strip_prefix(&format!("{field}: ")).unwrap_or(&text);
-    match text.rfind(" at line ") {
-        Some(at) => text[..at].to_owned(),
-        None => text.to_owned(),
+    let text = text.rfind(" at line ").map_or(text, |at| &text[..at]);
+    if let Some(key) = text.strip_prefix("duplicate entry with key ") {
+        return format!("{DUPLICATE} `{}`: keep one of the two", key.trim_matches('"'));
     }
+    if let Some(key) = text.strip_prefix("duplicate field ") {
+        return format!("{DUPLICATE} {key}: keep one of the two");
+    }
+    match text.contains("more than one document") {
+        true => SECOND_DOCUMENT.to_owned(),
+        false => {
+            text.replace("invalid type: sequence, expected struct", "this is no list, but a map:")
+        }
+    }
+}
+
+/// How the message about a key that is there twice begins.
+const DUPLICATE: &str = "duplicate key";
+/// The message about a file with several documents.
+const SECOND_DOCUMENT: &str = "a second document begins here: give it a file of its own";
+
+/// The line (from 1) where a second document begins, where `message` speaks of one.
+fn line_of_second_document(text: &str, message: &str) -> Option<usize> {
+    let mut lines = text.lines().enumerate().filter(|(_, line)| line.starts_with("---"));
+    let second = lines.find(|(at, _)| text.lines().take(*at).any(is_content));
+    second.filter(|_| message == SECOND_DOCUMENT).map(|(at, _)| at + 1)
+}
+
+fn is_content(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with('#') && !line.starts_with("---")
+}
+
+/// Whether `line` is not before the key at the top that `field` begins with: what a type of ours says
+/// is located where the map around it begins.
+fn is_within(text: &str, field: &str, line: usize) -> bool {
+    let top = field.split(['.', '[']).next().unwrap_or_default();
+    top.is_empty() || line >= line_of(text, top)
 }
 
 /// The line (from 1) on which the last key of `field` stands, found by following its keys down;
@@ -155,11 +225,12 @@ fn line_of(text: &str, field: &str) -> usize {
 /// The line of the second of two keys where `message` speaks of a duplicate: the next line below
 /// `field` that has the key at the same indentation.
 fn line_of_duplicate(text: &str, field: &str, message: &str) -> Option<usize> {
-    let named = message.split("duplicate field `").nth(1)?;
-    let (key, _) = named.split_once('`')?;
+    let named = message.strip_prefix(DUPLICATE)?.strip_prefix(" `")?;
+    let (key, _) = named.split_once("`: ")?;
     let skipped = if field.is_empty() { 0 } else { line_of(text, field) };
     let has_key = |line: &str| {
-        let rest = line.trim_start().strip_prefix(key);
+        let line = line.trim_start().trim_start_matches(['"', '\'']);
+        let rest = line.strip_prefix(key).map(|rest| rest.trim_start_matches(['"', '\'']));
         rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
     };
     let indentation = |line: &str| line.len() - line.trim_start().len();
@@ -207,6 +278,61 @@ mod tests {
             assert!(error.message.contains("duplicate"), "{error}");
             assert_eq!(error.line, line, "{error}");
         }
+    }
+
+    #[test]
+    fn a_key_of_a_map_is_there_once() {
+        let text = CASE.replace("  two:", "  one: {}\n  two:");
+        let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err().to_string();
+        assert_eq!(error, "a.yaml:8: rows: duplicate key `one`: keep one of the two");
+        let text = format!("{CASE}fixture: {{a: x, b: y, a: z}}\n");
+        let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err().to_string();
+        assert_eq!(error, "a.yaml:10: fixture: duplicate key `a`: keep one of the two");
+    }
+
+    #[test]
+    fn a_file_is_one_document() {
+        parse::<CaseFile>(Path::new("a.yaml"), &format!("# one\n---\n{CASE}")).unwrap();
+        let text = format!("{CASE}---\n{CASE}");
+        let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err().to_string();
+        assert_eq!(error, format!("a.yaml:10: {SECOND_DOCUMENT}"));
+    }
+
+    /// Neither where YAML is read, nor where JSON is in between, a list is an object by its places.
+    #[test]
+    fn no_list_stands_for_a_map() {
+        let lines = [
+            "launcher: []",
+            "launcher: {tty: []}",
+            "run: [300]",
+            "policy: {env: []}",
+            "twin: {env: []}",
+            "during: [[ready, 0, TERM]]",
+        ];
+        for line in lines {
+            let text = format!("{CASE}{line}\n");
+            let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err();
+            assert!(error.message.contains("this is no list, but a map"), "{line}: {error}");
+            assert_eq!(error.line, 10, "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn no_message_names_a_type_of_ours_that_is_chosen_by_its_content() {
+        let lines = [
+            ("stdin: []", "what is read is a text"),
+            ("launcher: {hosts: {a.test: x}}", "a name leads to an address"),
+            ("policy: {readable: [{b46: x}]}", "a path is a string"),
+            ("policy: {network: {proxy: {port: []}}}", "a port is a number"),
+        ];
+        for (line, message) in lines {
+            let text = format!("{CASE}{line}\n");
+            let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err().to_string();
+            assert!(error.contains(message) && error.starts_with("a.yaml:10: "), "{error}");
+        }
+        let text = CASE.replace("allowed: {}", "answer: {denied: {}}");
+        let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err().to_string();
+        assert!(error.contains("a decision is the rule that made it"), "{error}");
     }
 
     #[test]

@@ -82,13 +82,14 @@ impl Registry {
     /// Adds the requirements of one file.
     ///
     /// # Errors
-    /// The first id that is already there.
+    /// The first id that is already there and stands for another requirement.
     pub fn add(&mut self, file: BTreeMap<RequirementId, Requirement>) -> Result<(), RequirementId> {
         for (id, requirement) in file {
-            if self.0.contains_key(&id) {
-                return Err(id);
+            match self.0.get(&id) {
+                Some(there) if *there == requirement => {}
+                Some(_) => return Err(id),
+                None => drop(self.0.insert(id, requirement)),
             }
-            self.0.insert(id, requirement);
         }
         Ok(())
     }

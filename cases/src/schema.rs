@@ -1,5 +1,8 @@
 //! JSON Schemas, generated from the types; the checked-in copies live in `schema/`.
 
+#[cfg(test)]
+mod words;
+
 use crate::case::CaseFile;
 use crate::protocol::{
     Capabilities, CheckRequest, CompileRequest, DecideAskRequest, EffectiveRequest,

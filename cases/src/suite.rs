@@ -10,12 +10,14 @@ use sha2::{Digest, Sha256};
 
 use crate::case::{Case, CaseFile, CaseId, Control, Oracle, Step, Twin};
 use crate::load::{FILE_LIMIT, LoadError, parse};
-use crate::requirement::{Registry, Requirement, RequirementId};
+use crate::requirement::Registry;
 use crate::vars;
 
 mod channel;
 mod fixture;
+mod nested;
 mod question;
+mod requirement;
 mod supervised;
 
 static CORPUS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
@@ -38,6 +40,9 @@ pub struct Suite {
     /// The files, path → text; for lint and schema checks.
     pub files: BTreeMap<PathBuf, String>,
 }
+
+/// Files, path → text.
+type Texts = BTreeMap<PathBuf, String>;
 
 /// The source of what is built into the program.
 const EMBEDDED: &str = "embedded";
@@ -62,12 +67,10 @@ impl Suite {
     /// # Errors
     /// Everything that is wrong with it, unreadable files included.
     pub fn load(dir: &Path) -> Result<Self, Vec<LoadError>> {
-        let (own, cases) =
+        let (own, cases): (Texts, Texts) =
             read_below(dir)?.into_iter().partition(|(path, _)| path.starts_with(REQUIREMENTS_DIR));
-        let mut requirements = texts(&REQUIREMENTS);
-        let own: BTreeMap<_, _> = own;
-        requirements.extend(own.into_iter().map(|(path, text)| (dir.join(path), text)));
-        Self::from_files(&dir.display().to_string(), cases, &requirements)
+        let own = own.into_iter().map(|(path, text)| (dir.join(path), text)).collect();
+        Self::assemble(&dir.display().to_string(), cases, [&texts(&REQUIREMENTS), &own])
     }
 
     /// A suite of these files (path → text).
@@ -79,8 +82,18 @@ impl Suite {
         files: BTreeMap<PathBuf, String>,
         requirements: &BTreeMap<PathBuf, String>,
     ) -> Result<Self, Vec<LoadError>> {
+        Self::assemble(source, files, [requirements, &Texts::new()])
+    }
+
+    /// The same with the requirements that are built in, and others besides.
+    fn assemble(
+        source: &str,
+        files: Texts,
+        requirements: [&Texts; 2],
+    ) -> Result<Self, Vec<LoadError>> {
         let mut errors = Vec::new();
-        let registry = registry(requirements, &mut errors);
+        let files_in_order = requirements.into_iter().flatten();
+        let registry = requirement::registry(files_in_order, &mut errors);
         let mut cases = Vec::new();
         for (path, text) in &files {
             match cases_of(path, text, &registry) {
@@ -160,20 +173,6 @@ fn read_text(path: &Path) -> Result<String, String> {
     })
 }
 
-fn registry(files: &BTreeMap<PathBuf, String>, errors: &mut Vec<LoadError>) -> Registry {
-    let mut registry = Registry::default();
-    for (path, text) in files {
-        let parsed = parse::<BTreeMap<RequirementId, Requirement>>(path, text);
-        let added = parsed.and_then(|file| {
-            registry.add(file).map_err(|id| {
-                LoadError::at(path, text, id.as_str(), "this requirement is already defined")
-            })
-        });
-        errors.extend(added.err());
-    }
-    registry
-}
-
 fn digest(files: &BTreeMap<PathBuf, String>) -> String {
     let mut hash = Sha256::new();
     for (path, text) in files {
@@ -220,7 +219,8 @@ fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, Fault
         level: file.level,
         sources: file.sources,
         platforms: file.platforms,
-        host: file.host,
+        host: file.host.iter().map(|need| need.fact).collect(),
+        least_versions: file.host.into_iter().filter_map(|n| Some((n.fact, n.least?))).collect(),
         needs: file.needs,
         exclusive: file.exclusive,
         slow: file.slow,
@@ -273,7 +273,7 @@ fn steps_of(file: &CaseFile) -> Result<Vec<Step>, Fault> {
 }
 
 fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
-    check_requirements(&case, registry)?;
+    requirement::check(&case, registry)?;
     check_variables(&case)?;
     check_oracles(&case)?;
     fixture::check(&case)?;
@@ -281,6 +281,7 @@ fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
     channel::check(&case)?;
     check_arms(&case)?;
     supervised::check(&case)?;
+    nested::check(&case)?;
     check_counts(&case)?;
     Ok(case)
 }
@@ -309,16 +310,6 @@ fn check_counts(case: &Case) -> Result<(), Fault> {
         return Err(("waits_ms", "more than an hour".to_owned()));
     }
     Ok(())
-}
-
-fn check_requirements(case: &Case, registry: &Registry) -> Result<(), Fault> {
-    match case.requirements.iter().find(|id| registry.get(id).is_none()) {
-        Some(id) => Err((
-            "requirement",
-            format!("unknown requirement {id}: define it in requirements/*.yaml with its source"),
-        )),
-        None => Ok(()),
-    }
 }
 
 fn check_variables(case: &Case) -> Result<(), Fault> {

@@ -1,11 +1,14 @@
 //! Reading files that a backend may have put there: plain files only, without following a link at
 //! the end of the path, without waiting for a writer, and no more than a bound.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
 use sha2::{Digest, Sha256};
 
 use crate::workspace::find;
@@ -16,8 +19,14 @@ use crate::workspace::find;
 /// ELOOP for a symbolic link, "not a plain file" for a FIFO, socket, device or directory, else the
 /// errno of open(2).
 pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
-    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NOCTTY;
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    plain(File::options().read(true).custom_flags(FLAGS).open(path)?)
+}
+
+/// How such a file is opened.
+const FLAGS: i32 = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NOCTTY;
+
+/// `file`, if it is a plain one.
+fn plain(file: File) -> io::Result<(File, Metadata)> {
     let meta = file.metadata()?;
     match meta.is_file() {
         true => Ok((file, meta)),
@@ -25,12 +34,25 @@ pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
     }
 }
 
+/// Returns the content of the plain file called `name` in `directory`.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_at(directory: &File, name: &OsStr, limit: u64) -> io::Result<Vec<u8>> {
+    let flags = OFlag::from_bits_retain(FLAGS | libc::O_RDONLY);
+    let file = openat(directory, name, flags, Mode::empty())?;
+    bounded(plain(File::from(file))?.0, limit)
+}
+
 /// Returns the content of the plain file at `path`, which must have at most `limit` bytes.
 ///
 /// # Errors
 /// As [`open`], and `FileTooLarge` for a file of more than `limit` bytes.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let (file, _) = open(path)?;
+    bounded(open(path)?.0, limit)
+}
+
+fn bounded(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {

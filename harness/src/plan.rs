@@ -1,6 +1,6 @@
 //! What is run and what is not, and why not: [`Plan`].
 
-use boxproof_cases::case::Platform;
+use boxproof_cases::case::{Platform, ToolVersion};
 use boxproof_cases::{Case, Suite};
 use boxproof_reports::Verdict;
 
@@ -86,6 +86,9 @@ fn decide(case: &Case, backend: &Backend, host: &Host, options: PlanOptions) -> 
     if let Some(fact) = case.host.iter().find(|fact| !host.facts.contains(fact)) {
         return skip(Verdict::NotApplicable, fact.word());
     }
+    if let Some(why) = too_old(case, host) {
+        return skip(Verdict::NotApplicable, &why);
+    }
     if backend.missing.is_some() {
         return skip(Verdict::Skipped, NOT_INSTALLED);
     }
@@ -93,6 +96,16 @@ fn decide(case: &Case, backend: &Backend, host: &Host, options: PlanOptions) -> 
         Some(needed) if !options.all => skip(Verdict::Unsupported, needed.name()),
         _ => Planned::Run,
     }
+}
+
+/// Which tool is too old, with the version found and the one that is wanted.
+fn too_old(case: &Case, host: &Host) -> Option<String> {
+    case.least_versions.iter().find_map(|(fact, least)| {
+        let found = ToolVersion::in_text(host.text(fact.word()));
+        let told = found.as_ref().map_or_else(|| "of no version".to_owned(), ToString::to_string);
+        let old = found.is_none_or(|found| found < *least);
+        old.then(|| format!("{} {told}, older than {least}", fact.word()))
+    })
 }
 
 #[cfg(test)]
@@ -151,7 +164,9 @@ mod tests {
     }
 
     fn planned_with(sight: Sight, extra: &str, missing: bool, all: bool) -> String {
-        let host = Host { facts: BTreeSet::from([HostFact::Git]), sight, ..Host::default() };
+        let report = BTreeMap::from([("git".to_owned(), "git version 2.43.0".into())]);
+        let facts = BTreeSet::from([HostFact::Git]);
+        let host = Host { facts, sight, report, ..Host::default() };
         let selection = Selection::new::<&str>(&[], Slow::ByIdOnly).unwrap();
         let plan = plan(&suite(extra), &selection, &[backend(missing)], &host, PlanOptions { all });
         assert_eq!(plan.cases.len(), 1);
@@ -165,6 +180,10 @@ mod tests {
     #[case("", "run")]
     #[case("host: [git]", "run")]
     #[case("host: [git, node]", "not-applicable(node)")]
+    #[case("host: [git >= 2.43]", "run")]
+    #[case("host: [git >= 2.5]", "run")]
+    #[case("host: [git >= 2.43.1]", "not-applicable(git 2.43, older than 2.43.1)")]
+    #[case("host: [node >= 22.21]", "not-applicable(node)")]
     #[case("platforms: [OTHER]", "not-applicable(platform)")]
     #[case("needs: [fs.write, fs.deny_write]", "run")]
     #[case("needs: [exec.not_found]", "run")]

@@ -92,7 +92,10 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             matches!(case.expect.decision, Decision::Withheld(_) | Decision::AllowedOrRefused(_)),
             "it is about a backend that may start nothing, which a script does not tell apart",
         ),
-        (launcher.apart || launcher.hold_stdin, "it needs a launcher that is more than a shell"),
+        (
+            launcher.apart || launcher.hold_stdin || launcher.has_process_state(),
+            "it needs a launcher that is more than a shell",
+        ),
         (
             launcher.inherit.keys().any(|number| *number > 9),
             "a shell can only pass on descriptors up to 9",

@@ -69,14 +69,14 @@ impl Act {
 
 /// A scalar or a list of scalars, all kept as text.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an argument is a text, a number, true or false, or a list of them")]
 enum Arg {
     One(Scalar),
     Many(Vec<Scalar>),
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an argument is a text, a number, true or false, or a list of them")]
 enum Scalar {
     Bool(bool),
     Int(i64),
@@ -122,9 +122,7 @@ impl<'de> de::Visitor<'de> for ActVisitor {
             let value: Arg = map.next_value().map_err(|_| {
                 de::Error::custom(format!("`{key}` is a text, a number, a truth value or a list"))
             })?;
-            if args.insert(key.clone(), value.into()).is_some() {
-                return Err(de::Error::custom(format!("`{key}` is given twice")));
-            }
+            args.insert(key, value.into());
         }
         match channel {
             Some(channel) if args.is_empty() => Ok(Act::Receipts(channel)),
@@ -310,7 +308,7 @@ mod tests {
     #[case("{compile: seatbelt, read: x, write: y}", "one deed")]
     #[case("{compile: seatbelt, smell: x}", "no deed")]
     #[case("{compile: seatbelt, read: [x, y]}", "one thing")]
-    #[case("{probe: w, probe: w}", "twice")]
+    #[case("{probe: w, probe: w}", "duplicate key `probe`")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {
         let error = crate::load::fragment::<Act>(yaml).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");

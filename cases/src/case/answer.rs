@@ -74,7 +74,7 @@ impl Answer {
 
 /// Whether the sandbox is why a run failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "what blocked it is none, or {rule, operation, path, lacks}")]
 pub enum Why {
     /// It is not.
     Not(NoDenial),
@@ -127,7 +127,10 @@ pub struct ByRule {
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a decision is the rule that made it, as a text, or {rule: …} and what else is looked at"
+)]
 enum WrittenRule {
     /// The matched rule.
     Rule(String),

@@ -348,7 +348,7 @@ impl fmt::Display for ExitExpect {
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an exit is 0 to 255, nonzero, or {signal: NAME}")]
 enum ExitSpelling {
     /// An exit code, 0 to 255.
     Code(u8),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{
-    Act, During, Entry, Exclusive, Expect, HostFact, Launcher, Level, Platform, PolicySpec, Row,
+    Act, During, Entry, Exclusive, Expect, HostNeed, Launcher, Level, Platform, PolicySpec, Row,
     RunSpec,
 };
 use crate::capability::Capability;
@@ -36,9 +36,10 @@ pub struct CaseFile {
     /// Where it makes sense; by default everywhere.
     #[serde(default = "everywhere")]
     pub platforms: Vec<Platform>,
-    /// Facts the host must have; without one the case is not applicable.
+    /// Facts the host must have, such as `userns` or `node >= 22.21`; without one the case is not
+    /// applicable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub host: Vec<HostFact>,
+    pub host: Vec<HostNeed>,
     /// Capabilities the backend must claim; without one the case is unsupported. The last one is
     /// what the case is about; the others only make it possible to ask.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -223,9 +224,9 @@ fn twin_of(mut keys: serde_json::Map<String, serde_json::Value>) -> Result<Twin,
         (Some(serde_json::Value::String(reason)), true) => Ok(Twin::None(reason)),
         (Some(_), _) => Err("none stands alone and gives its reason as a text".to_owned()),
         (None, true) => Err("a twin names at least one policy key, or none with a reason".into()),
-        (None, false) => serde_json::from_value(keys.into())
-            .map(|over| Twin::Overlay(Box::new(over)))
-            .map_err(|error| error.to_string()),
+        (None, false) => {
+            crate::load::reread(&keys.into()).map(|over| Twin::Overlay(Box::new(over)))
+        }
     }
 }
 

@@ -49,7 +49,8 @@ struct Written {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     /// A folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "bare")]
+    #[schemars(with = "Option<super::Nothing>")]
     dir: Option<super::Nothing>,
     /// A symbolic link to this target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,6 +69,19 @@ struct Written {
     mode: Option<String>,
 }
 
+/// A directory is told by its name; what else is said of it stands beside.
+fn bare<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<super::Nothing>, D::Error> {
+    let members =
+        std::collections::BTreeMap::<String, serde_json::Value>::deserialize(deserializer)?;
+    match members.keys().next() {
+        None => Ok(Some(super::Nothing {})),
+        Some(name) => Err(de::Error::custom(format!(
+            "`{name}` within dir: what lies in it is an entry of its own, and a mode stands beside \
+             it: {{dir: {{}}, mode: \"0700\"}}"
+        ))),
+    }
+}
+
 impl TryFrom<Written> for Entry {
     type Error = String;
 
@@ -84,7 +98,7 @@ impl TryFrom<Written> for Entry {
         let (Some(kind), None) = (found.next(), found.next()) else {
             return Err("an entry is a text or one of file, dir, link, hardlink, fifo, git".into());
         };
-        let mode = written.mode.map(|mode| octal(&mode)).transpose()?;
+        let mode = written.mode.map(|mode| mode_of(&mode)).transpose()?;
         if mode.is_some() && !matches!(kind, EntryKind::File(_) | EntryKind::Dir | EntryKind::Fifo)
         {
             return Err("mode is for file, dir and fifo".into());
@@ -93,12 +107,16 @@ impl TryFrom<Written> for Entry {
     }
 }
 
-fn octal(mode: &str) -> Result<u32, String> {
-    let digits = mode.len() == 4 && mode.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
-    let bits = u32::from_str_radix(mode, 8).ok().filter(|_| digits);
-    bits.ok_or_else(|| {
+fn mode_of(mode: &str) -> Result<u32, String> {
+    octal(mode).ok_or_else(|| {
         format!("mode `{mode}` is not four octal digits as text, such as \"0644\" or \"4755\"")
     })
+}
+
+/// What four octal digits stand for.
+pub(super) fn octal(text: &str) -> Option<u32> {
+    let digits = text.len() == 4 && text.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
+    u32::from_str_radix(text, 8).ok().filter(|_| digits)
 }
 
 impl From<Entry> for Written {
@@ -177,6 +195,7 @@ mod tests {
     #[case("{file: '', mode: '0600'}", r#"{"file":"","mode":"0600"}"#)]
     #[case("{file: '', mode: '4755'}", r#"{"file":"","mode":"4755"}"#)]
     #[case("{dir: {}}", r#"{"dir":{}}"#)]
+    #[case("{dir: {}, mode: '0311'}", r#"{"dir":{},"mode":"0311"}"#)]
     #[case("{link: ../x}", r#"{"link":"../x"}"#)]
     #[case("{git: {}}", r#"{"git":{}}"#)]
     fn reads_and_writes(#[case] yaml: &str, #[case] json: &str) {
@@ -195,6 +214,8 @@ mod tests {
     #[case("{file: a, mode: '00755'}", "not four octal digits")]
     #[case("{file: a, mode: '10755'}", "not four octal digits")]
     #[case("{link: a, mode: '0644'}", "mode is for")]
+    #[case("{dir: {mode: '0700'}}", "a mode stands beside it: {dir: {}, mode: \"0700\"}")]
+    #[case("{dir: {f: x}}", "an entry of its own")]
     #[case("{fil: a}", "unknown field `fil`")]
     #[case("7", "a file's text")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {

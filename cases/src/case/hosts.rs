@@ -16,7 +16,7 @@ pub struct Hosts(BTreeMap<String, Addresses>);
 
 /// The addresses of one name, in the order in which they are tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a name leads to an address, or to a list of them")]
 enum Addresses {
     /// One.
     One(IpAddr),
@@ -124,7 +124,7 @@ mod tests {
     #[case("{a.test: []}", "leads to no address")]
     #[case("{a.test: 0.0.0.0}", "no interface can have")]
     #[case("{a.test: 'ff02::1'}", "no interface can have")]
-    #[case("{a.test: loopback}", "did not match")]
+    #[case("{a.test: loopback}", "a name leads to an address")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {
         let error = crate::load::fragment::<Hosts>(yaml).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");

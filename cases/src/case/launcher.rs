@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Hosts, Nested};
+use super::{FileModeMask, Hosts, LimitedResource, Nested, SignalState};
 
 /// What the launcher (the process that starts the backend) brings along.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +36,30 @@ pub struct Launcher {
     /// Whether the backend's stdin stays open after all of `stdin` has been written.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hold_stdin: bool,
+    /// The signals that the backend starts with ignored or blocked.
+    #[serde(default, skip_serializing_if = "SignalState::is_empty")]
+    pub signals: SignalState,
+    /// Its limits, soft and hard alike.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<LimitedResource, u64>,
+    /// Its nice value, 0 to 19.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "nice")]
+    pub nice: Option<u8>,
+    /// Its file mode mask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub umask: Option<FileModeMask>,
+}
+
+/// The highest nice value, which is the lowest priority.
+const NICEST: i64 = 19;
+
+fn nice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
+    let nice = i64::deserialize(deserializer)?;
+    let fits = u8::try_from(nice).ok().filter(|_| nice <= NICEST);
+    fits.map(Some).ok_or_else(|| {
+        let why = "more priority than the harness has takes privileges";
+        serde::de::Error::custom(format!("nice {nice} is not 0 to {NICEST}: {why}"))
+    })
 }
 
 pub(super) fn is_false(value: &bool) -> bool {
@@ -47,10 +71,17 @@ impl Launcher {
         *self == Self::default()
     }
 
+    /// Whether the backend starts with signals, limits, priority or mask of its own.
+    pub fn has_process_state(&self) -> bool {
+        let scheduled = self.nice.is_some() || self.umask.is_some();
+        scheduled || !self.signals.is_empty() || !self.limits.is_empty()
+    }
+
     /// The strings a variable may stand in.
     pub fn strings(&self) -> Vec<&str> {
         let paths = self.inherit.values().map(|inherit| inherit.path.as_str());
-        self.env.values().map(String::as_str).chain(paths).collect()
+        let nested = self.nested.iter().flat_map(Nested::strings);
+        self.env.values().map(String::as_str).chain(paths).chain(nested).collect()
     }
 
     /// Whether this stream of the backend is its terminal.
@@ -143,7 +174,7 @@ fn tty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tty>, D::Err
     let value = serde_json::Value::deserialize(deserializer)?;
     match value {
         serde_json::Value::Bool(there) => Ok(there.then(Tty::default)),
-        told => serde_json::from_value(told).map(Some).map_err(serde::de::Error::custom),
+        told => crate::load::reread(&told).map(Some).map_err(serde::de::Error::custom),
     }
 }
 
@@ -167,11 +198,22 @@ pub struct RunSpec {
     /// a stdin or the launcher a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<StdinFrom>,
+    /// The file that the request is written to; by default one outside every grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// The file that the result is asked for in; by default one outside every grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
 }
 
 impl RunSpec {
     pub(super) fn is_plain(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The places that the case names for what passes between caller and backend.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        [&self.request, &self.result].into_iter().flatten().map(String::as_str)
     }
 }
 

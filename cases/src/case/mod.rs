@@ -13,6 +13,7 @@ mod file;
 mod finished;
 mod fixture;
 mod grants;
+mod host_need;
 mod hosts;
 mod inferoa;
 mod launcher;
@@ -22,6 +23,7 @@ mod network;
 mod oracle;
 mod orbit;
 mod policy;
+mod process_state;
 mod question;
 mod receipts;
 mod result;
@@ -56,19 +58,23 @@ pub use file::{CaseFile, Control, Step, Twin};
 pub use finished::Ended;
 pub use fixture::{Entry, EntryKind};
 pub use grants::GrantsExpect;
+pub use host_need::{HostNeed, ToolVersion};
 pub use hosts::{Hosts, NoHosts};
 pub use inferoa::{Documents, InferoaSpec};
 pub use launcher::{Inherit, Launcher, RunSpec, Size, StdinFrom, Tty, TtyStream};
 pub use moment::{Bound, Moment};
-pub use nested::{Namespace, Nested};
+pub use nested::{BindMount, Namespace, Nested};
 pub use network::{NetworkSpec, PortSpec, UnknownNetwork};
 pub use oracle::{Content, Nothing, Oracle, Survivors};
 pub use orbit::OrbitSpec;
 pub use policy::PolicySpec;
+pub use process_state::{CatchableSignal, FileModeMask, LimitedResource, SignalState};
 pub use question::Question;
 pub use receipts::{AnswerExpect, FINDINGS, Peer, ReceiptExpect, ReceiptsExpect};
 pub use result::{DurationExpect, ErrorExpect, ResultExpect};
 pub use rows::Row;
+#[cfg(test)]
+pub(crate) use rows::substitute;
 pub use status::StatusExpect;
 pub use text::TextExpect;
 
@@ -94,6 +100,8 @@ pub struct Case {
     pub platforms: Vec<Platform>,
     /// Facts the host must have.
     pub host: Vec<HostFact>,
+    /// The oldest versions of tools that will do.
+    pub least_versions: BTreeMap<HostFact, ToolVersion>,
     /// Capabilities the backend must claim.
     pub needs: Vec<Capability>,
     /// Host state it shares with others of the same word.
@@ -187,6 +195,7 @@ impl Case {
             all.extend(over.strings());
         }
         all.extend(self.launcher.strings());
+        all.extend(self.run.places());
         all.extend(self.expect.oracle.iter().flat_map(Oracle::strings));
         let expect = &self.expect;
         for stream in [&expect.stdout, &expect.stderr, &expect.shown].into_iter().flatten() {
@@ -350,6 +359,12 @@ impl HostFact {
         Self::Tar,
         Self::Curl,
     ];
+
+    /// Whether it is that a tool runs, whose name is its word.
+    pub fn is_tool(self) -> bool {
+        use HostFact::{Bash, Cc, Curl, Git, Make, Node, Python3, Tar};
+        matches!(self, Git | Cc | Make | Python3 | Node | Bash | Tar | Curl)
+    }
 
     /// The word a case uses for it.
     pub fn word(self) -> &'static str {

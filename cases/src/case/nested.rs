@@ -1,9 +1,11 @@
 //! A host that lacks something: namespaces in which the launcher, and all that it starts, run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::Entry;
 
 /// A user namespace inside that of the harness, which maps the harness's own ids alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +19,38 @@ pub struct Nested {
     /// mounted.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub covered_proc: bool,
+    /// What its `/run` and `/etc` have besides, or in place of, what is there on this host: absolute
+    /// path → entry. Nothing can be written there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, Entry>,
+    /// Directories and files that are mounted in it: where → what.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mounts: BTreeMap<String, BindMount>,
+    /// Whether its root is another than that of its mount namespace, as chroot(2) makes one.
+    #[serde(default, skip_serializing_if = "super::launcher::is_false")]
+    pub chroot: bool,
+}
+
+impl Nested {
+    /// The strings a variable may stand in.
+    pub fn strings(&self) -> impl Iterator<Item = &str> {
+        let mounts = self.mounts.iter().flat_map(|(place, mount)| [place, &mount.bind]);
+        self.files.values().flat_map(Entry::strings).chain(mounts.map(String::as_str))
+    }
+}
+
+/// A directory or file in another place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BindMount {
+    /// What is mounted there.
+    pub bind: String,
+    /// Whether it cannot be written there.
+    #[serde(default, skip_serializing_if = "super::launcher::is_false")]
+    pub read_only: bool,
+    /// Whether its name is removed once it is mounted, as an atomic save on the host does.
+    #[serde(default, skip_serializing_if = "super::launcher::is_false")]
+    pub deleted: bool,
 }
 
 /// A kind of namespace.
@@ -72,6 +106,19 @@ mod tests {
     }
 
     #[rstest]
+    #[case("{files: {/run/x: {link: $OUT/x}, /etc/y: text}}")]
+    #[case("{mounts: {a b: {bind: $OUT/d, read_only: true}, f: {bind: $OUT/f, deleted: true}}}")]
+    #[case("{chroot: true, without: [net]}")]
+    fn survives_a_round_trip(#[case] yaml: &str) {
+        let nested: Nested = crate::load::fragment(yaml).unwrap();
+        let json = serde_json::to_value(&nested).unwrap();
+        assert_eq!(serde_json::from_value::<Nested>(json).unwrap(), nested);
+    }
+
+    #[rstest]
+    #[case("{mounts: {a: {tmpfs: {}}}}", "unknown field `tmpfs`")]
+    #[case("{mounts: {a: {read_only: true}}}", "missing field `bind`")]
+    #[case("{chroot: /srv}", "invalid type")]
     #[case("{without: [time]}", "unknown variant `time`")]
     #[case("{with: []}", "unknown field `with`")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {

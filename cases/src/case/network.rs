@@ -32,7 +32,7 @@ pub enum NetworkSpec {
 
 /// A port: its number, or an address whose port it is (`$TCP4`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a port is a number, or a text such as $TCP4")]
 pub enum PortSpec {
     /// The number.
     Number(u16),

@@ -10,6 +10,9 @@ use crate::protocol::ErrorKind;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResultExpect {
+    /// Whether it may be lost, because the command takes its place away.
+    #[serde(default, skip_serializing_if = "super::launcher::is_false")]
+    pub lost: bool,
     /// Whether the command was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<bool>,
@@ -93,6 +96,7 @@ mod tests {
     #[case("{exit_code: 7, signal: null, interrupted_by: null, error: null}")]
     #[case("{annotations: [process timed out], truncated: true, started: true}")]
     #[case("{inferred: []}")]
+    #[case("{lost: true, started: true}")]
     #[case("{error: {kind: stdin, contains: [failed]}, duration: {not_before: 5, within: 9}}")]
     fn survives_a_round_trip(#[case] yaml: &str) {
         let expect: ResultExpect = crate::load::fragment(yaml).unwrap();

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::file::one_or_many;
 use super::{
-    Act, CaseFile, Control, During, Entry, Expect, HostFact, Launcher, Level, PolicySpec, RunSpec,
+    Act, CaseFile, Control, During, Entry, Expect, HostNeed, Launcher, Level, PolicySpec, RunSpec,
     Twin,
 };
 use crate::capability::Capability;
@@ -35,7 +35,7 @@ pub struct Row {
     pub sources: Vec<String>,
     /// Replaces the host facts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<Vec<HostFact>>,
+    pub host: Option<Vec<HostNeed>>,
     /// Replaces the needed capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Vec<Capability>>,
@@ -136,7 +136,7 @@ fn merge(case: &mut Map<String, Value>, key: &str, added: Map<String, Value>) {
 }
 
 /// Replaces `${name}` in every string and every key below `value`.
-fn substitute(value: &mut Value, with: &BTreeMap<String, String>) {
+pub(crate) fn substitute(value: &mut Value, with: &BTreeMap<String, String>) {
     match value {
         Value::String(text) => *text = fill(text, with),
         Value::Array(items) => items.iter_mut().for_each(|item| substitute(item, with)),

@@ -8,7 +8,7 @@ const MOST: usize = 4 << 20;
 
 /// A text, or one that is repeated: more than pipes hold is not to be written out.
 #[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "what is read is a text, or {repeat: TEXT, times: N}")]
 pub(super) enum StdinText {
     /// The text itself.
     Plain(String),

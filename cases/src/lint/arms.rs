@@ -104,7 +104,8 @@ fn reaching(case: &Case) -> Vec<&str> {
         Act::Sh(line) => vec![line.as_str()],
         act => act.strings(),
     });
-    acts.chain(case.fixture.values().flat_map(|entry| entry.strings())).collect()
+    let laid = case.fixture.values().flat_map(|entry| entry.strings());
+    acts.chain(laid).chain(case.prepare.as_deref()).collect()
 }
 
 /// What is unchanged was laid out before; what is absent was not.
@@ -203,5 +204,7 @@ twin: {network: {host: {}}}
     fn what_leads_there_counts(#[case] from: &str, #[case] to: &str) {
         let linked = CASE.replace(from, to).replace("{f:", "{l: {link: $UNIX}, f:");
         assert_eq!(rules(&linked), [""; 0]);
+        let prepared = CASE.replace(from, to).replace("act:", "prepare: ln -s $UNIX l\nact:");
+        assert_eq!(rules(&prepared), [""; 0]);
     }
 }

@@ -55,6 +55,11 @@ fn locate(path: &str) -> Result<Location<'_>, Fault> {
     }
 }
 
+/// Why `path` is not in a directory of the arm, if it is not.
+pub(super) fn outside(path: &str) -> Option<String> {
+    locate(path).err().map(|(_, why)| why.replace("a fixture lies", "such a file lies"))
+}
+
 /// No link of the fixture leads to `path`.
 fn check_links(path: &str, entries: &BTreeMap<Location<'_>, &Entry>) -> Result<(), Fault> {
     let (own, names) = locate(path)?;

@@ -13,7 +13,7 @@ const METADATA: [(&str, IpAddr); 2] = [
 
 /// Everything that such a case has to keep to.
 pub(super) fn check(case: &Case) -> Result<(), Fault> {
-    [terminal, streams, stdin, launcher, network, events, moments, captured, bounds]
+    [terminal, streams, stdin, launcher, network, events, moments, captured, exchange, bounds]
         .into_iter()
         .try_for_each(|rule| rule(case).map_or(Ok(()), Err))
 }
@@ -90,6 +90,11 @@ fn launcher(case: &Case) -> Option<Fault> {
     if case.during.iter().any(to_it) && !case.launcher.apart {
         return fault("during", "a signal to the launcher needs one: `launcher: {apart: true}`");
     }
+    if case.launcher.apart && !case.launcher.signals.is_empty() {
+        let why =
+            "what starts the backend apart has signals of its own: leave out apart or signals";
+        return fault("launcher", why);
+    }
     if case.launcher.tty.is_some() && case.parallel > 1 {
         return fault("parallel", "several runs at once cannot share a terminal");
     }
@@ -145,6 +150,18 @@ fn captured(case: &Case) -> Option<Fault> {
     let said = case.moments().find(|moment| moment.is_said())?;
     let message = format!("`{said}` is captured and not seen in time: use {{file: PATH}}");
     fault("during", message)
+}
+
+/// One run at a time has the places that a case names, and they lie in its own directories.
+fn exchange(case: &Case) -> Option<Fault> {
+    if case.run.places().next().is_some() && case.parallel > 1 {
+        return fault("parallel", "several runs at once cannot share a request or a result");
+    }
+    let lost = case.expect.result.as_ref().is_some_and(|result| result.lost);
+    if lost && case.run.result.is_none() {
+        return fault("expect", "no command can reach the result unless `run.result` says where");
+    }
+    case.run.places().find_map(super::fixture::outside).map(|why| ("run", why))
 }
 
 /// A bound says something.
@@ -221,6 +238,11 @@ mod tests {
         "lead to fd00:ec2::254"
     )]
     #[case("launcher: {tty: true}\nparallel: 2", "", 5, "share a terminal")]
+    #[case("launcher: {apart: true, signals: {blocked: [INT]}}", "", 4, "leave out apart")]
+    #[case("run: {result: r}\nparallel: 2", "", 5, "share a request or a result")]
+    #[case("run: {result: /etc/r}", "", 4, "/etc/r lies outside")]
+    #[case("run: {request: ../r}", "", 4, "../r lies outside")]
+    #[case("stdin: x", ", result: {lost: true}", 5, "unless `run.result`")]
     #[case("during: [{when: {during: 1}, signal: TERM}]", "", 4, "one before it")]
     #[case("during: [{when: {during: 0}, signal: TERM}]", "", 4, "one before it")]
     #[case("during: [{when: {mark: Term}, signal: TERM}]", "", 4, "as a mark")]
@@ -249,6 +271,8 @@ mod tests {
     #[case("run: {capture: true, debug: true}", ", shown: {contains: [x]}")]
     #[case("run: {capture: true}\nduring: [{when: {file: f}, signal: INT}]", "")]
     #[case("run: {timeout_ms: 300}", ", times: [{not_before: 300, within: 300}]")]
+    #[case("run: {request: q, result: $OUT/d/r}", ", result: {lost: true}")]
+    #[case("launcher: {signals: {ignored: [HUP]}, nice: 19, umask: '0077'}", "")]
     fn what_fits_together_loads(#[case] lines: &str, #[case] expect: &str) {
         assert_eq!(load(lines, expect).err(), None);
     }

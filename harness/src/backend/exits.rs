@@ -37,7 +37,7 @@ pub struct Exits {
 /// What the exit code tells of a command that a signal killed: a word, or the one code it has for
 /// all signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an exit by a signal is number, lost, or a code")]
 pub enum SignalExit {
     /// Which signal, or nothing.
     Word(SignalWord),

@@ -21,7 +21,10 @@ pub struct Noise {
 
 /// How one piece of noise is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "noise is the start of a line as a text, {line: PATTERN}, or {from: PATTERN, to: TEXT}"
+)]
 pub enum Sound {
     /// A line that starts like this.
     Prefix(String),

@@ -13,18 +13,6 @@ use super::ask::{self, Answer, Asked};
 /// How long a tool may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The facts that are tools; the word of each is the program's name.
-const TOOLS: &[HostFact] = &[
-    HostFact::Git,
-    HostFact::Cc,
-    HostFact::Make,
-    HostFact::Python3,
-    HostFact::Node,
-    HostFact::Bash,
-    HostFact::Tar,
-    HostFact::Curl,
-];
-
 /// Tools that are starting up while other things are looked at.
 pub struct Tools(Vec<(HostFact, io::Result<Asked>)>);
 
@@ -41,8 +29,8 @@ impl Tools {
 
     fn start(wanted: impl Fn(&HostFact) -> bool) -> Self {
         let argv = |fact: HostFact| [OsString::from(fact.word()), "--version".into()];
-        let wanted = TOOLS.iter().copied().filter(|fact| wanted(fact));
-        Self(wanted.map(|fact| (fact, ask::start(&argv(fact), None))).collect())
+        let tools = HostFact::ALL.into_iter().filter(|fact| fact.is_tool() && wanted(fact));
+        Self(tools.map(|fact| (fact, ask::start(&argv(fact), None))).collect())
     }
 
     pub(super) fn answers(self) -> Vec<(HostFact, Seen)> {
@@ -74,7 +62,8 @@ mod tests {
         let asked = BTreeSet::from([HostFact::Tar, HostFact::Root]);
         let started: Vec<_> = Tools::among(&asked).answers().into_iter().map(|(f, _)| f).collect();
         assert_eq!(started, [HostFact::Tar]);
-        assert_eq!(Tools::all().answers().len(), TOOLS.len());
+        let tools = HostFact::ALL.into_iter().filter(|fact| fact.is_tool());
+        assert_eq!(Tools::all().answers().len(), tools.count());
     }
 
     #[test]

@@ -216,8 +216,9 @@ fn message(name: &str) -> Option<String> {
 }
 
 /// Where a native result is missing, or contradicts itself or the process's exit.
-pub(super) fn contradiction(run: &RunReport) -> Option<String> {
-    if let (Some(why), Exit::Code(_)) = (&run.result_fault, &run.exit) {
+pub(super) fn contradiction(case: &Case, run: &RunReport) -> Option<String> {
+    let lost = case.expect.result.as_ref().is_some_and(|result| result.lost);
+    if let (Some(why), Exit::Code(_), false) = (&run.result_fault, &run.exit, lost) {
         return Some(why.clone());
     }
     let result = run.result.as_ref()?;

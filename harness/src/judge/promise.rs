@@ -27,7 +27,7 @@ pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
             return Err(Finding::contract(Reason::Rule, message));
         }
     }
-    if let Some(message) = ending::contradiction(run) {
+    if let Some(message) = ending::contradiction(case, run) {
         return Err(Finding::contract(Reason::Result, message));
     }
     result::kept(case, run)?;

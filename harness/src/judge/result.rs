@@ -15,6 +15,7 @@ use crate::execution::RunReport;
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     let Some(expect) = &case.expect.result else { return Ok(()) };
     let broken = match (&run.result, &run.result_fault) {
+        (_, Some(_)) if expect.lost => None,
         (_, Some(fault)) => Some(fault.clone()),
         (Some(result), None) => unlike(expect, result),
         // A backend without results has promised none.

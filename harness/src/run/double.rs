@@ -24,7 +24,8 @@ pub(super) fn play(
         out: answer.out,
         err: answer.err,
     };
-    let mut streams = read_streams(ended, &Spawn::default(), line.records, (case, workspace));
+    let mut streams =
+        read_streams(ended, (&Spawn::default(), None), line.records, (case, workspace));
     if case.run.capture || case.expect.result.is_some() || case.expect.rule.is_some() {
         streams.report.result_fault = Some("no result was written".to_owned());
     }

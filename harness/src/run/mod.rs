@@ -5,6 +5,7 @@ mod captured;
 mod command;
 mod disk;
 mod double;
+mod held_file;
 mod launcher;
 mod moments;
 mod oracle;
@@ -274,10 +275,11 @@ impl Runner<'_> {
         workspace: &mut Workspace,
         placed: &mut Vec<Placed>,
     ) -> Result<Vec<Streams>, Stop> {
-        let mut children = Vec::new();
+        let (mut children, mut places) = (Vec::new(), Vec::new());
         for launch in launches {
             if let Launch::Spawn(spawn) = launch {
                 placed.push(steps::prepare(spawn, self.patience())?);
+                places.extend(steps::result_place(spawn)?);
                 children.push(self.spawn(spawn, workspace)?);
             }
         }
@@ -289,7 +291,10 @@ impl Runner<'_> {
         let run = |launch: &Launch| match launch {
             Launch::Refuse { message } => Streams::refused(message),
             Launch::Spawn(spawn) => match watched.next() {
-                Some(child) => read_streams(child.into(), spawn, records, (self.case, workspace)),
+                Some(child) => {
+                    let place = places.iter().find(|p| Some(p.path()) == spawn.result.as_deref());
+                    read_streams(child.into(), (spawn, place), records, (self.case, workspace))
+                }
                 None => Streams::unstarted(ends.next().unwrap_or(Exit::Refused), records),
             },
         };
@@ -407,6 +412,11 @@ impl Runner<'_> {
         if let Some(why) = self.only_native(documents.is_some() || settings.is_some()) {
             return Err(Stop::Inexpressible(why));
         }
+        let run = &self.case.run;
+        let place = |named: &Option<String>, name: &str| match named {
+            Some(path) => workspace.place(path),
+            None => Ok(state.join(name)),
+        };
         let home = workspace.vars.get("HOME").map(PathBuf::from).unwrap_or_default();
         let context = LaunchContext {
             state: &state,
@@ -416,8 +426,8 @@ impl Runner<'_> {
             base_env: &env,
             documents: documents.as_ref(),
             settings: settings.as_ref().map(|(document, reading)| (document, *reading)),
-            request_file: &state.join("request.json"),
-            result_file: &state.join("result.json"),
+            request_file: &place(&run.request, "request.json")?,
+            result_file: &place(&run.result, "result.json")?,
         };
         self.backend.launch(request, &context).map_err(|error| match error {
             LaunchError::Inexpressible(why) => Stop::Inexpressible(why),
@@ -428,12 +438,13 @@ impl Runner<'_> {
     /// What the case asks that only the members of a native request can say, if it does.
     fn only_native(&self, documents: bool) -> Option<String> {
         let run = &self.case.run;
-        let asks = run.capture || !matches!(run.stdin, None | Some(StdinFrom::Launcher));
+        let places = run.places().next().is_some();
+        let asks = run.capture || places || !matches!(run.stdin, None | Some(StdinFrom::Launcher));
         let by_argv = matches!(self.backend.kind, Kind::Argv(_));
         let deaf = by_argv || matches!(self.backend.kind, Kind::Bare);
         // Documents mean nothing to those who confine nothing.
         let why = match (asks && deaf, documents && by_argv) {
-            (true, _) => "capture and stdin are asked for by a native request",
+            (true, _) => "capture, stdin and files are asked for by a native request",
             (_, true) => "documents are handed over by a native request",
             _ => return None,
         };

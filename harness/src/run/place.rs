@@ -4,11 +4,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::held_file::HeldFile;
+
 /// What was placed; taken away when dropped.
 #[derive(Debug, Default)]
 pub(super) struct Placed {
     /// Files, then the folders made for them, innermost first.
-    files: Vec<PathBuf>,
+    files: Vec<HeldFile>,
     folders: Vec<PathBuf>,
 }
 
@@ -21,8 +23,8 @@ impl Placed {
         let mut placed = Self::default();
         for (path, content) in files {
             let made = placed.folders_for(path).and_then(|()| std::fs::write(path, content));
-            made.map_err(|error| format!("{}: {error}", path.display()))?;
-            placed.files.push(path.clone());
+            let held = made.and_then(|()| HeldFile::open(path));
+            placed.files.push(held.map_err(|error| format!("{}: {error}", path.display()))?);
         }
         Ok(placed)
     }
@@ -41,8 +43,7 @@ impl Placed {
 impl Drop for Placed {
     fn drop(&mut self) {
         for file in &self.files {
-            // It may be gone already.
-            let _ = std::fs::remove_file(file);
+            file.remove();
         }
         for folder in &self.folders {
             // It stays where the backend has put something beside.

@@ -1,19 +1,20 @@
 //! What a finished run reported: the probe's record and the native result.
 
-use std::path::PathBuf;
-
 use boxproof_cases::protocol::{self, RunResult};
 
+use super::held_file::HeldFile;
 use crate::execution::{Exit, Observation, RunReport};
-use crate::plain_file;
 
 /// The most bytes of a native result, captured streams included.
 const RESULT_LIMIT: u64 = 64 << 20;
 
-/// The native result at `path`, if there is to be one.
-pub(super) fn read_result(path: Option<&PathBuf>) -> Result<Option<RunResult>, String> {
-    let Some(path) = path else { return Ok(None) };
-    let text = plain_file::read(path, RESULT_LIMIT).map_err(|error| match error.kind() {
+/// Takes the native result from its place, if there is to be one.
+pub(super) fn take_result(place: Option<&HeldFile>) -> Result<Option<RunResult>, String> {
+    let Some(place) = place else { return Ok(None) };
+    let text = place.read(RESULT_LIMIT);
+    // What the backend was told to write is nothing that it leaves behind.
+    place.remove();
+    let text = text.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("no result was written: {error}"),
         _ => format!("the result is not read: {error}"),
     })?;

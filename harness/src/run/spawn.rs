@@ -36,9 +36,11 @@ impl Runner<'_> {
                 .map_err(|error| format!("network: {error}"))?;
         }
         if let Some(nested) = &self.case.launcher.nested {
-            sys::nest(&mut command, nested);
+            let places = workspace.nested_places(nested, &spawn.cwd)?;
+            sys::nest(&mut command, nested, &places).map_err(|e| format!("nested host: {e}"))?;
         }
         sys::inherit_descriptors(&mut command, self.descriptors(workspace)?);
+        sys::start_with(&mut command, &self.case.launcher);
         let terms = self.terms(workspace)?;
         let started = Instant::now();
         let child = match command.spawn() {

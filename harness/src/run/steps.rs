@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::time::Duration;
 
+use super::held_file::HeldFile;
 use super::place::Placed;
 use crate::backend::{Launch, Spawn};
 use crate::workspace::finish;
@@ -17,6 +18,17 @@ pub(super) fn prepare(spawn: &Spawn, patience: Duration) -> Result<Placed, Strin
     let placed = Placed::place(&spawn.files)?;
     spawn.set_up.iter().try_for_each(|argv| step("set-up", argv, spawn, patience))?;
     Ok(placed)
+}
+
+/// The place of the native result, held as it is before the start.
+///
+/// # Errors
+/// That there is no such directory.
+pub(super) fn result_place(spawn: &Spawn) -> Result<Option<HeldFile>, String> {
+    let held = spawn.result.as_deref().map(|path| {
+        HeldFile::open(path).map_err(|error| format!("the result's {}: {error}", path.display()))
+    });
+    held.transpose()
 }
 
 /// Runs the tear-down commands of every launch, all of them, whatever fails.

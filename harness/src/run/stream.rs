@@ -6,7 +6,8 @@ use boxproof_cases::case::StreamExpect;
 use sha2::{Digest, Sha256};
 
 use super::captured;
-use super::reported::{observe, read_result};
+use super::held_file::HeldFile;
+use super::reported::{observe, take_result};
 use super::watched::Watched;
 use crate::backend::{Noise, Spawn, Special};
 use crate::execution::{Exit, Observation, RunReport, Shown, Stamp, Stream};
@@ -66,12 +67,12 @@ impl Streams {
 /// Reads everything that a run left.
 pub(super) fn read_streams(
     ended: Ended,
-    spawn: &Spawn,
+    (spawn, place): (&Spawn, Option<&HeldFile>),
     records: bool,
     (case, workspace): (&Case, &Workspace),
 ) -> Streams {
     let Ended { exit, moments, watched_ms, out: own_out, err: own_err } = ended;
-    let (mut result, mut result_fault) = match read_result(spawn.result.as_ref()) {
+    let (mut result, mut result_fault) = match take_result(place) {
         Ok(result) => (result, None),
         Err(fault) => (None, Some(fault)),
     };

@@ -3,7 +3,8 @@
 use boxproof_probes::{Outcome, Record, encode};
 use rstest::rstest;
 
-use super::reported::{observe, read_result};
+use super::held_file::HeldFile;
+use super::reported::{observe, take_result};
 use super::*;
 use crate::execution::Observation;
 
@@ -80,7 +81,7 @@ fn a_native_result_is_whole_or_a_fault(
     if let Some(text) = text {
         std::fs::write(&file, text).unwrap();
     }
-    match (read_result(Some(&file)), wanted) {
+    match (take_result(Some(&HeldFile::open(&file).unwrap())), wanted) {
         (Ok(Some(result)), Ok(code)) => assert_eq!(result.exit_code, code),
         (Err(fault), Err(words)) => assert!(fault.contains(words), "{fault}"),
         (found, wanted) => panic!("{found:?} instead of {wanted:?}"),
@@ -89,7 +90,7 @@ fn a_native_result_is_whole_or_a_fault(
 
 #[test]
 fn where_no_result_is_promised_none_is_missed() {
-    assert_eq!(read_result(None), Ok(None));
+    assert_eq!(take_result(None), Ok(None));
 }
 
 #[test]

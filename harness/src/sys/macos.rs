@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 
 use nix::unistd::{Gid, Pid, Uid, User};
 
+use super::NestedPlaces;
+
 /// There is no such descriptor that poll(2) takes; callers fall back to a short poll.
 pub(crate) fn exit_watch(_pid: Pid) -> Option<OwnedFd> {
     None
@@ -42,13 +44,18 @@ pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
 }
 
 /// There are no namespaces; the cases that nest are Linux's.
-pub(crate) fn nest(command: &mut Command, _nested: &boxproof_cases::case::Nested) {
+pub(crate) fn nest(
+    command: &mut Command,
+    _nested: &boxproof_cases::case::Nested,
+    _places: &NestedPlaces,
+) -> io::Result<()> {
     // SAFETY: the closure does nothing but fail.
     unsafe {
         std::os::unix::process::CommandExt::pre_exec(command, || {
             Err(io::ErrorKind::Unsupported.into())
         });
     }
+    Ok(())
 }
 
 /// Nothing is asked of the kernel: ptrace(2) of others needs root or a debugger's entitlement.

@@ -5,21 +5,25 @@ pub(crate) mod ability;
 pub(crate) mod host;
 #[cfg(target_os = "linux")]
 mod nested;
+mod nested_places;
 #[cfg_attr(not(target_os = "linux"), path = "no_network.rs")]
 pub(crate) mod network;
 #[cfg(any(test, target_os = "macos"))]
 mod procargs;
 mod process;
+mod process_state;
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
 mod system;
 
 #[cfg(target_os = "linux")]
 pub(crate) use nested::nest;
+pub(crate) use nested_places::{MountPlace, NestedPlaces};
 pub(crate) use process::{
     default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random,
     random_bytes, reap, resize, stands_still, survive_file_limit, waiting_bytes,
 };
+pub(crate) use process_state::start_with;
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;
 #[cfg(target_os = "macos")]

@@ -1,26 +1,39 @@
-//! Hosts that lack something: a child puts itself into namespaces before it executes anything.
+//! Hosts that lack something, or have mounts and files of their own: a child puts itself into
+//! namespaces before it executes anything.
 
 use std::ffi::{CStr, CString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use boxproof_cases::case::{Namespace, Nested};
 
 use super::host::write_at_once;
+use super::nested_places::{MountPlace, NestedPlaces};
 
 /// `SECBIT_NOROOT` and its lock: executing a file as uid 0 gives no capabilities.
 const NO_ROOT: libc::c_ulong = 0b11;
 /// What container engines cover of `/proc`.
 const COVERED: &CStr = c"/proc/fs";
 
-/// Makes `command` start inside `nested`; it fails to start where that cannot be built.
-pub(crate) fn nest(command: &mut Command, nested: &Nested) {
-    let host = Host::of(nested);
+/// Makes `command` start inside `nested`, whose parts lie at `places`; it fails to start where that
+/// cannot be built.
+///
+/// # Errors
+/// A path that no mount can have.
+pub(crate) fn nest(
+    command: &mut Command,
+    nested: &Nested,
+    places: &NestedPlaces,
+) -> io::Result<()> {
+    let host = Host::of(nested, places)?;
     // SAFETY: the closure only makes system calls on what was prepared before the fork.
     unsafe {
         command.pre_exec(move || host.enter());
     }
+    Ok(())
 }
 
 /// A host, ready to be built by a process that may not allocate.
@@ -28,33 +41,77 @@ struct Host {
     maps: [(&'static CStr, String); 3],
     /// Files of limits, each to become 0.
     limits: Vec<CString>,
+    mounts: Vec<HostMount>,
+    /// Its own root, and the working directory there.
+    root: Option<(CString, CString)>,
     covered_proc: bool,
     powerless: bool,
 }
 
+/// A [`MountPlace`] whose paths the kernel takes.
+struct HostMount {
+    from: CString,
+    over: CString,
+    read_only: bool,
+    deleted: bool,
+    fleeting: bool,
+}
+
+impl HostMount {
+    fn of(place: &MountPlace) -> io::Result<Self> {
+        let (from, over) = (c_path(&place.from)?, c_path(&place.over)?);
+        let MountPlace { read_only, deleted, fleeting, .. } = *place;
+        Ok(Self { from, over, read_only, deleted, fleeting })
+    }
+
+    fn attach(&self) -> io::Result<()> {
+        match bind(&self.from, &self.over) {
+            Err(error) if self.fleeting && error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            bound => bound?,
+        }
+        if self.read_only {
+            close_to_writers(&self.over)?;
+        }
+        // SAFETY: the path is a C string.
+        if self.deleted { checked(unsafe { libc::unlink(self.from.as_ptr()) }) } else { Ok(()) }
+    }
+}
+
 impl Host {
-    fn of(nested: &Nested) -> Self {
+    fn of(nested: &Nested, places: &NestedPlaces) -> io::Result<Self> {
         let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
         let limit = |kind: &Namespace| format!("/proc/sys/user/max_{}_namespaces", kind.word());
-        Self {
+        let root = places.root.as_ref();
+        let root = root.map(|(root, cwd)| Ok::<_, io::Error>((c_path(root)?, c_path(cwd)?)));
+        Ok(Self {
             maps: [
                 (c"/proc/self/setgroups", "deny".to_owned()),
                 (c"/proc/self/uid_map", format!("{uid} {uid} 1")),
                 (c"/proc/self/gid_map", format!("{gid} {gid} 1")),
             ],
             limits: nested.without.iter().filter_map(|k| CString::new(limit(k)).ok()).collect(),
+            mounts: places.mounts.iter().map(HostMount::of).collect::<io::Result<_>>()?,
+            root: root.transpose()?,
             covered_proc: nested.covered_proc,
             powerless: nested.without.contains(&Namespace::User),
-        }
+        })
     }
 
     fn enter(&self) -> io::Result<()> {
-        self.unshare(if self.covered_proc { libc::CLONE_NEWNS } else { 0 })?;
-        if self.covered_proc {
-            self.cover_proc()?;
+        let mounts = self.covered_proc || self.root.is_some();
+        let mounts = mounts || !self.mounts.is_empty();
+        self.unshare(if mounts { libc::CLONE_NEWNS } else { 0 })?;
+        if mounts {
+            self.mount_all()?;
         }
         for file in &self.limits {
             write_at_once(file, "0")?;
+        }
+        if let Some((root, cwd)) = &self.root {
+            // SAFETY: both paths are C strings.
+            checked(unsafe { libc::chroot(root.as_ptr()) })?;
+            // SAFETY: as above.
+            checked(unsafe { libc::chdir(cwd.as_ptr()) })?;
         }
         if self.powerless { give_up() } else { Ok(()) }
     }
@@ -66,16 +123,49 @@ impl Host {
         self.maps.iter().try_for_each(|(file, text)| Ok(write_at_once(file, text)?))
     }
 
-    /// Covers part of `/proc`, then goes one user namespace further, where that cannot be undone.
-    fn cover_proc(&self) -> io::Result<()> {
-        let (kind, none) = (c"tmpfs".as_ptr(), std::ptr::null());
+    /// Mounts all that there is, then goes one user namespace further, where that cannot be undone.
+    fn mount_all(&self) -> io::Result<()> {
+        let none = std::ptr::null();
         let slave = libc::MS_REC | libc::MS_SLAVE;
         // SAFETY: the path is a C string; the other pointers may be null for these flags.
         checked(unsafe { libc::mount(none, c"/".as_ptr(), none, slave, none.cast()) })?;
-        // SAFETY: source, place and type are C strings; there is no data.
-        checked(unsafe { libc::mount(kind, COVERED.as_ptr(), kind, 0, none.cast()) })?;
+        self.mounts.iter().try_for_each(HostMount::attach)?;
+        if self.covered_proc {
+            let kind = c"tmpfs".as_ptr();
+            // SAFETY: source, place and type are C strings; there is no data.
+            checked(unsafe { libc::mount(kind, COVERED.as_ptr(), kind, 0, none.cast()) })?;
+        }
+        if let Some((root, _)) = &self.root {
+            bind(c"/", root)?;
+        }
         self.unshare(libc::CLONE_NEWNS)
     }
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+/// Mounts `from`, with all that is mounted below it, over `over`.
+fn bind(from: &CStr, over: &CStr) -> io::Result<()> {
+    let none = std::ptr::null();
+    let flags = libc::MS_BIND | libc::MS_REC;
+    // SAFETY: both paths are C strings; the others may be null for these flags.
+    checked(unsafe { libc::mount(from.as_ptr(), over.as_ptr(), none, flags, none.cast()) })
+}
+
+/// Makes the mount at `place`, and all below it, read-only; the other flags stay, as some cannot be
+/// changed here.
+fn close_to_writers(place: &CStr) -> io::Result<()> {
+    /// `struct mount_attr` of mount_setattr(2): what to set, what to clear, propagation, a user
+    /// namespace.
+    const READ_ONLY: [u64; 4] = [0x1, 0, 0, 0];
+    let (at, all, size) = (libc::AT_FDCWD, libc::AT_RECURSIVE, size_of_val(&READ_ONLY));
+    // SAFETY: the path is a C string, and the attributes are as long as it says.
+    let done = unsafe {
+        libc::syscall(libc::SYS_mount_setattr, at, place.as_ptr(), all, READ_ONLY.as_ptr(), size)
+    };
+    checked(done as libc::c_int)
 }
 
 /// Gives up every capability, also those that uid 0 gets by executing a file.
@@ -106,7 +196,8 @@ mod tests {
         let without = without.iter().copied().collect::<BTreeSet<_>>();
         let mut command = Command::new("/bin/sh");
         command.args(["-c", line]);
-        nest(&mut command, &Nested { without, covered_proc });
+        let nested = Nested { without, covered_proc, ..Nested::default() };
+        nest(&mut command, &nested, &NestedPlaces::default()).unwrap();
         command.output().unwrap()
     }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use boxproof_cases::case::{Entry, EntryKind};
@@ -29,6 +29,17 @@ pub(super) fn entry(path: &Path, entry: &Entry, workspace: &Workspace) -> io::Re
         }
         EntryKind::Fifo => Ok(mkfifo(path, Mode::from_bits_truncate(0o644))?),
         EntryKind::Git => repository(path),
+    }
+}
+
+/// Gives what is at `path` the mode that `entry` tells, if it does.
+///
+/// # Errors
+/// The errno of chmod(2).
+pub(super) fn mode(path: &Path, entry: &Entry) -> io::Result<()> {
+    match entry.mode {
+        Some(mode) => fs::set_permissions(path, fs::Permissions::from_mode(mode)),
+        None => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ mod bounded;
 mod directories;
 mod lay;
 mod listen;
+mod nested;
 #[cfg_attr(not(target_os = "linux"), path = "no_network.rs")]
 mod network;
 mod origin;
@@ -15,7 +16,6 @@ mod walk;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -38,6 +38,7 @@ pub(crate) use walk::{Found, walk};
 
 use crate::removal::{Leftover, OwnedDirectory};
 use crate::sys;
+use crate::sys::MountPlace;
 use crate::sys::network::Namespaces;
 
 /// Everything one arm acts on.
@@ -61,6 +62,8 @@ pub struct Workspace {
     pub terminal: Option<Terminal>,
     /// The network of its own, where names of the case lead.
     pub(crate) network: Option<Namespaces>,
+    /// What a nested host has besides the mounts of the case.
+    host_mounts: Vec<MountPlace>,
     /// Whether it is removed already.
     removed: bool,
 }
@@ -102,10 +105,12 @@ impl Workspace {
             victim: None,
             terminal: None,
             network: None,
+            host_mounts: Vec::new(),
             removed: false,
         };
         workspace.start_services(case, probe)?;
         workspace.lay_files(case)?;
+        case.launcher.nested.iter().try_for_each(|nested| workspace.lay_nested(nested))?;
         workspace.prepare(case)?;
         Ok(workspace)
     }
@@ -159,11 +164,7 @@ impl Workspace {
         // Modes after contents, and what is below before what is above: a folder without
         // permissions takes no files any more, and lets nobody at those it has.
         for (path, entry) in case.fixture.iter().rev() {
-            if let Some(mode) = entry.mode {
-                let mode = std::fs::Permissions::from_mode(mode);
-                std::fs::set_permissions(self.place(path)?, mode)
-                    .map_err(|e| format!("fixture {path}: {e}"))?;
-            }
+            lay::mode(&self.place(path)?, entry).map_err(|e| format!("fixture {path}: {e}"))?;
         }
         Ok(())
     }

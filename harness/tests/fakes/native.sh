@@ -29,6 +29,12 @@ case $how in
             rewrite 's/"mode":"workspace_write"/"mode":"unconfined"/'
         fi
         ;;
+    writes-result-by-name)
+        "$boxproof" reference run --request "$request" --result "$state/result"
+        code=$?
+        cat "$state/result" >"$result"
+        exit $code
+        ;;
     honest) exec "$boxproof" reference "$@" ;;
     ends-early) rewrite 's/"timeout_ms":700/"timeout_ms":200/' ;;
     ends-late) rewrite 's/"timeout_ms":700/"timeout_ms":3000/' ;;

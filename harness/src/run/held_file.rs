@@ -1,0 +1,53 @@
+//! A file whose directory is held open, so that no command moves it: [`HeldFile`].
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use crate::plain_file;
+
+/// A file, there or not, by its directory's descriptor: what a command does to the names that lead
+/// to the directory changes nothing.
+#[derive(Debug)]
+pub(super) struct HeldFile {
+    directory: File,
+    name: OsString,
+    path: PathBuf,
+}
+
+impl HeldFile {
+    /// Opens the directory of `path`.
+    ///
+    /// # Errors
+    /// The errno of open(2), or that `path` names no file.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let flags = libc::O_DIRECTORY | libc::O_CLOEXEC;
+        let directory = OpenOptions::new().read(true).custom_flags(flags).open(directory)?;
+        Ok(Self { directory, name: name.to_owned(), path: path.to_owned() })
+    }
+
+    /// Its path when its directory was opened.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads at most `limit` bytes of it.
+    ///
+    /// # Errors
+    /// Those of [`plain_file::read_at`].
+    pub(super) fn read(&self, limit: u64) -> io::Result<Vec<u8>> {
+        plain_file::read_at(&self.directory, &self.name, limit)
+    }
+
+    /// Removes it, if it is there.
+    pub(super) fn remove(&self) {
+        let _ = unlinkat(&self.directory, Path::new(&self.name), UnlinkatFlags::NoRemoveDir);
+    }
+}

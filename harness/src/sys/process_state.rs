@@ -1,0 +1,71 @@
+//! What a child starts with besides its descriptors: signal state, limits, priority, mode mask.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use boxproof_cases::case::{CatchableSignal, Launcher, LimitedResource};
+use nix::errno::Errno;
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, signal, sigprocmask};
+use nix::sys::stat::{Mode, umask};
+
+/// Makes `command` start as `launcher` says; it fails to start where that cannot be. To be called
+/// last: what else is done before the start may need what is limited here.
+pub(crate) fn start_with(command: &mut Command, launcher: &Launcher) {
+    if !launcher.has_process_state() {
+        return;
+    }
+    let ignored: Vec<Signal> = launcher.signals.ignored.iter().map(|s| signal_of(*s)).collect();
+    let blocked: SigSet = launcher.signals.blocked.iter().map(|s| signal_of(*s)).collect();
+    let limits: Vec<(Resource, u64)> =
+        launcher.limits.iter().map(|(resource, most)| (resource_of(*resource), *most)).collect();
+    let nice = launcher.nice.map(libc::c_int::from);
+    let mask = launcher.umask.map(|mask| Mode::from_bits_truncate(mask.bits().into()));
+    // SAFETY: the closure only makes system calls on what was prepared before the fork.
+    unsafe {
+        command.pre_exec(move || {
+            ignored.iter().try_for_each(|number| signal(*number, SigHandler::SigIgn).map(drop))?;
+            sigprocmask(SigmaskHow::SIG_BLOCK, Some(&blocked), None)?;
+            if let Some(mask) = mask {
+                umask(mask);
+            }
+            if let Some(nice) = nice {
+                Errno::result(libc::setpriority(libc::PRIO_PROCESS, 0, nice))?;
+            }
+            limits.iter().try_for_each(|(resource, most)| {
+                setrlimit(*resource, *most, *most).map_err(io::Error::from)
+            })
+        });
+    }
+}
+
+fn signal_of(signal: CatchableSignal) -> Signal {
+    match signal {
+        CatchableSignal::Hup => Signal::SIGHUP,
+        CatchableSignal::Int => Signal::SIGINT,
+        CatchableSignal::Quit => Signal::SIGQUIT,
+        CatchableSignal::Usr1 => Signal::SIGUSR1,
+        CatchableSignal::Usr2 => Signal::SIGUSR2,
+        CatchableSignal::Pipe => Signal::SIGPIPE,
+        CatchableSignal::Alrm => Signal::SIGALRM,
+        CatchableSignal::Term => Signal::SIGTERM,
+        CatchableSignal::Chld => Signal::SIGCHLD,
+        CatchableSignal::Cont => Signal::SIGCONT,
+        CatchableSignal::Tstp => Signal::SIGTSTP,
+        CatchableSignal::Ttin => Signal::SIGTTIN,
+        CatchableSignal::Ttou => Signal::SIGTTOU,
+        CatchableSignal::Winch => Signal::SIGWINCH,
+    }
+}
+
+fn resource_of(resource: LimitedResource) -> Resource {
+    match resource {
+        LimitedResource::As => Resource::RLIMIT_AS,
+        LimitedResource::Core => Resource::RLIMIT_CORE,
+        LimitedResource::Cpu => Resource::RLIMIT_CPU,
+        LimitedResource::Fsize => Resource::RLIMIT_FSIZE,
+        LimitedResource::Nofile => Resource::RLIMIT_NOFILE,
+        LimitedResource::Stack => Resource::RLIMIT_STACK,
+    }
+}
