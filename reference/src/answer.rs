@@ -1,15 +1,17 @@
 //! From the request file to the result file: what every system does alike, a refusal included.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use boxproof_cases::protocol::{Blocked, ErrorKind, PROTOCOL, RunResult, exit};
-use serde::Serialize;
+use boxproof_cases::protocol::{
+    Blocked, ErrorKind, Mode, PROTOCOL, RunResult, TmpPolicy, WirePath, exit,
+};
 
+use crate::destination::{Destination, folder_of};
 use crate::error::Refusal;
 use crate::explain::rule;
+use crate::host::on_the_way;
 use crate::request::{self, Order};
 
 /// Reads `request_file`, has `answer` give result and exit code, writes the result; returns the
@@ -19,19 +21,55 @@ pub(crate) fn answer(
     result_file: &Path,
     answer: impl FnOnce(&Order) -> (RunResult, i32),
 ) -> i32 {
-    if let Err(error) = check_destination(result_file) {
+    let unwritable = |error: &io::Error| {
         eprintln!("refbox: cannot write the result to {}: {error}", result_file.display());
-        return exit::REFUSED;
-    }
-    let (result, code) = match request::read(request_file) {
+    };
+    let place = match Destination::open(result_file) {
+        Ok(place) => place,
+        Err(error) => {
+            unwritable(&error);
+            return exit::REFUSED;
+        }
+    };
+    let ready = request::read(request_file).and_then(|order| {
+        within_reach("the result", result_file, &order)?;
+        place.clear().map_err(|error| Refusal::os("the result's place", error))?;
+        Ok(order)
+    });
+    let (result, code) = match ready {
         Err(refusal) => declined(&refusal, request_file),
         Ok(order) => answer(&order),
     };
-    if let Err(error) = write(&result, result_file) {
-        eprintln!("refbox: cannot write the result to {}: {error}", result_file.display());
-        return exit::REFUSED;
+    if let Err(error) = place.write(&result) {
+        unwritable(&error);
+        // What began keeps its code: a refusal says that nothing was started.
+        return if result.started { code } else { exit::REFUSED };
     }
     code
+}
+
+/// Refuses a file of ours, which is `what`, where the command of `order` can write: it could put
+/// another in its place.
+pub(crate) fn within_reach(what: &str, file: &Path, order: &Order) -> Result<(), Refusal> {
+    let policy = &order.policy;
+    let writes = policy.mode == Mode::WorkspaceWrite;
+    let writes = writes || order.law.is_some();
+    let workspace = writes.then_some(&policy.workspace);
+    let roots = workspace.into_iter().chain(policy.writable.iter().filter(|_| writes));
+    let temp = ["/tmp", "/var/tmp", "/dev/shm"].map(Path::new);
+    let open = policy.tmp == TmpPolicy::Host && policy.mode != Mode::Unconfined;
+    let roots = roots.map(WirePath::as_path).chain(temp.into_iter().filter(|_| open));
+    let roots: Vec<PathBuf> = roots.filter_map(|root| root.canonicalize().ok()).collect();
+    let folder = std::path::absolute(folder_of(file)).map_err(|e| Refusal::os(what, e))?;
+    match on_the_way(&folder).iter().find(|place| roots.iter().any(|root| place.starts_with(root)))
+    {
+        None => Ok(()),
+        Some(place) => Err(Refusal::invalid(format!(
+            "{what}: {} leads through {}, where the command can write and could put another in its place; name a file outside the writable roots",
+            file.display(),
+            place.display()
+        ))),
+    }
 }
 
 /// Says `refusal` on stderr and in a result.
@@ -67,50 +105,12 @@ pub(crate) fn blank(mechanism: &str, took: Duration) -> RunResult {
         inferred: None,
         blocked: None,
         annotations: Vec::new(),
+        limits: Vec::new(),
         error: None,
         stdout: None,
         stderr: None,
         stdout_b64: None,
         stderr_b64: None,
         truncated: None,
-    }
-}
-
-/// Fails early where the result could not be written later.
-pub(crate) fn check_destination(file: &Path) -> io::Result<()> {
-    let flags = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
-    match fs::symlink_metadata(file) {
-        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        // Writing puts a new file in its place, which must never be a device's.
-        Ok(found) if !found.is_file() => {
-            return Err(io::Error::other("it is no regular file; name one, or a new one"));
-        }
-        _ => {}
-    }
-    Ok(nix::unistd::access(&folder_of(file), flags)?)
-}
-
-/// Writes `result` so that a reader sees the whole of it or nothing.
-pub(crate) fn write(result: &impl Serialize, file: &Path) -> io::Result<()> {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(file.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = folder_of(file).join(name);
-    let written = put(result, &temporary).and_then(|()| fs::rename(&temporary, file));
-    written.inspect_err(|_| drop(fs::remove_file(&temporary)))
-}
-
-/// Never the whole text in memory: captured streams make it many times their size.
-fn put(result: &impl Serialize, file: &Path) -> io::Result<()> {
-    let mut file = io::BufWriter::new(fs::File::create(file)?);
-    serde_json::to_writer(&mut file, result)?;
-    file.write_all(b"\n")?;
-    file.flush()
-}
-
-fn folder_of(file: &Path) -> PathBuf {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use boxproof_cases::protocol::{Document, ProfileRequest, Protect, Runs, Status};
+use boxproof_cases::protocol::{Document, Mode, ProfileRequest, Protect, Runs, Status};
 
 use crate::capabilities;
 use crate::dialect::inferoa::{Block, Fault, Settled, Surroundings, settle, status};
 use crate::error::Refusal;
 use crate::request::{AUTO, Mechanism, Order};
+use crate::run;
 
 /// The run that `request` asks for.
 pub(crate) fn order(request: ProfileRequest) -> Result<Order, Refusal> {
@@ -24,6 +25,8 @@ fn ordered(request: ProfileRequest, settled: Result<Settled, Fault>) -> Result<O
     let wrong = |fault: Fault| Refusal::invalid(fault.to_string());
     let settled = settled.map_err(wrong)?;
     match (run.mechanism.as_str(), settled.mechanism) {
+        // Whatever would confine, the mode asks for nothing.
+        (_, AUTO) if settled.policy.mode == Mode::Unconfined => run.mechanism = AUTO.to_owned(),
         (_, AUTO) => {}
         (AUTO, chosen) => run.mechanism = chosen.to_owned(),
         (asked, chosen) if asked == chosen => {}
@@ -37,6 +40,7 @@ fn ordered(request: ProfileRequest, settled: Result<Settled, Fault>) -> Result<O
         protocol,
         policy,
         law: None,
+        profile: None,
         unavailable,
         run,
         notes: Vec::new(),
@@ -90,9 +94,13 @@ pub(crate) fn report(prefix: &[&str], settled: Settled, given: &Path) -> Status 
         let held = settled.policy.protect == Protect::Metadata;
         capabilities::effective(prefix, Mechanism::named(settled.mechanism), held)
     });
-    let (settled, mechanism) = match tried {
+    let (settled, effective) = match tried {
         Some(Err(why)) => (Settled { unavailable: Some(why), ..settled }, None),
         tried => (settled, tried.and_then(Result::ok)),
     };
-    status(&settled, &given.display().to_string(), mechanism.map_or("none", Mechanism::name))
+    let mechanism = effective.map_or("none", |effective| effective.mechanism.name());
+    let status = status(&settled, &given.display().to_string(), mechanism);
+    let shows_host = effective.is_some_and(|effective| effective.shows_host);
+    let limits = shows_host.then(|| run::HOST_PROC.to_owned()).into_iter().collect();
+    Status { limits, ..status }
 }

@@ -87,6 +87,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("supervise.debug", Any, Enforced),
     ("host.refuses", Any, Enforced),
     ("host.fallback", Any, Enforced),
+    ("host.covered_proc", Boxed, Enforced),
     ("fs.read_allowlist", Boxed, Enforced),
     ("fs.root_listed", Boxed, Enforced),
     ("dialect.orbit", Boxed, Enforced),
@@ -111,6 +112,7 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("receipts.verify", Any, Enforced),
     ("protect.reopen", Boxed, Enforced),
     ("dialect.inferoa", Boxed, Enforced),
+    (BY_BUBBLEWRAP, Boxed, Enforced),
     ("policy.status", Any, Enforced),
     ("policy.executor", Any, Enforced),
     ("policy.check", Any, Enforced),
@@ -120,16 +122,23 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("compile.seatbelt", Any, Partial),
 ];
 
+/// What names one mechanism.
+const BY_BUBBLEWRAP: &str = "dialect.inferoa_bubblewrap";
+
 /// What takes the step `mediate`.
-const MEDIATED: [&str; 7] = [
+const MEDIATED: [&str; 8] = [
+    BY_BUBBLEWRAP,
     "protect.absent",
     "protect.links",
     "protect.reopen",
     "fs.deny_absent",
     "fs.deny_glob",
-    "dialect.orbit",
+    PROFILES,
     "dialect.inferoa",
 ];
+
+/// What takes it to ask a profile about names.
+const PROFILES: &str = "dialect.orbit";
 
 /// What a profile of Seatbelt says. No run on macOS has shown it yet, so that all of it is partial.
 const PROFILED: [&str; 17] = [
@@ -153,7 +162,8 @@ const PROFILED: [&str; 17] = [
 ];
 
 /// What takes namespaces: Landlock grants only, and knows no rights for the rest.
-const NAMESPACED: [&str; 19] = [
+const NAMESPACED: [&str; 20] = [
+    "host.covered_proc",
     "net.proxy",
     "net.domains",
     "dialect.caliban",
@@ -191,19 +201,23 @@ const LIMITS: [&str; 9] = [
     "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage ends the command but leaves running what the command started.",
 ];
 
+/// Limits of what has the step `mediate`.
+const MEDIATE_LIMITS: [&str; 3] = [
+    "A protected name that is a link is kept, though its own times and owner can be changed.",
+    "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a folder that was inherited as a descriptor may be refused.",
+    "A deny pattern speaks of real paths. Where it has a wildcard folder before its end, no symbolic link is made under a name that this folder could have, and a folder that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
+];
+
 /// Further limits of one mechanism.
 fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
     match mechanism {
         Mechanism::Namespaces => &[
             "A file system that the host unmounts during the run stays in use until the run ends.",
-            "A protected name that is a link is kept, though its own times and owner can be changed.",
-            "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a folder that was inherited as a descriptor may be refused.",
-            "A deny pattern speaks of real paths. Where it has a wildcard folder before its end, no symbolic link is made under a name that this folder could have, and a folder that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
         ],
         Mechanism::Bubblewrap => &[
             "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
             "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
-            "Protected names that do not exist are not held, and one that is a symbolic link is refused; a deny of one in a writable root is refused, and so is a deny pattern.",
+            "A profile that grants modification is refused: names yet to come are not held against it.",
         ],
         Mechanism::Landlock => &[
             "Landlock only grants: a deny, a protected name or a profile in what is granted is refused, by name.",
@@ -225,6 +239,11 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
     }
 }
 
+/// Whether `mechanism` has the step `mediate`.
+fn mediates(mechanism: Mechanism) -> bool {
+    matches!(mechanism, Mechanism::Namespaces | Mechanism::Bubblewrap)
+}
+
 /// The claims of `mechanism`.
 pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
     let all = mechanism != Mechanism::Unconfined;
@@ -242,16 +261,23 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
         name if mechanism == Mechanism::Landlock && NAMESPACED.contains(&name) => {
             (name, ClaimLevel::None)
         }
-        name if MEDIATED.contains(&name) && mechanism != Mechanism::Namespaces => {
-            (name, ClaimLevel::None)
-        }
+        name if MEDIATED.contains(&name) && !mediates(mechanism) => (name, ClaimLevel::None),
+        PROFILES if mechanism != Mechanism::Namespaces => (PROFILES, ClaimLevel::None),
+        BY_BUBBLEWRAP if mechanism != Mechanism::Bubblewrap => (BY_BUBBLEWRAP, ClaimLevel::None),
         _ => (*name, *level),
     });
     all.map(|(name, level)| (name, if ON_MACOS && level == Enforced { Partial } else { level }))
 }
 
-/// What a run of `order` by `mechanism` enforced.
-pub(crate) fn enforced(mechanism: Mechanism, order: &Order) -> BTreeMap<String, ClaimLevel> {
+/// What is not held where the host's processes are shown.
+const OWN_PROC: &str = "proc.isolated";
+
+/// What a run of `order` by `mechanism` enforced; `shows_host` where it shows the host's processes.
+pub(crate) fn enforced(
+    mechanism: Mechanism,
+    order: &Order,
+    shows_host: bool,
+) -> BTreeMap<String, ClaimLevel> {
     let Order { policy, law, .. } = order;
     let asked = claims(mechanism).filter(|(name, _)| match (*name, law) {
         ("dialect.orbit", law) => law.is_some(),
@@ -261,6 +287,9 @@ pub(crate) fn enforced(mechanism: Mechanism, order: &Order) -> BTreeMap<String, 
     });
     let mut map: BTreeMap<String, ClaimLevel> =
         asked.map(|(name, level)| (name.to_owned(), level)).collect();
+    if let Some(level) = map.get_mut(OWN_PROC).filter(|_| shows_host) {
+        *level = ClaimLevel::None;
+    }
     if let Some(level) = map.get_mut("unix_socket.abstract") {
         // A network namespace of its own has none but its own, whatever Landlock can do.
         let alone = policy.network != Network::Host {};
@@ -293,10 +322,10 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "env.scrub_values" => policy.env.base == EnvBase::Inherit && policy.env.scrub_values,
         "fs.read_allowlist" | "fs.root_listed" => policy.readable != Readable::All,
         // Answered, not enforced.
-        "host.refuses" | "host.fallback" => false,
+        "host.refuses" | "host.fallback" | "host.covered_proc" => false,
         name if name.starts_with("policy.") || name.starts_with("receipts.") => false,
         // An order does not tell what its rules were written in.
-        "dialect.caliban" | "dialect.inferoa" => false,
+        "dialect.caliban" | "dialect.inferoa" | BY_BUBBLEWRAP => false,
         "compile.bubblewrap" | "compile.seatbelt" => false,
         _ => true,
     }
@@ -312,20 +341,27 @@ pub(crate) fn confines(prefix: &[&str]) -> Result<(), String> {
     }
 }
 
+/// What confines here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effective {
+    /// The mechanism.
+    pub(crate) mechanism: Mechanism,
+    /// Whether commands are shown the host's processes.
+    pub(crate) shows_host: bool,
+}
+
 /// The mechanism that a run takes here if it asks for this one or, without, for any; found by running a
 /// command as it is done where names that do not exist are `held`. If there is none, why not.
 pub(crate) fn effective(
     prefix: &[&str],
     asked: Option<Mechanism>,
     held: bool,
-) -> Result<Mechanism, String> {
+) -> Result<Effective, String> {
     let mut refused = Vec::new();
     for mechanism in asked.map_or(Mechanism::AUTO.to_vec(), |asked| vec![asked]) {
-        // Bubblewrap holds no such names, and says so by itself.
-        let held = held && mechanism == Mechanism::Namespaces;
-        let names: &[&str] = if held { &[TRIAL_NAME] } else { &[] };
+        let names: &[&str] = if held && mediates(mechanism) { &[TRIAL_NAME] } else { &[] };
         match trial(prefix, mechanism, names) {
-            Ok(()) => return Ok(mechanism),
+            Ok(Trial { shows_host }) => return Ok(Effective { mechanism, shows_host }),
             Err(why) => refused.push(why),
         }
     }
@@ -349,8 +385,11 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
         Some(asked) if works(&asked) => Some(asked),
         Some(asked) => return Err(why_not(asked, &tried)),
     };
-    limits.extend(chosen.into_iter().flat_map(own_limits).map(|limit| (*limit).to_owned()));
-    let mediates = chosen.filter(|chosen| *chosen == Mechanism::Namespaces).map(|chosen| {
+    let further = chosen.into_iter().filter(|chosen| mediates(*chosen));
+    let further =
+        further.flat_map(|_| &MEDIATE_LIMITS).chain(chosen.into_iter().flat_map(own_limits));
+    limits.extend(further.map(|limit| (*limit).to_owned()));
+    let mediates = chosen.filter(|chosen| mediates(*chosen)).map(|chosen| {
         let tried = trial(prefix, chosen, &[TRIAL_NAME]);
         limits.extend(tried.as_ref().err().cloned());
         tried.is_ok()
@@ -363,9 +402,20 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
             all.join(", ")
         ));
     }
-    let kept = |name: &str| mediates != Some(false) || !MEDIATED.contains(&name);
+    let shows_host = tried.iter().any(|(mechanism, tried)| {
+        Some(*mechanism) == chosen && tried.as_ref().is_ok_and(|tried| tried.shows_host)
+    });
+    limits.extend(shows_host.then(|| run::HOST_PROC.to_owned()));
+    let kept = |name: &str| {
+        (mediates != Some(false) || !MEDIATED.contains(&name)) && !(shows_host && name == OWN_PROC)
+    };
     let claimed = chosen.into_iter().flat_map(claims);
     let claimed = claimed.filter(|(name, level)| *level != ClaimLevel::None && kept(name));
+    // A run that is asked for no mechanism takes the one that its block names.
+    let named = asked.is_none() && effective(prefix, Some(Mechanism::Bubblewrap), true).is_ok();
+    let named = named.then_some((BY_BUBBLEWRAP, Enforced));
+    let claimed =
+        claimed.filter(|(name, _)| *name != BY_BUBBLEWRAP || asked.is_some()).chain(named);
     Ok(Capabilities {
         protocol: PROTOCOL,
         name: "refbox".to_owned(),
@@ -377,7 +427,7 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
     })
 }
 
-fn why_not(mechanism: Mechanism, tried: &[(Mechanism, Result<(), String>)]) -> String {
+fn why_not(mechanism: Mechanism, tried: &[(Mechanism, Result<Trial, String>)]) -> String {
     let reason = tried.iter().find(|(m, _)| *m == mechanism).and_then(|(_, t)| t.as_ref().err());
     let reason = reason.map_or("unknown", String::as_str);
     format!("{} does not work here: {reason}", mechanism.name())
@@ -389,8 +439,15 @@ const TRIAL_FOLDER: &str = "/etc";
 /// A name that no host has, in a folder that a trial can write.
 const TRIAL_NAME: &str = "/tmp/a name that nobody has\u{1}";
 
+/// What a trial that went well showed.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    /// Whether the command was shown the host's processes.
+    shows_host: bool,
+}
+
 /// Runs a harmless command by `mechanism`, with these names denied; why that failed, if it did.
-fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), String> {
+fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<Trial, String> {
     let mode = match mechanism {
         Mechanism::Unconfined => Mode::Unconfined,
         _ => Mode::ReadOnly,
@@ -402,6 +459,7 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), S
     let order = Order {
         protocol: PROTOCOL,
         law: None,
+        profile: None,
         notes: Vec::new(),
         lenient: false,
         profile_file: None,
@@ -414,7 +472,9 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<(), S
     let tried = run::attempt(prefix, &order).map_err(|refusal| refusal.to_string())?;
     match (tried.refusal, tried.outcome.ended) {
         (Some(refusal), _) => Err(refusal.to_string()),
-        (None, Some(crate::control::Report::Exited(0))) => Ok(()),
+        (None, Some(crate::control::Report::Exited(0))) => {
+            Ok(Trial { shows_host: tried.shows_host })
+        }
         (None, ended) => Err(format!("a trial command ended with {ended:?}")),
     }
 }

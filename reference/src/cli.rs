@@ -60,6 +60,10 @@ enum Verb {
         /// Where the result is written, also when nothing was started
         #[arg(long, value_name = "FILE")]
         result: PathBuf,
+        /// Where events are written, a JSON object a line: under a profile of documents that the
+        /// command was handed to it (`harness_delegated`)
+        #[arg(long, value_name = "FILE")]
+        events: Option<PathBuf>,
     },
     /// Print a policy as the text that another program enforces
     #[command(after_help = COMPILE_EXIT)]
@@ -102,7 +106,9 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
     }
     say::checked(match Cli::try_parse_from(words(args)) {
         Err(error) => misused(&error),
-        Ok(Cli { verb: Verb::Run { request, result } }) => run::run(prefix, &request, &result),
+        Ok(Cli { verb: Verb::Run { request, result, events } }) => {
+            run::run(prefix, &request, &result, events.as_deref())
+        }
         Ok(Cli { verb: Verb::Compile { target, request, result } }) => {
             compile::compile(target, &request, result.as_deref())
         }

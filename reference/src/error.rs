@@ -14,12 +14,19 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// Line in the request (from 1), if the request is at fault.
     pub(crate) line: Option<u64>,
+    /// Whether this host only lacks a `/proc` of the sandbox's own.
+    pub(crate) lacks_proc: bool,
 }
 
 impl Refusal {
     /// A refusal of `kind`.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), line: None }
+        Self { kind, message: message.into(), line: None, lacks_proc: false }
+    }
+
+    /// This host refuses a `/proc` of the sandbox's own.
+    pub(crate) fn no_proc(message: impl Into<String>) -> Self {
+        Self { lacks_proc: true, ..Self::new(ErrorKind::Unavailable, message) }
     }
 
     /// The request is not well-formed.

@@ -8,6 +8,7 @@
     allow(dead_code, unused_imports, reason = "most mechanisms are Linux's")
 )]
 
+mod agents;
 mod answer;
 mod ask;
 mod block;
@@ -15,6 +16,7 @@ mod capabilities;
 mod cli;
 mod compile;
 mod control;
+mod destination;
 pub mod dialect;
 pub mod egress;
 mod error;

@@ -4,8 +4,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use boxproof_cases::protocol::Document as Sent;
+use boxproof_cases::protocol::{Document as Sent, WirePath};
 
+use crate::agents::AgentState;
 use crate::dialect::orbit::{self, Document, Effect, PolicyError, PolicySet, Profile};
 use crate::error::Refusal;
 use crate::law::{Judge, Law, Line, Op};
@@ -31,6 +32,15 @@ pub(crate) fn law(documents: &[Sent], profile: &str) -> Result<Law, Refusal> {
     let lines = |op: Op| profile.rules(asked(op)).iter().map(line).collect::<Vec<Line>>();
     let (read, modify) = (lines(Op::Read), lines(Op::Modify));
     Ok(Law::new(Arc::new(profile), read, modify))
+}
+
+/// What of `state` is there and outside `workspace`, in which the profile decides.
+pub(crate) fn state(state: &AgentState, workspace: &Path) -> Vec<WirePath> {
+    let root = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let outside = |place: &&String| {
+        Path::new(place).canonicalize().is_ok_and(|real| !real.starts_with(&root))
+    };
+    state.places().filter(outside).map(|place| place.as_str().into()).collect()
 }
 
 /// `profile` of `documents`, in force.

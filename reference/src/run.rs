@@ -16,6 +16,8 @@ use boxproof_cases::protocol::{
 
 use crate::answer::{self, declined};
 use crate::capabilities::{self, claims};
+use crate::destination::Destination;
+use crate::dialect::orbit::{Event, EventKind, EventLines, Sink};
 use crate::egress::{self, Denied, Door, Outlet};
 use crate::error::Refusal;
 use crate::explain::{self, Finished};
@@ -23,7 +25,7 @@ use crate::host::{Host, launcher_environment};
 use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
 use crate::mechanism::{Beside, Handles, Running, bubblewrap, namespaces, unconfined};
-use crate::plan::{self, Plan, View};
+use crate::plan::{self, Plan, Step, View};
 use crate::report::Trouble;
 use crate::request::{Mechanism, Order};
 use crate::supervise::{self, Input, Ours, Outcome, Output, Secrets};
@@ -43,6 +45,10 @@ pub(crate) struct Known {
     pub(crate) notes: Vec<String>,
 }
 
+/// What is said where the host's `/proc` had to be shown.
+pub(crate) const HOST_PROC: &str = "this host allows no /proc of the sandbox's own, so the host's is \
+    shown, read-only: which processes, mounts and sockets it has can be seen, no more of them";
+
 /// A run that was tried: what was observed, by which mechanism, and why it did not start.
 pub(crate) struct Tried {
     pub(crate) outcome: Outcome,
@@ -50,14 +56,49 @@ pub(crate) struct Tried {
     pub(crate) refusal: Option<Refusal>,
     /// What was refused to the command, as far as that is known.
     pub(crate) known: Known,
+    /// Whether the host's processes are shown to the command.
+    pub(crate) shows_host: bool,
+}
+
+impl Tried {
+    /// Whether it was refused because this host lets no `/proc` of its own be made.
+    fn lacks_proc(&self) -> bool {
+        !self.outcome.started && self.refusal.as_ref().is_some_and(|refusal| refusal.lacks_proc)
+    }
 }
 
 /// Runs the request in `request_file`, writes the result; returns the exit code.
-pub(crate) fn run(prefix: &[&str], request_file: &Path, result_file: &Path) -> i32 {
-    answer::answer(request_file, result_file, |order| match be_the_only_one() {
-        Ok(()) => carry(prefix, order, request_file),
-        Err(refusal) => declined(&refusal, request_file),
+pub(crate) fn run(
+    prefix: &[&str],
+    request_file: &Path,
+    result_file: &Path,
+    events_file: Option<&Path>,
+) -> i32 {
+    answer::answer(request_file, result_file, |order| {
+        let told = events_file.map_or(Ok(()), |file| tell_of(order, file));
+        match told.and_then(|()| be_the_only_one()) {
+            Ok(()) => carry(prefix, order, request_file),
+            Err(refusal) => declined(&refusal, request_file),
+        }
     })
+}
+
+/// Writes down in `file` that the command is handed on under a profile, if it is under one; without
+/// that it is not started.
+fn tell_of(order: &Order, file: &Path) -> Result<(), Refusal> {
+    answer::within_reach("events", file, order)?;
+    let wrong = |error: io::Error| Refusal::os(&format!("events to {}", file.display()), error);
+    let lines = Destination::open(file).and_then(|place| place.create()).map_err(wrong)?;
+    let Some(profile) = &order.profile else { return Ok(()) };
+    let event = Event {
+        kind: EventKind::HarnessDelegated,
+        profile: profile.clone(),
+        op: None,
+        path: shown_program(&order.run.command),
+        allowed: true,
+        matched_rule: String::new(),
+    };
+    EventLines(lines).emit(event).map_err(Refusal::setup)
 }
 
 /// This process is there for one run: its children are its own to reap, and what signals it while
@@ -91,7 +132,7 @@ fn carry(prefix: &[&str], order: &Order, file: &Path) -> (RunResult, i32) {
         (Some(reason), _) => degraded(prefix, order, file, &reason),
         (None, Err(refusal)) => declined(&refusal, file),
         (None, Ok(tried)) => {
-            let enforced = capabilities::enforced(tried.mechanism, order);
+            let enforced = capabilities::enforced(tried.mechanism, order, tried.shows_host);
             conclude(tried, order, file, |result| result.enforced = enforced)
         }
     }
@@ -122,7 +163,7 @@ fn conclude(
     file: &Path,
     complete: impl FnOnce(&mut RunResult),
 ) -> (RunResult, i32) {
-    let Tried { outcome, mechanism, refusal, known } = tried;
+    let Tried { outcome, mechanism, refusal, known, shows_host } = tried;
     let line = report::annotation(&outcome).filter(|_| !order.run.capture);
     if let Some(line) = line {
         eprintln!("{line}");
@@ -133,6 +174,7 @@ fn conclude(
     let blocked = blocked(&outcome, mechanism, order, refusal.as_ref(), &known);
     let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
+    result.limits.extend((shows_host && result.started).then(|| HOST_PROC.to_owned()));
     let lacking = told(&known.unreached, order).into_iter().chain(known.notes.iter().cloned());
     let lacking: Vec<String> = lacking.collect();
     if result.exit_code != Some(0) && !order.run.capture {
@@ -275,13 +317,17 @@ fn persist(prefix: &[&str], order: &Order, mechanism: Mechanism) -> Result<Tried
     let mut host = Host::observe(&order.policy, order.law.as_ref(), &order.run);
     for _ in 1..ATTEMPTS {
         let tried = once(prefix, order, &host, mechanism)?;
+        if tried.lacks_proc() && !host.lacks_proc {
+            host.lacks_proc = true;
+            continue;
+        }
         let failed = tried.refusal.as_ref().filter(|refusal| refusal.kind == ErrorKind::Setup);
         let Some(refusal) = failed.filter(|_| !tried.outcome.started) else { return Ok(tried) };
         let now = Host::observe(&order.policy, order.law.as_ref(), &order.run);
         if now.sockets == host.sockets && !names_socket(&refusal.message, &host) {
             return Ok(tried);
         }
-        host = now;
+        host = Host { lacks_proc: host.lacks_proc, ..now };
     }
     once(prefix, order, &host, mechanism)
 }
@@ -359,12 +405,10 @@ fn carry_out(
     };
     let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
     let places = ledger.as_ref().map(mediate::noted).unwrap_or_default();
-    Ok(Tried {
-        outcome,
-        mechanism,
-        refusal,
-        known: Known { unreached, places, notes: plan.notes.clone() },
-    })
+    let steps = plan.view.iter().flat_map(|view| &view.steps);
+    let shows_host = steps.into_iter().any(Step::shows_host_processes);
+    let known = Known { unreached, places, notes: plan.notes.clone() };
+    Ok(Tried { outcome, mechanism, refusal, known, shows_host })
 }
 
 fn os(error: io::Error) -> Refusal {
@@ -398,7 +442,9 @@ fn begin(
         }
         (Some(view), None) => {
             let launch = sys::memory_file(&launch.encode()).map_err(os)?;
-            let handles = Handles { launch, control, streams, door };
+            let held = ledger.map(|ledger| Ok((sys::memory_file(&view.mediate.encode())?, ledger)));
+            let held = held.transpose().map_err(os)?;
+            let handles = Handles { launch, control, streams, door, held };
             let program = bubblewrap::helper(prefix, handles, view, &untrusted(order))?;
             program.start().map_err(|error| bubblewrap::unstartable(&untrusted(order), &error))
         }

@@ -63,7 +63,9 @@ pub(crate) fn order_on(
     let names: Vec<String> = env.keys().cloned().collect();
     let commanded = Commanded { run, names: &names, stands: &stands };
     let compiled = caliban::order(&sound, &Availability::Active, commanded).map_err(wrong)?;
-    Ok((ordered(PROTOCOL, compiled, None), sound.opens(platform)))
+    let notes = sound.warnings(&Availability::Active, platform);
+    let order = Order { notes, ..ordered(PROTOCOL, compiled, None) };
+    Ok((order, sound.opens(platform)))
 }
 
 fn ordered(protocol: u32, compiled: Compiled, profile_file: Option<ProfilePlace>) -> Order {
@@ -72,6 +74,7 @@ fn ordered(protocol: u32, compiled: Compiled, profile_file: Option<ProfilePlace>
         protocol,
         policy,
         law: None,
+        profile: None,
         unavailable: None,
         run,
         notes,

@@ -37,6 +37,9 @@ pub struct ResultExpect {
     /// All annotations, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Vec<String>>,
+    /// All limits, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Vec<String>>,
     /// What the command's line granted itself, in any order; an empty list for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferred: Option<Vec<String>>,

@@ -32,7 +32,7 @@ pub use path::WirePath;
 pub use policy::{
     EnvBase, EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy,
 };
-pub use profile::{Dialect, Document, ProfileRequest};
+pub use profile::{Dialect, Document, ProfileRequest, UNRESTRICTED_PROFILE};
 pub use protected::PROTECTED_NAMES;
 pub use question::{CheckRequest, EffectiveRequest, Operation, PathQuestion, ValidateRequest};
 pub use request::{Command, Run, RunRequest, Stdin};

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Run, WirePath};
 
+/// The profile that is there even if no document has it, and the one of who names none.
+pub const UNRESTRICTED_PROFILE: &str = "unrestricted";
+
 /// What `run --request FILE` reads instead of a [`super::RunRequest`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -15,7 +18,8 @@ pub struct ProfileRequest {
     pub dialect: Dialect,
     /// The documents: the host's own first, then the workspace's; one only, for a sandbox block.
     pub documents: Vec<Document>,
-    /// The profile that the command is under; a sandbox block has none.
+    /// The profile that the command is under, [`UNRESTRICTED_PROFILE`] by default; a sandbox block has
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The folder that paths of the documents start at (absolute).

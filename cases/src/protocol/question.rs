@@ -3,7 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Dialect, Document, WirePath};
+use super::{Dialect, Document, UNRESTRICTED_PROFILE, WirePath};
+
+fn unrestricted() -> String {
+    UNRESTRICTED_PROFILE.to_owned()
+}
 
 /// What `check --request FILE` reads: many paths under one profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -15,7 +19,8 @@ pub struct CheckRequest {
     pub dialect: Dialect,
     /// The documents: the host's own first, then the workspace's.
     pub documents: Vec<Document>,
-    /// The profile, letter for letter.
+    /// The profile, letter for letter; without one it is [`UNRESTRICTED_PROFILE`].
+    #[serde(default = "unrestricted")]
     pub profile: String,
     /// The folder that paths start at, in which links are followed (absolute).
     pub workspace: WirePath,
@@ -63,7 +68,8 @@ pub struct EffectiveRequest {
     pub dialect: Dialect,
     /// The documents: the host's own first, then the workspace's.
     pub documents: Vec<Document>,
-    /// The profile, letter for letter.
+    /// The profile, letter for letter; without one it is [`UNRESTRICTED_PROFILE`].
+    #[serde(default = "unrestricted")]
     pub profile: String,
 }
 

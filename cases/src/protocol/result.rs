@@ -46,6 +46,9 @@ pub struct RunResult {
     /// Lines added to the command's stderr.
     #[serde(default)]
     pub annotations: Vec<String>,
+    /// What this host kept the sandbox from holding, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
     /// Why the run could not be done as asked.
     #[serde(default)]
     pub error: Option<RunError>,

@@ -48,6 +48,9 @@ pub struct Status {
     pub artifacts: Vec<WirePath>,
     /// Variables that are kept although they look like credentials.
     pub env_passthrough: Vec<String>,
+    /// What the backend in effect does not hold on this host, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
 }
 
 /// What becomes of a command.

@@ -40,6 +40,7 @@ fn unlike(expect: &ResultExpect, result: &RunResult) -> Option<String> {
         .or_else(|| member("timed_out", expect.timed_out.as_ref(), &result.timed_out))
         .or_else(|| member("interrupted_by", interrupted.as_ref(), &result.interrupted_by))
         .or_else(|| member("annotations", expect.annotations.as_ref(), &result.annotations))
+        .or_else(|| member("limits", expect.limits.as_ref(), &result.limits))
         .or_else(|| member("truncated", expect.truncated.map(Some).as_ref(), &result.truncated))
         .or_else(|| inferred(expect.inferred.as_deref()?, result))
         .or_else(|| error(expect.error.as_ref()?.as_ref(), result.error.as_ref()))

@@ -1,9 +1,11 @@
 //! `refbox check`: whether a profile allows paths.
 
+use serde::Serialize;
+
 use crate::dialect::orbit::Resolver;
 
 use super::answer::{Answer, Subject};
-use super::{Format, NO, Paths, YES, warn};
+use super::{Format, INVALID, NO, Paths, YES, warn};
 
 /// Answers for every path; the exit code.
 pub(super) fn check(question: &Paths) -> Result<i32, String> {
@@ -12,21 +14,47 @@ pub(super) fn check(question: &Paths) -> Result<i32, String> {
     warn(&profile, Some(workspace));
     let resolver =
         Resolver::new(workspace).map_err(|error| format!("{}: {error}", workspace.display()))?;
+    let op: crate::dialect::orbit::Op = (*op).into();
+    // A path that is no question takes nothing from the answers for the others.
     let answers = paths.iter().map(|path| {
-        Subject::new(&resolver, workspace, path)
-            .map(|subject| subject.answer(&profile, (*op).into()))
+        let subject = Subject::new(&resolver, workspace, path);
+        let error = |error| Unanswered { operation: op.word(), path: path.clone(), error };
+        subject.map(|subject| subject.answer(&profile, op)).map_err(error)
     });
-    let answers = answers.collect::<Result<Vec<Answer>, String>>()?;
+    let answers: Vec<Result<Answer, Unanswered>> = answers.collect();
     match asked.format() {
         Format::Json => {
-            let json = serde_json::to_string_pretty(&serde_json::json!({"decisions": answers}));
+            let told: Vec<serde_json::Value> =
+                answers.iter().map(value).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+            let json = serde_json::to_string_pretty(&serde_json::json!({"decisions": told}));
             crate::say::line(format_args!("{}", json.map_err(|error| error.to_string())?));
         }
-        Format::Text => {
-            answers.iter().for_each(|answer| crate::say::line(format_args!("{}", line(answer))));
-        }
+        Format::Text => answers.iter().for_each(|answer| match answer {
+            Ok(answer) => crate::say::line(format_args!("{}", line(answer))),
+            Err(unanswered) => eprintln!("refbox: {}", unanswered.error),
+        }),
     }
-    Ok(if answers.iter().all(|answer| answer.allowed) { YES } else { NO })
+    let worst = answers.iter().map(|answer| match answer {
+        Err(_) => INVALID,
+        Ok(answer) if answer.allowed => YES,
+        Ok(_) => NO,
+    });
+    Ok(worst.max().unwrap_or(YES))
+}
+
+/// A path that there is no answer for, and why.
+#[derive(Serialize)]
+struct Unanswered {
+    operation: &'static str,
+    path: String,
+    error: String,
+}
+
+fn value(answer: &Result<Answer, Unanswered>) -> serde_json::Result<serde_json::Value> {
+    match answer {
+        Ok(answer) => serde_json::to_value(answer),
+        Err(unanswered) => serde_json::to_value(unanswered),
+    }
 }
 
 fn line(answer: &Answer) -> String {

@@ -19,8 +19,9 @@ Examples:
 /// An executor's declaration.
 #[derive(Debug, Args)]
 pub(crate) struct Executor {
-    /// The declaration: YAML with name, provider (codex, claude, gemini), program, args, config,
-    /// sandbox (macos-sandbox-exec) and allow_fallback
+    /// The declaration: a document `kind: Executor` (schemaVersion 2, metadata.name, and in spec
+    /// command, args, config, sandbox, allow_fallback), or in short name, provider (codex, claude,
+    /// gemini), program, args, config, sandbox (macos-sandbox-exec) and allow_fallback
     file: PathBuf,
     /// The workspace, in which relative side roots lie
     #[arg(long, value_name = "DIR")]

@@ -11,7 +11,7 @@ use boxproof_cases::protocol::{
 use clap::{Args, ValueEnum};
 
 use super::{Format, NO, YES};
-use crate::answer;
+use crate::destination::Destination;
 use crate::explain::{self, Finished};
 
 pub(super) const EXAMPLES: &str = "\
@@ -93,7 +93,7 @@ pub(super) fn explain(over: &Over) -> Result<i32, String> {
 fn in_files(request: &Path, result: &Path) -> Result<i32, String> {
     let unwritable =
         |error: std::io::Error| format!("cannot write to {}: {error}", result.display());
-    answer::check_destination(result).map_err(unwritable)?;
+    let place = Destination::open(result).map_err(unwritable)?;
     let shown = request.display();
     let text = std::fs::read(request).map_err(|error| format!("{shown}: {error}"))?;
     let request: ExplainRequest =
@@ -102,7 +102,7 @@ fn in_files(request: &Path, result: &Path) -> Result<i32, String> {
     let blocked = conclude(&request);
     let code = code(blocked.as_ref());
     let answer = Told::Explained(Explanation { blocked });
-    answer::write(&PolicyAnswer { protocol: PROTOCOL, answer }, result).map_err(unwritable)?;
+    place.write(&PolicyAnswer { protocol: PROTOCOL, answer }).map_err(unwritable)?;
     Ok(code)
 }
 

@@ -14,6 +14,7 @@ mod wire;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use boxproof_cases::protocol::UNRESTRICTED_PROFILE;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::dialect::orbit::{Document, PolicySet, Profile, doubts};
@@ -75,7 +76,7 @@ pub(crate) struct Asked {
     #[command(flatten)]
     documents: Documents,
     /// The profile, letter for letter
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", default_value = UNRESTRICTED_PROFILE)]
     profile: String,
     /// How to answer; text unless given
     #[arg(long, value_enum)]

@@ -19,7 +19,7 @@ use crate::dialect::orbit::{
     Asked, Document, Effect, OUTSIDE, Op, Origin, PolicyError, PolicySet, Profile, ProfileRule,
     Resolved, Resolver, Winner,
 };
-use crate::{answer, block};
+use crate::{block, destination::Destination};
 
 /// Decides every path; the exit code.
 pub(super) fn check(batch: &Batch) -> Result<i32, String> {
@@ -89,7 +89,7 @@ fn block_fault(fault: inferoa::Fault) -> PolicyFault {
 }
 
 pub(super) fn read<T: DeserializeOwned>(batch: &Batch) -> Result<T, String> {
-    answer::check_destination(&batch.result)
+    Destination::open(&batch.result)
         .map_err(|error| format!("cannot write to {}: {error}", batch.result.display()))?;
     let shown = batch.request.display();
     let text = std::fs::read(&batch.request).map_err(|error| format!("{shown}: {error}"))?;
@@ -106,7 +106,8 @@ pub(super) fn speaks(protocol: u32) -> Result<(), String> {
 pub(super) fn write(batch: &Batch, told: Result<Told, PolicyFault>) -> Result<i32, String> {
     let told = told.unwrap_or_else(Told::Invalid);
     let code = exit_of(&told);
-    answer::write(&PolicyAnswer { protocol: PROTOCOL, answer: told }, &batch.result)
+    Destination::open(&batch.result)
+        .and_then(|place| place.write(&PolicyAnswer { protocol: PROTOCOL, answer: told }))
         .map_err(|error| format!("cannot write to {}: {error}", batch.result.display()))?;
     Ok(code)
 }

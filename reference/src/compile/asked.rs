@@ -1,35 +1,51 @@
 //! What a request is about, in whatever language, as a run on the system of the target: [`asked`].
 
+use std::path::PathBuf;
+
 use boxproof_cases::protocol::{
     Command, CompileProfile, CompileRequest, CompileRules, CompileTarget, Dialect, Network,
     ProfileRequest, Run, RunRequest,
 };
 
+use crate::agents::AgentState;
 use crate::dialect::caliban::Opens;
 use crate::error::Refusal;
 use crate::request::Order;
-use crate::{block, settings};
+use crate::{block, profile, settings};
 
 /// A run, and what is open in it besides what its policy says.
 pub(super) struct Asked {
     pub(super) order: Order,
     pub(super) opens: Opens,
+    /// Folders that are opened behind every deny.
+    pub(super) sides: Vec<PathBuf>,
 }
 
 /// The run that `request` is about, as it would be on the system of `target`.
 pub(super) fn asked(target: CompileTarget, request: &CompileRequest) -> Result<Asked, Refusal> {
     let run = Run::new(Command::Argv(vec!["/bin/sh".to_owned()]), request.cwd.clone());
     let (protocol, env) = (request.protocol, &request.env);
-    let plain = |order| Ok(Asked { order, opens: Opens::default() });
+    let plain = |order| Ok(Asked { order, opens: Opens::default(), sides: Vec::new() });
     match &request.rules {
         CompileRules::Policy(policy) => {
             plain(RunRequest { protocol, policy: (**policy).clone(), run }.into())
         }
-        CompileRules::Profile(asked) => {
-            let asked = profile_request(asked, protocol, run);
+        CompileRules::Profile(rules) => {
+            let asked = profile_request(rules, protocol, run);
+            let sides = &rules.side_roots;
             match asked.dialect {
+                Dialect::Inferoa if !sides.is_empty() => {
+                    Err(Refusal::invalid("side_roots: a sandbox block has none; leave them out"))
+                }
                 Dialect::Inferoa => plain(block::order_on(target.system(), env, asked)?),
-                Dialect::Orbit => plain(Order::try_from(asked)?),
+                Dialect::Orbit => {
+                    let state = AgentState::of(|name| env.get(name).cloned());
+                    let mut order = Order::try_from(asked)?;
+                    let workspace = order.policy.workspace.as_path().to_owned();
+                    order.policy.writable = profile::state(&state, &workspace);
+                    let sides = sides.iter().map(|side| workspace.join(side.as_path())).collect();
+                    Ok(Asked { order, opens: Opens::default(), sides })
+                }
             }
         }
         CompileRules::Settings(asked) => {
@@ -38,12 +54,12 @@ pub(super) fn asked(target: CompileTarget, request: &CompileRequest) -> Result<A
             if target == CompileTarget::Seatbelt && opens.proxy.is_some() {
                 order.policy.network = Network::None {};
             }
-            Ok(Asked { order, opens })
+            Ok(Asked { order, opens, sides: Vec::new() })
         }
     }
 }
 
 fn profile_request(asked: &CompileProfile, protocol: u32, run: Run) -> ProfileRequest {
-    let CompileProfile { dialect, documents, profile, workspace } = asked.clone();
+    let CompileProfile { dialect, documents, profile, workspace, side_roots: _ } = asked.clone();
     ProfileRequest { protocol, dialect, documents, profile, workspace, run }
 }

@@ -131,6 +131,7 @@ fn compiled(target: CompileTarget, dialect: Language, text: &str) -> Result<Comp
             documents,
             profile: None,
             workspace: workspace.clone(),
+            side_roots: Vec::new(),
         }),
     };
     let env = [("HOME", format!("{top}/h")), ("MORE", format!("{top}/h/.ssh"))];

@@ -18,16 +18,16 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{
     CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText, Dialect,
-    PROTOCOL, Policy, PolicyAnswer, PolicyFault, Told,
+    PROTOCOL, Policy, PolicyAnswer, PolicyFault, Told, UNRESTRICTED_PROFILE,
 };
 
 use asked::Asked;
 
-use crate::answer;
+use crate::destination::Destination;
 use crate::dialect::caliban::Opens;
 use crate::error::Refusal;
 use crate::host::Host;
-use crate::plan::{self, View};
+use crate::plan::{self, Step, View};
 use crate::profile;
 use crate::request::{self, Order};
 
@@ -48,7 +48,7 @@ pub(crate) fn compile(target: CompileTarget, file: &Path, result: Option<&Path>)
 fn answered(target: CompileTarget, file: &Path, result: Option<&Path>) -> Result<i32, String> {
     let shown = file.display();
     if let Some(result) = result {
-        answer::check_destination(result)
+        Destination::open(result)
             .map_err(|error| format!("cannot write to {}: {error}", result.display()))?;
     }
     let text = std::fs::read(file).map_err(|error| format!("{shown}: {error}"))?;
@@ -85,7 +85,8 @@ fn write(compiled: Result<Compiled, Refusal>, result: &Path) -> Result<i32, Stri
             (Told::Invalid(PolicyFault { message, file: None, line: None, column: None }), INVALID)
         }
     };
-    answer::write(&PolicyAnswer { protocol: PROTOCOL, answer: told }, result)
+    Destination::open(result)
+        .and_then(|place| place.write(&PolicyAnswer { protocol: PROTOCOL, answer: told }))
         .map_err(|error| format!("cannot write to {}: {error}", result.display()))?;
     Ok(code)
 }
@@ -109,23 +110,25 @@ fn compiled_here(target: CompileTarget, request: &CompileRequest) -> Result<Comp
         (
             CompileRules::Profile(CompileProfile { dialect: Dialect::Orbit, .. }),
             CompileTarget::Seatbelt,
-        ) => of_documents(request),
+        ) => of_documents(request, &asked.sides),
         _ => {
-            let Order { policy, law, run, .. } = &asked.order;
-            of_plan(target, &asked, Host::observe(policy, law.as_ref(), run))
+            let Order { policy, law, run, notes, .. } = &asked.order;
+            let mut compiled = of_plan(target, &asked, Host::observe(policy, law.as_ref(), run))?;
+            compiled.limits.extend(notes.iter().cloned());
+            Ok(compiled)
         }
     }
 }
 
 /// The text for the plan that what is `asked` comes to on `host`. Pure.
 fn of_plan(target: CompileTarget, asked: &Asked, mut host: Host) -> Result<Compiled, Refusal> {
-    let Asked { order, opens } = asked;
+    let Asked { order, opens, sides } = asked;
     let closed = match target {
         CompileTarget::Bubblewrap => close(&mut host),
         CompileTarget::Seatbelt => Vec::new(),
     };
     let plan = plan::resolve(&order.policy, &order.run, &host)?;
-    let view = plan
+    let mut view = plan
         .view
         .ok_or_else(|| Refusal::unsupported("policy.mode: unconfined has nothing to compile"))?;
     if view.egress.is_some() {
@@ -133,9 +136,18 @@ fn of_plan(target: CompileTarget, asked: &Asked, mut host: Host) -> Result<Compi
             "policy.network: a proxy port and domains are served by a running sandbox, no text holds them; use none or host",
         ));
     }
+    open_behind(sides, &mut view);
     let mut compiled = of_view(target, &view, order, &plan.cwd, opens)?;
     compiled.limits.extend(closed);
     Ok(compiled)
+}
+
+/// Opens `sides` on top of everything but what is sealed, which takes nothing more.
+fn open_behind(sides: &[PathBuf], view: &mut View) {
+    let sealed = view.steps.iter().position(|step| matches!(step, Step::Seal(_)));
+    let at = sealed.unwrap_or(view.steps.len());
+    let real = |side: &PathBuf| side.canonicalize().unwrap_or_else(|_| side.clone());
+    view.steps.splice(at..at, sides.iter().map(|side| Step::Bind(real(side))));
 }
 
 /// Leaves out what nobody will be there to decide about; says so, folder by folder.
@@ -151,13 +163,13 @@ fn said(folder: &Path) -> String {
 }
 
 /// The rules of documents one by one, as in a profile the last one that matches decides, too.
-fn of_documents(request: &CompileRequest) -> Result<Compiled, Refusal> {
+fn of_documents(request: &CompileRequest, sides: &[PathBuf]) -> Result<Compiled, Refusal> {
     let CompileRules::Profile(asked) = &request.rules else {
         return Err(Refusal::invalid("rules: these are no documents"));
     };
-    let name = asked.profile.as_deref().unwrap_or_default();
+    let name = asked.profile.as_deref().unwrap_or(UNRESTRICTED_PROFILE);
     let profile = profile::of(&asked.documents, name)?;
-    orbit::profile(&profile, &real(asked.workspace.as_path())?, &request.env)
+    orbit::profile(&profile, &real(asked.workspace.as_path())?, &request.env, sides)
 }
 
 fn of_view(

@@ -2,7 +2,7 @@
 //! one that matches decides, too. Pure.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Compiled, CompiledText};
 
@@ -14,10 +14,13 @@ use crate::error::Refusal;
 /// Scratch that the dialect leaves open.
 const SCRATCH: [&str; 3] = ["/private/tmp", "/private/var/folders", "/tmp"];
 
+/// Programs and libraries, as far as the rest of the platform does not have them.
+const PROGRAMS: [&str; 3] = ["/opt/homebrew", "/usr", "/Library/Developer"];
+
 /// What the dialect leaves to the host.
 const LIMITS: [&str; 3] = [
-    "Outside the workspace everything can be read, and scratch and the state of agents written.",
-    "The network is not limited.",
+    "Outside the workspace the platform can be read, and scratch and the state of agents read and written.",
+    "The network is the host's: no rule speaks of it.",
     "In a rule `?` stands for one byte, so that it misses letters beyond ASCII.",
 ];
 
@@ -26,16 +29,18 @@ pub(super) fn profile(
     profile: &Profile,
     workspace: &Path,
     env: &BTreeMap<String, String>,
+    sides: &[PathBuf],
 ) -> Result<Compiled, Refusal> {
     let root = text(workspace)?;
     let mut out = Text::new();
     baseline::processes(&mut out);
-    out.rule(Does::Allow, "file-read*", &[]);
+    baseline::platform(&mut out);
+    out.rule(Does::Allow, "file-read*", &PROGRAMS.map(subpath));
     baseline::devices(&mut out);
-    out.rule(Does::Allow, "file-write*", &SCRATCH.map(subpath));
+    out.rule(Does::Allow, "file-read* file-write*", &SCRATCH.map(subpath));
     let states = states::writable(env);
     if !states.is_empty() {
-        out.rule(Does::Allow, "file-write*", &states);
+        out.rule(Does::Allow, "file-read* file-write*", &states);
     }
     out.about(Does::Deny, "file-read* file-write*", subpath(root));
     // Who opens a file has to get by the folders above it.
@@ -44,6 +49,9 @@ pub(super) fn profile(
     let modify = profile.rules(Op::Modify);
     rules("file-write*", root, modify, &mut out);
     pins(root, modify, profile.rules(Op::Read), &mut out);
+    for side in sides {
+        out.about(Does::Allow, "file-read* file-write*", subpath(text(side)?));
+    }
     baseline::network(&mut out, true);
     let asks = |op| profile.rules(op).iter().any(|rule| rule.rule.pattern.contains('?'));
     let shown = if asks(Op::Read) || asks(Op::Modify) { 3 } else { 2 };

@@ -80,7 +80,7 @@ fn rules(step: &Step, view: &View, out: &mut Text) -> Result<(), Refusal> {
         }
         Step::Link(..) => out.about(Does::Allow, "file-read*", literal(place)),
         Step::Dev => baseline::devices(out),
-        Step::Folder(_) | Step::Seal(_) | Step::Proc => {}
+        Step::Folder(_) | Step::Seal(_) | Step::Proc | Step::HostProc => {}
     }
     Ok(())
 }

@@ -66,7 +66,7 @@ fn seatbelt_of_documents() {
         ("HOME".to_owned(), "/h".to_owned()),
         ("CODEX_HOME".to_owned(), "/c".to_owned()),
     ]);
-    let compiled = orbit::profile(&profile, Path::new("/w"), &env).unwrap();
+    let compiled = orbit::profile(&profile, Path::new("/w"), &env, &["/w/.orbit".into()]).unwrap();
     assert_eq!(compiled.limits.len(), 3);
     insta::assert_snapshot!("seatbelt_of_documents", sbpl(compiled));
 }

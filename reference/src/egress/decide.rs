@@ -71,6 +71,12 @@ impl Rules {
         }
     }
 
+    /// Whether a rule to allow speaks of `host`, whatever the port.
+    pub(crate) fn name(&self, host: &str) -> bool {
+        let target = Target::read(host);
+        target.is_ok_and(|target| self.allow.iter().any(|rule| rule.is_about(&target)))
+    }
+
     fn denied(&self, target: &Target, port: u16) -> Result<(), Why> {
         match self.deny.iter().find(|rule| rule.is_about(target) && rule.shuts(port)) {
             Some(rule) => Err(Why::Denied(rule.to_string())),

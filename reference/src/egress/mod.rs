@@ -29,7 +29,7 @@ pub use host::{NoHost, Target};
 pub use log::Denied;
 pub(crate) use outlet::{Outlet, Shut, Way, prepare};
 pub use rule::{NoRule, Rule};
-pub(crate) use variables::{EXCEPTIONS, PROXIES};
+pub(crate) use variables::{EXCEPTIONS, JAVA, NODE, PROXIES};
 
 #[cfg(test)]
 mod tests;

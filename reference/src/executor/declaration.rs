@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// One executor.
+use super::envelope::Envelope;
+
+/// One executor. In a document of its own it is `kind: Executor`; a short form has its keys alone.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Declaration {
@@ -26,6 +29,9 @@ pub struct Declaration {
     /// Whether it is started without that where that is missing.
     #[serde(default)]
     pub allow_fallback: bool,
+    /// What else it says, which is not for this program to do.
+    #[serde(skip)]
+    pub left: Vec<&'static str>,
 }
 
 /// Whose agent it is: each has a sandbox of its own.
@@ -38,6 +44,9 @@ pub enum Provider {
     Claude,
     /// Switched by `-s` or `--sandbox`.
     Gemini,
+    /// Somebody's whose own sandbox is not known here.
+    #[serde(skip)]
+    Other,
 }
 
 /// What confines from outside.
@@ -54,11 +63,22 @@ impl Declaration {
     /// # Errors
     /// What cannot be meant, with file, line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
-        serde_saphyr::from_str(text).map_err(|error| {
-            let place = error.location().map(|at| format!("{}:{}: ", at.line(), at.column()));
-            let what = error.without_snippet().to_string();
-            let place = place.unwrap_or_default();
-            format!("{name}:{place}{what}; see `refbox executor --help` for the keys")
-        })
+        #[derive(Deserialize)]
+        struct Kind {
+            kind: Option<IgnoredAny>,
+        }
+        match serde_saphyr::from_str(text) {
+            Ok(Kind { kind: Some(_) }) => Envelope::declared(name, text),
+            _ => read(name, text),
+        }
     }
+}
+
+pub(super) fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, String> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let place = error.location().map(|at| format!("{}:{}: ", at.line(), at.column()));
+        let what = error.without_snippet().to_string();
+        let place = place.unwrap_or_default();
+        format!("{name}:{place}{what}; see `refbox executor --help` for the keys")
+    })
 }

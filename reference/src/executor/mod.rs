@@ -5,6 +5,7 @@
 //! one that does not run.
 
 mod declaration;
+mod envelope;
 mod start;
 
 pub use declaration::{Declaration, Outer, Provider};

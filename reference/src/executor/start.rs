@@ -37,11 +37,16 @@ pub use boxproof_cases::protocol::ExecutorStart as Start;
 /// # Errors
 /// A sandbox of another system, one that is missing and must be there, or side roots that are none.
 pub fn start(declared: &Declaration, machine: Machine<'_>) -> Result<Start, String> {
-    match outer(declared, machine)? {
-        Some(Ok(wrapper)) => wrapped(declared, machine, wrapper),
-        Some(Err(warning)) => Ok(bare(declared, vec![warning])),
-        None => Ok(bare(declared, Vec::new())),
-    }
+    let mut start = match outer(declared, machine)? {
+        Some(Ok(wrapper)) => wrapped(declared, machine, wrapper)?,
+        Some(Err(warning)) => bare(declared, vec![warning]),
+        None => bare(declared, Vec::new()),
+    };
+    let left = declared.left.iter();
+    start
+        .warnings
+        .extend(left.map(|key| format!("spec.{key} is for who starts the agent to keep")));
+    Ok(start)
 }
 
 /// The program that confines; a warning where the agent is to start without; none if nobody asked.
@@ -91,7 +96,7 @@ fn wrapped(declared: &Declaration, machine: Machine<'_>, wrapper: &str) -> Resul
         Provider::Gemini => {
             args.retain(|arg| arg != "-s" && arg != "--sandbox" && !arg.starts_with("--sandbox="));
         }
-        Provider::Claude => {}
+        Provider::Claude | Provider::Other => {}
     }
     let side_roots = side_roots(declared, machine.workspace)?;
     let reopens = |root: &PathBuf| {

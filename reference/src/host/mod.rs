@@ -92,6 +92,8 @@ pub(crate) struct Host {
     pub(crate) tree: Option<Tree>,
     /// Path sockets that are bound on the host.
     pub(crate) sockets: Vec<PathBuf>,
+    /// Whether the host has refused a fresh `/proc`.
+    pub(crate) lacks_proc: bool,
 }
 
 impl Host {
@@ -216,6 +218,14 @@ fn granted(policy: &Policy) -> impl Iterator<Item = &Path> {
     let lists = [readable, &policy.writable, &policy.unix_sockets];
     let listed = lists.into_iter().flatten();
     std::iter::once(&policy.workspace).chain(listed).map(WirePath::as_path)
+}
+
+/// Every place that leads to `path`, which is absolute: where links stand on the way, and what it is.
+pub(crate) fn on_the_way(path: &Path) -> Vec<PathBuf> {
+    paths::find(path)
+        .into_iter()
+        .flat_map(|found| found.links.into_iter().chain([found.real]))
+        .collect()
 }
 
 fn is_folder(path: &Path) -> bool {

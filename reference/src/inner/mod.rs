@@ -31,9 +31,11 @@ use crate::mediate::Mediation;
 use crate::plan::Held;
 use crate::sys::{self, Children, Leash, Process};
 
-/// The hidden verb that starts the inner stage; five descriptor numbers follow it, and where there is
-/// a door, its number and port.
+/// The hidden verb that starts the inner stage; nine numbers follow it: five descriptors, the door and
+/// its port, the names that must not come to be, and where refusals of them are noted.
 pub(crate) const VERB: &str = "__inner";
+/// The number of what is not there.
+pub(crate) const NONE: RawFd = -1;
 
 /// The first process of a pid namespace.
 const FIRST: Pid = Pid::from_raw(1);
@@ -164,13 +166,14 @@ pub(crate) fn main(args: &[OsString]) -> i32 {
 }
 
 fn stage(args: &[OsString]) -> io::Result<()> {
-    let ([launch, control, stdin, stdout, stderr], door) = handles(args)?;
-    let mut bytes = Vec::new();
-    File::from(sys::adopt(launch)?).read_to_end(&mut bytes)?;
-    let launch = Launch::decode(&bytes)?;
+    let [launch, control, stdin, stdout, stderr, door, port, names, ledger] = handles(args)?;
+    let launch = Launch::decode(&contents(launch)?)?;
     let control = sys::adopt(control)?;
     let streams = [sys::adopt(stdin)?, sys::adopt(stdout)?, sys::adopt(stderr)?];
-    let door = door.map(Door::adopt).transpose()?;
+    let there = |number| Some(number).filter(|number| *number != NONE);
+    let door = there(door).map(|door| Door::adopt([door, port])).transpose()?;
+    let held = there(names).map(handed_over).transpose()?.unwrap_or_default();
+    let ledger = there(ledger).map(sys::adopt).transpose()?;
     sys::seal_descriptors()?;
     if launch.hold != Hold::Subreaper && Pid::this() != FIRST {
         // Whoever started us is no sandbox: nothing is run on its word.
@@ -180,8 +183,24 @@ fn stage(args: &[OsString]) -> io::Result<()> {
     }
     control::hand_over(&control, Report::Hello, &sys::open_process(Pid::this())?)?;
     let inner = Inner::new(&launch, control, streams)?.with_door(door);
+    let inner = inner.mediating(&held).noting(ledger);
     inner.open_door()?;
+    if inner.mediates() {
+        // It was given the rights to look into the command and to give up the rest.
+        sys::drop_privileges(true)?;
+    }
     serve(inner)
+}
+
+fn contents(number: RawFd) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::from(sys::adopt(number)?).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn handed_over(number: RawFd) -> io::Result<Held> {
+    let held = Held::decode(&contents(number)?);
+    held.ok_or_else(|| io::Error::other("the list of names that must not come to be is damaged"))
 }
 
 /// As pid 1 of a namespace: starts the command, reports its start and its end. Our own end is that
@@ -235,15 +254,12 @@ fn follow_beside(
     }
 }
 
-fn handles(args: &[OsString]) -> io::Result<([RawFd; 5], Option<[RawFd; 2]>)> {
+fn handles(args: &[OsString]) -> io::Result<[RawFd; 9]> {
     let numbers: Option<Vec<RawFd>> =
         args.iter().map(|arg| arg.to_str().and_then(|text| text.parse().ok())).collect();
     let numbers = numbers.unwrap_or_default();
-    match *numbers.as_slice() {
-        [a, b, c, d, e] => Ok(([a, b, c, d, e], None)),
-        [a, b, c, d, e, door, port] => Ok(([a, b, c, d, e], Some([door, port]))),
-        _ => Err(io::Error::other("this verb is for refbox itself, not for you to call")),
-    }
+    let numbers = numbers.try_into();
+    numbers.map_err(|_| io::Error::other("this verb is for refbox itself, not for you to call"))
 }
 
 /// A command that was started, and about to be executed.

@@ -34,6 +34,9 @@ const FIXED: [&str; 9] = [
     "ALL",
 ];
 
+/// What the inner stage keeps until it serves, where it decides on names.
+const LOOKING: [&str; 4] = ["--cap-add", "CAP_SYS_PTRACE", "--cap-add", "CAP_SETPCAP"];
+
 /// The helper for `view`; `untrusted` are folders whose programs must not be run unconfined.
 pub(crate) fn helper(
     prefix: &[&str],
@@ -41,7 +44,7 @@ pub(crate) fn helper(
     view: &View,
     untrusted: &[PathBuf],
 ) -> Result<Program, Refusal> {
-    can_hold(view)?;
+    can_ask(view)?;
     can_open(view)?;
     let program = found::program(untrusted)?;
     let masks = view.steps.iter().filter(|step| step.masks_one_file()).count();
@@ -114,7 +117,17 @@ fn can_open(view: &View) -> Result<(), Refusal> {
 /// Ports from here on are anybody's in a new network namespace.
 const LOWEST_PORT: u16 = 1024;
 
-/// What the policy denies by name must be there.
+/// The inner stage decides on names that come to be, but not by a profile.
+fn can_ask(view: &View) -> Result<(), Refusal> {
+    match view.mediate.profile {
+        None => Ok(()),
+        Some(_) => Err(Refusal::unsupported(
+            "the profile decides on names yet to come, which the mechanism bubblewrap does not ask it about; use the mechanism namespaces",
+        )),
+    }
+}
+
+/// Without an inner stage, what the policy denies by name must be there.
 fn can_hold(view: &View) -> Result<(), Refusal> {
     let refused = |what: String, remedy: &str| {
         Err(Refusal::unsupported(format!(
@@ -148,6 +161,9 @@ fn arguments(view: &View, masks: &[RawFd]) -> Vec<OsString> {
     let mut list: Vec<OsString> = FIXED.iter().map(OsString::from).collect();
     if !view.host_network {
         list.push("--unshare-net".into());
+    }
+    if !view.mediate.is_empty() {
+        list.extend(LOOKING.iter().map(OsString::from));
     }
     let mut masks = masks.iter();
     for step in &view.steps {
@@ -191,6 +207,7 @@ fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
         Step::Seal(path) => words(&["--remount-ro"], path, 1),
         Step::Dev => words(&["--dev"], Path::new("/dev"), 1),
         Step::Proc => words(&["--proc"], Path::new("/proc"), 1),
+        Step::HostProc => words(&["--ro-bind"], Path::new("/proc"), 2),
     }
 }
 
@@ -231,7 +248,7 @@ pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) ->
     if words.contains("Can't mount proc") {
         let what =
             format!("a proc of its own is refused on this host ({words}); {}", userns::MASKED_PROC);
-        return Refusal::new(ErrorKind::Unavailable, what);
+        return Refusal::no_proc(what);
     }
     // It is asked for its version only when it failed: a run that works needs no look at it.
     let fault = found::program(untrusted).and_then(|program| version::check(&program));

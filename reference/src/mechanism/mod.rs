@@ -36,18 +36,27 @@ pub(crate) struct Handles {
     pub(crate) streams: [OwnedFd; 3],
     /// What leads out of its network.
     pub(crate) door: Option<Door>,
+    /// Names that must not come to be, encoded, and where refusals are noted.
+    pub(crate) held: Option<(File, OwnedFd)>,
 }
 
 impl Handles {
+    /// What the inner stage is told: those that are not there are [`inner::NONE`].
     fn numbers(&self) -> Vec<RawFd> {
-        let door = self.door.iter().flat_map(Door::numbers);
-        self.standard().into_iter().chain(door).collect()
+        let door = self.door.as_ref().map_or([inner::NONE; 2], Door::numbers);
+        let held = self.held_numbers().unwrap_or([inner::NONE; 2]);
+        self.standard().into_iter().chain(door).chain(held).collect()
+    }
+
+    fn held_numbers(&self) -> Option<[RawFd; 2]> {
+        self.held.as_ref().map(|(names, ledger)| [names.as_raw_fd(), ledger.as_raw_fd()])
     }
 
     /// Those that stay open over exec.
     fn descriptors(&self) -> Vec<RawFd> {
         let door = self.door.iter().map(|door| door.numbers()[0]);
-        self.standard().into_iter().chain(door).collect()
+        let held = self.held_numbers().into_iter().flatten();
+        self.standard().into_iter().chain(door).chain(held).collect()
     }
 
     fn standard(&self) -> [RawFd; 5] {

@@ -25,6 +25,8 @@ pub(super) struct Caller<'a> {
     pub(super) thread: Pid,
     /// Where it waits, and the number of its call.
     waits: Option<(BorrowedFd<'a>, u64)>,
+    /// Whether `/proc` has other numbers than this pid namespace.
+    foreign: bool,
 }
 
 /// What a thread's status says.
@@ -32,14 +34,22 @@ pub(super) struct Caller<'a> {
 pub(super) struct Status {
     /// The process it belongs to.
     pub(super) process: Pid,
+    /// The same by the number that `/proc` has for it.
+    pub(super) shown: Pid,
     /// The mode bits that it never gives.
     pub(super) umask: Mode,
 }
 
 impl<'a> Caller<'a> {
-    /// The thread that `notice`, heard of through `listener`, is from.
-    pub(super) fn of(notice: &Notice, listener: BorrowedFd<'a>) -> Self {
-        Self { thread: notice.thread, waits: Some((listener, notice.id)) }
+    /// The thread that `notice`, heard of through `listener`, is from; `foreign` where `/proc` has
+    /// other numbers.
+    pub(super) fn of(notice: &Notice, listener: BorrowedFd<'a>, foreign: bool) -> Self {
+        Self { thread: notice.thread, waits: Some((listener, notice.id)), foreign }
+    }
+
+    /// The thread's number in `/proc`.
+    pub(super) fn shown(self) -> nix::Result<Pid> {
+        if self.foreign { notify::shown_thread(self.thread) } else { Ok(self.thread) }
     }
 
     /// Does `read`; where the thread cannot be looked into as any other of the same user, again
@@ -93,7 +103,7 @@ impl<'a> Caller<'a> {
 
     /// What a link of its own in `/proc` leads to.
     fn open(self, link: &str) -> nix::Result<OwnedFd> {
-        let path = format!("/proc/{}/{link}", self.thread);
+        let path = format!("/proc/{}/{link}", self.shown()?);
         let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
         self.read(|| open(path.as_str(), flags, Mode::empty()))
     }
@@ -115,7 +125,7 @@ impl<'a> Caller<'a> {
     }
 
     fn text(self, name: &str) -> nix::Result<String> {
-        let path = format!("/proc/{}/{name}", self.thread);
+        let path = format!("/proc/{}/{name}", self.shown()?);
         self.read(|| fs::read_to_string(&path).map_err(|error| errno_of(&error)))
     }
 }
@@ -126,9 +136,11 @@ fn errno_of(error: &std::io::Error) -> Errno {
 
 fn status(text: &str) -> Option<Status> {
     let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    let umask = u32::from_str_radix(value("Umask:")?, 8).ok()?;
-    let process = value("Tgid:")?.parse().ok()?;
-    Some(Status { process: Pid::from_raw(process), umask: Mode::from_bits_truncate(umask) })
+    let umask = Mode::from_bits_truncate(u32::from_str_radix(value("Umask:")?, 8).ok()?);
+    let shown = Pid::from_raw(value("Tgid:")?.parse().ok()?);
+    // From the namespace of this `/proc` inwards.
+    let process = value("NStgid:")?.split_whitespace().next_back()?.parse().ok()?;
+    Some(Status { process: Pid::from_raw(process), shown, umask })
 }
 
 /// The fifth number after the command's name, which is in brackets and may hold anything.
@@ -145,8 +157,9 @@ mod tests {
 
     #[test]
     fn a_status_is_read() {
-        let text = "Name:\tx\nUmask:\t0027\nState:\tR\nTgid:\t12\nPid:\t13\n";
-        let expected = Status { process: Pid::from_raw(12), umask: Mode::from_bits_truncate(0o27) };
+        let text = "Name:\tx\nUmask:\t0027\nState:\tR\nTgid:\t12\nPid:\t13\nNStgid:\t12\t3\n";
+        let [shown, process] = [12, 3].map(Pid::from_raw);
+        let expected = Status { process, shown, umask: Mode::from_bits_truncate(0o27) };
         assert_eq!(status(text), Some(expected));
         assert_eq!(status("Name:\tx\nTgid:\t12\n"), None);
     }
@@ -159,7 +172,7 @@ mod tests {
 
     #[test]
     fn strings_of_another_thread_end_where_they_end() {
-        let caller = Caller { thread: Pid::this(), waits: None };
+        let caller = Caller { thread: Pid::this(), waits: None, foreign: false };
         let text = c"some/path";
         assert_eq!(caller.string(text.as_ptr() as u64).as_deref(), Ok(text));
         assert_eq!(caller.string(8), Err(Errno::EFAULT));
@@ -169,7 +182,7 @@ mod tests {
 
     #[test]
     fn descriptors_that_are_not_open_are_bad() {
-        let caller = Caller { thread: Pid::this(), waits: None };
+        let caller = Caller { thread: Pid::this(), waits: None, foreign: false };
         assert_eq!(caller.base(-5).unwrap_err(), Errno::EBADF);
         assert_eq!(caller.base(999_999).unwrap_err(), Errno::EBADF);
         assert!(caller.base(libc::AT_FDCWD).is_ok());

@@ -55,6 +55,8 @@ pub(super) struct Desk {
     /// Held shared from finding out where a folder is to making a name in it, and alone by what
     /// may move folders.
     pub(super) gate: RwLock<()>,
+    /// Whether `/proc` has other numbers than this pid namespace.
+    pub(super) foreign: bool,
 }
 
 impl Desk {

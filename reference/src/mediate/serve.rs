@@ -24,7 +24,10 @@ use super::sticky::Sticky;
 use crate::control::{self, Heard, Report};
 use crate::glob::Said;
 use crate::plan::{Absent, Bound, By, Held, Later};
-use crate::sys::notify::{self, Notice, Step};
+use crate::sys::{
+    self,
+    notify::{self, Notice, Step},
+};
 
 /// Threads that serve calls.
 const WORKERS: usize = 2;
@@ -87,7 +90,8 @@ impl Mediation {
         };
         let sticky = Sticky::read();
         let gate = RwLock::new(());
-        let desk = Desk { listener, rules, mounts, sticky, ledger, root, gate };
+        let foreign = !sys::is_shown_as_itself();
+        let desk = Desk { listener, rules, mounts, sticky, ledger, root, gate, foreign };
         let desk = Arc::new(desk);
         for number in 0..WORKERS {
             let desk = Arc::clone(&desk);
@@ -178,7 +182,7 @@ fn work(desk: &Arc<Desk>) {
 }
 
 fn serve(desk: &Arc<Desk>, notice: &Notice) {
-    let caller = Caller::of(notice, desk.listener.as_fd());
+    let caller = Caller::of(notice, desk.listener.as_fd(), desk.foreign);
     let result = match Call::of(notice) {
         None => Err(Errno::ENOSYS),
         Some(Call::Open { at, flags, mode }) => {

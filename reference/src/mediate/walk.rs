@@ -45,7 +45,7 @@ impl Spot {
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     caller: Caller<'a>,
-    /// The caller's process, once it was asked for.
+    /// The caller's process as `/proc` has it, once it was asked for.
     process: OnceCell<Pid>,
     links: usize,
     /// Whether some of it was walked by hand.
@@ -62,7 +62,7 @@ impl<'a> Walk<'a> {
         if let Some(process) = self.process.get() {
             return Ok(*process);
         }
-        let process = self.caller.status()?.process;
+        let process = self.caller.status()?.shown;
         Ok(*self.process.get_or_init(|| process))
     }
 
@@ -177,7 +177,7 @@ impl<'a> Walk<'a> {
         if mounts::path_of(at).map_err(|_| Errno::EACCES)? != std::path::Path::new(PROC) {
             return self.own(at).map(|()| None);
         }
-        let (process, thread) = (self.process()?, self.caller.thread);
+        let (process, thread) = (self.process()?, self.caller.shown()?);
         match name {
             b"self" => Ok(Some(process.to_string().into_bytes())),
             b"thread-self" => Ok(Some(format!("{process}/task/{thread}").into_bytes())),
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_own(&self, number: &[u8]) -> nix::Result<bool> {
-        let own = [self.process()?, self.caller.thread].map(|pid| pid.to_string().into_bytes());
+        let own = [self.process()?, self.caller.shown()?].map(|pid| pid.to_string().into_bytes());
         Ok(own.iter().any(|own| own == number))
     }
 

@@ -4,6 +4,7 @@ mod absent;
 mod contradictions;
 mod denies;
 pub(crate) mod environment;
+mod handed;
 pub(crate) mod names;
 mod narrow;
 mod notes;
@@ -55,6 +56,8 @@ pub(crate) enum Step {
     Dev,
     /// A fresh `/proc` of the box's own processes.
     Proc,
+    /// The host's `/proc`, read-only, where it refuses a fresh one.
+    HostProc,
 }
 
 /// The confinement of one run.

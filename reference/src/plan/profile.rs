@@ -179,7 +179,7 @@ mod tests {
                 Step::Seal(_) => "seal",
                 Step::Folder(_) => "folder",
                 Step::Link(..) => "link",
-                Step::Dev | Step::Proc => "fresh",
+                Step::Dev | Step::Proc | Step::HostProc => "fresh",
             };
             format!("{word} {}", step.path().display())
         };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::protocol::{Mode, Policy, TmpPolicy};
+use boxproof_cases::protocol::{Mode, Policy, TmpPolicy, WirePath};
 
 use crate::error::Refusal;
 use crate::host::{Found, Host};
@@ -14,6 +14,8 @@ const NEVER: [&str; 3] = ["/proc", "/dev", "/sys"];
 pub(super) fn writable(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
     let mut roots = match policy.mode {
         Mode::WorkspaceWrite => named(policy, host)?,
+        // The profile says how much of its workspace.
+        Mode::ReadOnly if host.tree.is_some() => real(&policy.writable, host)?,
         Mode::ReadOnly | Mode::Unconfined => Vec::new(),
     };
     if policy.tmp == TmpPolicy::Host {
@@ -22,6 +24,12 @@ pub(super) fn writable(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Ref
     roots.sort();
     roots.dedup();
     Ok(roots)
+}
+
+fn real(names: &[WirePath], host: &Host) -> Result<Vec<PathBuf>, Refusal> {
+    let names = names.iter().map(WirePath::as_path);
+    let found = |name: &Path| host.at(name).map(|found| found.real.clone());
+    names.map(|name| found(name).ok_or_else(|| absent(name))).collect()
 }
 
 fn named(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {

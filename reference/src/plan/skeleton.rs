@@ -41,7 +41,7 @@ fn missing(path: &Path, fresh: &HashMap<PathBuf, bool>) -> Vec<PathBuf> {
 fn is_fresh(step: &Step) -> Option<bool> {
     match step {
         Step::Tmpfs(..) | Step::Dev | Step::Folder(_) => Some(true),
-        Step::Bind(_) | Step::BindReadOnly(_) | Step::Proc => Some(false),
+        Step::Bind(_) | Step::BindReadOnly(_) | Step::Proc | Step::HostProc => Some(false),
         Step::MaskFile(_) | Step::MaskSocket(_) | Step::MaskFolder(_) => None,
         Step::Link(..) | Step::Seal(_) => None,
     }

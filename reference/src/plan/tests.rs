@@ -68,7 +68,7 @@ fn shown(step: &Step) -> String {
         Step::Seal(_) => "seal",
         Step::Folder(_) => "folder",
         Step::Link(..) => "link",
-        Step::Dev | Step::Proc => "fresh",
+        Step::Dev | Step::Proc | Step::HostProc => "fresh",
     };
     format!("{word} {}", step.path().display())
 }
@@ -234,7 +234,8 @@ fn programs_are_told_of_the_proxy(#[case] json: &str, #[case] url: Option<&str>)
     for name in ["http_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
         assert_eq!(value(name), url, "{name}");
     }
-    assert_eq!(value("no_proxy"), url.map(|_| ""));
+    assert_eq!(value("no_proxy"), url.map(|_| "localhost,127.0.0.1,::1,[::1]"));
+    assert_eq!(value("NODE_USE_ENV_PROXY"), url.map(|_| "1"));
     assert!(!plan.view.unwrap().host_network);
 }
 

@@ -56,6 +56,11 @@ impl Step {
         matches!(self, Self::Tmpfs(_, TMP_MODE))
     }
 
+    /// Whether it shows the host's processes.
+    pub(crate) fn shows_host_processes(&self) -> bool {
+        matches!(self, Self::HostProc)
+    }
+
     /// Where the step takes place.
     pub(crate) fn path(&self) -> &Path {
         match self {
@@ -64,7 +69,7 @@ impl Step {
             Self::Tmpfs(path, _) | Self::Seal(path) => path,
             Self::Folder(path) | Self::Link(path, _) => path,
             Self::Dev => Path::new("/dev"),
-            Self::Proc => Path::new("/proc"),
+            Self::Proc | Self::HostProc => Path::new("/proc"),
         }
     }
 }
@@ -160,8 +165,14 @@ impl<'a> Scene<'a> {
     /// The host read-only, fresh kernel trees, private folders.
     fn system(&self) -> Vec<Step> {
         let mut steps = self.ground();
-        steps.extend([Step::Dev, Step::Proc]);
-        steps.extend(self.host.knobs.iter().cloned().map(Step::BindReadOnly));
+        steps.push(Step::Dev);
+        match self.host.lacks_proc {
+            true => steps.push(Step::HostProc),
+            false => {
+                steps.push(Step::Proc);
+                steps.extend(self.host.knobs.iter().cloned().map(Step::BindReadOnly));
+            }
+        }
         if self.policy.tmp == TmpPolicy::Private {
             steps.extend(self.host.tmp.iter().map(|path| Step::Tmpfs(path.clone(), TMP_MODE)));
         }

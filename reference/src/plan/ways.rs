@@ -1,10 +1,10 @@
 //! What of the policy leads out of a private network, and the variables that tell programs. Pure.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use boxproof_cases::protocol::{EnvPolicy, Network};
 
-use crate::egress::{EXCEPTIONS, PROXIES, Rules, Way};
+use crate::egress::{EXCEPTIONS, JAVA, NODE, PROXIES, Rules, Way};
 use crate::error::Refusal;
 
 /// What leads out under `network`; refuses rules that are none.
@@ -24,6 +24,9 @@ pub(super) fn way(network: &Network) -> Result<Option<Way>, Refusal> {
     }
 }
 
+/// The command's own loopback, as programs name it; IPv6 with and without brackets.
+const OWN: [&str; 4] = ["localhost", "127.0.0.1", "::1", "[::1]"];
+
 /// `env` with the proxy in it; what the policy sets by name stays.
 pub(super) fn with_proxy(
     way: Option<&Way>,
@@ -31,15 +34,82 @@ pub(super) fn with_proxy(
     mut env: Vec<(OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
     let Some(way) = way else { return env };
-    let url = format!("http://127.0.0.1:{}", way.port());
-    let proxies = PROXIES.map(|name| (name, url.as_str()));
-    let exceptions = EXCEPTIONS.map(|name| (name, ""));
-    for (name, value) in proxies.into_iter().chain(exceptions) {
+    let port = way.port();
+    let own = own_loopback(way);
+    let all = PROXIES.map(|name| (name, format!("http://127.0.0.1:{port}"))).into_iter();
+    let all = all.chain(EXCEPTIONS.map(|name| (name, own.join(","))));
+    let all = all.chain([(NODE, "1".to_owned()), (JAVA, java(port, &own))]);
+    for (name, value) in all {
         if !policy.set.contains_key(name) {
-            env.retain(|(known, _)| known != name);
-            env.push((name.into(), value.into()));
+            let mut value = OsString::from(value);
+            if let Some(at) = env.iter().position(|(known, _)| known == name) {
+                let (_, before) = env.swap_remove(at);
+                // Its options are many, and the last of a name counts.
+                let both = [before.as_os_str(), value.as_os_str()].join(OsStr::new(" "));
+                value = if name == JAVA { both } else { value };
+            }
+            env.push((name.into(), value));
         }
     }
     env.sort();
     env
+}
+
+/// What is the command's own, so that no proxy leads there: what rules allow is the host's.
+fn own_loopback(way: &Way) -> Vec<&'static str> {
+    let is_own = |host: &&str| match way {
+        Way::Port(_) => true,
+        Way::Hosts(rules) => !rules.name(host),
+    };
+    OWN.into_iter().filter(is_own).collect()
+}
+
+/// The settings of a Java virtual machine, which looks at no other variable. It spares its loopback
+/// wholly or, told that nothing is to be spared, not at all.
+fn java(port: u16, own: &[&str]) -> String {
+    let each = ["http", "https"]
+        .map(|scheme| format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port}"));
+    let spared = if own.len() == OWN.len() { "" } else { " -Dhttp.nonProxyHosts=" };
+    format!("{}{spared}", each.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::names(&["example.org"], "localhost,127.0.0.1,::1,[::1]")]
+    #[case::address(&["127.0.0.1:8000"], "localhost,::1,[::1]")]
+    #[case::spelled_otherwise(&["127.1:*"], "localhost,::1,[::1]")]
+    #[case::ipv6(&["[::1]:80"], "localhost,127.0.0.1")]
+    #[case::name(&["localhost"], "127.0.0.1,::1,[::1]")]
+    #[case::all(&["localhost", "127.0.0.1", "::1"], "")]
+    fn what_rules_allow_of_the_loopback_is_the_hosts(#[case] allow: &[&str], #[case] own: &str) {
+        let allow: Vec<String> = allow.iter().map(|rule| (*rule).to_owned()).collect();
+        let way = way(&Network::Domains { allow, deny: Vec::new() }).unwrap();
+        let env = with_proxy(way.as_ref(), &EnvPolicy::default(), Vec::new());
+        let value = |name: &str| {
+            let found = env.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.to_str().unwrap().to_owned())
+        };
+        assert_eq!(value("no_proxy").as_deref(), Some(own));
+        assert_eq!(value("NO_PROXY").as_deref(), Some(own));
+        let spares = own == OWN.join(",");
+        assert_eq!(value(JAVA).unwrap().ends_with(" -Dhttp.nonProxyHosts="), !spares);
+    }
+
+    #[test]
+    fn what_is_set_stays_and_options_of_java_are_added_to() {
+        let mut policy = EnvPolicy::default();
+        policy.set.insert(NODE.to_owned(), "0".to_owned());
+        let before = [(NODE, "0"), (JAVA, "-Xmx1g"), ("no_proxy", "example.org")];
+        let before = before.map(|(name, value)| (name.into(), value.into())).to_vec();
+        let env = with_proxy(Some(&Way::Port(8080)), &policy, before);
+        let value = |name: &str| &env.iter().find(|(known, _)| known == name).unwrap().1;
+        assert_eq!(value(NODE), "0");
+        assert_eq!(value("no_proxy"), "localhost,127.0.0.1,::1,[::1]");
+        let java = value(JAVA).to_str().unwrap();
+        assert!(java.starts_with("-Xmx1g -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=8080 "));
+    }
 }

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use boxproof_cases::protocol::{
-    Dialect, InferredGrants, Mode, Policy, ProfileRequest, Readable, Run, RunRequest,
+    Dialect, InferredGrants, Mode, Network, Policy, ProfileRequest, Readable, Run, RunRequest,
+    UNRESTRICTED_PROFILE,
 };
 
+use crate::agents::AgentState;
 use crate::error::Refusal;
 use crate::law::Law;
 use crate::{block, grant, profile};
@@ -31,6 +33,8 @@ pub(crate) struct Order {
     pub(crate) policy: Policy,
     /// The profile that the workspace is under.
     pub(crate) law: Option<Arc<Law>>,
+    /// The profile's name.
+    pub(crate) profile: Option<String>,
     /// Why nothing may confine this run, although its policy asks for that.
     pub(crate) unavailable: Option<String>,
     /// The command.
@@ -65,6 +69,7 @@ impl From<RunRequest> for Order {
             protocol,
             policy,
             law: None,
+            profile: None,
             unavailable: None,
             run,
             notes: Vec::new(),
@@ -84,17 +89,21 @@ impl TryFrom<ProfileRequest> for Order {
             return block::order(request);
         }
         let ProfileRequest { protocol, documents, profile, workspace, run, .. } = request;
-        let profile = profile.ok_or_else(|| {
-            Refusal::invalid("profile: name the profile that the command is under")
-        })?;
-        let law = Some(Arc::new(profile::law(&documents, &profile)?));
-        // The law takes the workspace over; outside it nothing is granted.
+        let profile = profile.as_deref().unwrap_or(UNRESTRICTED_PROFILE);
+        let law = Some(Arc::new(profile::law(&documents, profile)?));
+        // The law takes the workspace over; outside it agents have their state, and no rule speaks of
+        // the network.
         let readable = Readable::Only(Vec::new());
-        let policy = Policy { mode: Mode::ReadOnly, readable, ..Policy::new(workspace) };
+        let network = Network::Host {};
+        let state = AgentState::of(|name| std::env::var(name).ok());
+        let writable = profile::state(&state, workspace.as_path());
+        let policy =
+            Policy { mode: Mode::ReadOnly, readable, network, writable, ..Policy::new(workspace) };
         Ok(Self {
             protocol,
             policy,
             law,
+            profile: Some(profile.to_owned()),
             unavailable: None,
             run,
             notes: Vec::new(),

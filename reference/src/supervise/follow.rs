@@ -79,7 +79,12 @@ impl Supervisor<'_> {
         if ready.has(Sources::CLOCK) {
             self.time_is_up()?;
         }
-        self.streams.serve(&self.instruments.watch, ready)
+        self.streams.serve(&self.instruments.watch, ready)?;
+        if self.streams.stdin_failed() && !self.is_ending() && self.seen.ended.is_none() {
+            self.seen.unfed = true;
+            self.end_gently()?;
+        }
+        Ok(())
     }
 
     fn hear(&mut self, report: Report) -> io::Result<()> {
@@ -119,13 +124,14 @@ impl Supervisor<'_> {
     /// The command had ended before what we sent could reach it, so that is not how it ended.
     fn take_back(&mut self) {
         self.seen.timed_out = false;
+        self.seen.unfed = false;
         if let Some(signal) = self.seen.interrupted_by.take() {
             noted::owe(signal);
         }
     }
 
     fn is_ending(&self) -> bool {
-        self.seen.timed_out || self.seen.interrupted_by.is_some()
+        self.seen.timed_out || self.seen.interrupted_by.is_some() || self.seen.unfed
     }
 
     /// Whether the command has ended by itself, and only what it left is still being killed.
@@ -182,6 +188,11 @@ impl Supervisor<'_> {
             return self.tree.kill();
         }
         self.seen.timed_out = true;
+        self.end_gently()
+    }
+
+    /// The command has a while to end by itself.
+    fn end_gently(&self) -> io::Result<()> {
         self.pass_on(Signal::SIGTERM)?;
         self.instruments.clock.arm(GRACE)
     }

@@ -95,6 +95,8 @@ struct Seen {
     begun: bool,
     mute: bool,
     interrupted_by: Option<Signal>,
+    /// Whether it is being ended because its stdin could not be written.
+    unfed: bool,
     /// Whether a signal of ours reached the command while it lived.
     passed: bool,
 }

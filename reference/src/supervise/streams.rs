@@ -201,6 +201,11 @@ impl Ours {
         all.filter(|(_, ended)| !ended).map(|(open, _)| open)
     }
 
+    /// Whether the command's stdin could not be written.
+    pub(super) fn stdin_failed(&self) -> bool {
+        self.stdin_error.is_some()
+    }
+
     /// Takes in what is left in the pipes; nothing of the command writes any more. The second is
     /// why its stdin could not be written.
     pub(super) fn finish(mut self) -> io::Result<(Option<Captured>, Option<io::Error>)> {

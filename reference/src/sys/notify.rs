@@ -10,6 +10,9 @@ use nix::unistd::Pid;
 
 use super::{capabilities, set_capabilities};
 
+/// `PIDFD_THREAD`.
+const THREAD: c_int = libc::O_EXCL;
+
 /// One step of a filter program.
 pub(crate) use libc::sock_filter as Step;
 
@@ -106,14 +109,19 @@ pub(crate) fn read_memory(thread: Pid, address: u64, into: &mut [u8]) -> nix::Re
 
 /// A copy of descriptor `number` of `thread`, or of its process on kernels before 6.9.
 pub(crate) fn take_descriptor(thread: Pid, process: Pid, number: RawFd) -> nix::Result<OwnedFd> {
-    /// `PIDFD_THREAD`.
-    const THREAD: c_int = libc::O_EXCL;
     let opened = open_process(thread, THREAD).or_else(|_| open_process(process, 0))?;
     // SAFETY: pidfd_getfd takes three numbers and returns a new descriptor.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_getfd, opened.as_raw_fd(), number, 0) };
     let fd = Errno::result(fd)?;
     // SAFETY: the kernel just made this descriptor for us.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// The number that `/proc` has for `thread`; for one that does not lead its process since Linux 6.9.
+pub(crate) fn shown_thread(thread: Pid) -> nix::Result<Pid> {
+    let opened = open_process(thread, THREAD).or_else(|_| open_process(thread, 0))?;
+    super::shown(&opened)
+        .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)))
 }
 
 fn open_process(pid: Pid, flags: c_int) -> nix::Result<OwnedFd> {

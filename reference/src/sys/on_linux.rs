@@ -8,6 +8,7 @@ pub(crate) mod notify;
 mod packets;
 #[cfg(test)]
 pub(crate) mod raw;
+mod shown;
 mod status;
 mod waits;
 
@@ -18,5 +19,6 @@ pub(crate) use beside::*;
 pub(crate) use enter::*;
 pub(crate) use linux::*;
 pub(crate) use packets::*;
+pub(crate) use shown::*;
 pub(crate) use status::heeds_stop;
 pub(crate) use waits::*;

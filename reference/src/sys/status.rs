@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use nix::unistd::Pid;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::Signal;
+use rustix::process::{PidfdFlags, Signal, pidfd_open};
 
 /// Bytes of a process's status that are read; it has about 1,500.
 const STATUS: usize = 1 << 13;
@@ -22,6 +22,7 @@ pub(crate) fn heeds_stop(process: Pid) -> bool {
 
 /// What `/proc` says of a process, as far as there is room.
 fn read_status(process: Pid, text: &mut [u8]) -> io::Result<&[u8]> {
+    let process = shown(process)?;
     let mut path = [0; 32];
     // The last byte stays: it ends the path.
     write!(&mut path[..31], "/proc/{process}/status")?;
@@ -31,6 +32,14 @@ fn read_status(process: Pid, text: &mut [u8]) -> io::Result<&[u8]> {
     let length = rustix::io::read(&file, &mut *text);
     super::close_bare(file);
     Ok(&text[..length?])
+}
+
+fn shown(process: Pid) -> io::Result<Pid> {
+    let process = rustix::process::Pid::from_raw(process.as_raw()).ok_or(Errno::SRCH)?;
+    let pidfd = pidfd_open(process, PidfdFlags::empty())?;
+    let shown = super::shown(&pidfd);
+    super::close_bare(pidfd);
+    shown
 }
 
 /// Whether SIGTSTP is in the set of signals that stands behind `name`.

@@ -8,7 +8,7 @@ use libtest_mimic::Trial;
 use nix::errno::Errno;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, NAMESPACES, ORDINARY};
+use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
 use crate::{denied, deputy, faithful, killed, races};
 
 /// Acts by name.
@@ -39,10 +39,14 @@ pub(crate) fn errno(error: &std::io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or(0))
 }
 
-/// One test by each kind of user.
-pub(crate) fn both(name: &str, test: fn(&'static str)) -> [Trial; 2] {
-    [NAMESPACES, ORDINARY].map(|who| {
-        let user = if who == ORDINARY { "ordinary" } else { "self" };
+/// One test by each kind of user, and by each mechanism that decides about names.
+pub(crate) fn both(name: &str, test: fn(&'static str)) -> [Trial; 3] {
+    [NAMESPACES, ORDINARY, BUBBLEWRAP].map(|who| {
+        let user = match who {
+            ORDINARY => "ordinary",
+            BUBBLEWRAP => "bubblewrap",
+            _ => "self",
+        };
         Trial::test(format!("{name}::{user}"), move || {
             test(who);
             Ok(())

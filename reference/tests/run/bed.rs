@@ -131,6 +131,15 @@ impl Bed {
         fs::write(self.request_file(), request.to_string()).unwrap();
     }
 
+    /// The same by whoever starts it, from where every user gets to it.
+    pub(crate) fn plain(&self) -> Command {
+        let own = self.root().join("refbox");
+        let mut refbox = Command::new(if self.ordinary { &own } else { program() });
+        refbox.arg("run").arg("--request").arg(self.request_file());
+        refbox.arg("--result").arg(self.result_file());
+        refbox
+    }
+
     /// `refbox run` on the written request, not started yet.
     pub(crate) fn refbox(&self) -> Command {
         self.refbox_with_result(&self.result_file())

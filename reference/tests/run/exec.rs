@@ -138,7 +138,7 @@ fn stdin_bytes_are_fed(
 #[rstest]
 #[case::some_is_read("head -c 3; exec <&-; echo; exit 0", 0, "xxx\n")]
 #[case::none_is_read("exit 0", 0, "")]
-#[case::it_runs_on("exec <&-; sleep 0.2; echo on; exit 4", 4, "on\n")]
+#[case::it_is_ended("trap 'echo on; exit 4' TERM; exec <&-; sleep 600", 4, "on\n")]
 fn unread_stdin_is_an_error_next_to_the_command_s_own_end(
     #[case] line: &str,
     #[case] code: i32,

@@ -9,6 +9,7 @@
 
 mod absent;
 mod bed;
+mod covered;
 mod egress;
 mod environment;
 mod exec;
@@ -24,3 +25,4 @@ mod residue;
 mod supervise;
 mod table;
 mod tee;
+mod trusted;

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use rstest::rstest;
 
@@ -102,6 +103,29 @@ fn what_cannot_be_asked_is_2(#[case] path: &str, #[case] why: &str) {
     let bed = Bed::new();
     let mut command = bed.check(&["--workspace", "w", "read", path]);
     command.assert().code(2).stdout("").stderr(contains(why));
+}
+
+#[test]
+fn one_path_that_is_none_leaves_the_others_their_answers() {
+    let bed = Bed::new();
+    let words = ["--workspace", "w", "modify", "src/a", "../c", "b"];
+    let told = contains("allowed  modify src/a").and(contains("denied  modify b"));
+    let why = contains("must stay inside the workspace root");
+    bed.check(&words).assert().code(2).stdout(told).stderr(why);
+    let words = ["--workspace", "w", "--format", "json", "modify", "src/a", "../c", "b"];
+    let output = bed.check(&words).assert().code(2).get_output().stdout.clone();
+    let told: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    let told = told["decisions"].as_array().unwrap();
+    assert_eq!((&told[0]["allowed"], &told[2]["allowed"]), (&true.into(), &false.into()));
+    assert!(told[1]["error"].as_str().unwrap().contains("must stay inside"), "{}", told[1]);
+}
+
+#[rstest]
+#[case::check(&["check", "--policy", "host.yaml", "--workspace", "w", "modify", "README.md"], "`**`  (fallback)")]
+#[case::effective(&["effective", "--policy", "host.yaml"], "profile unrestricted")]
+#[case::explain(&["policy", "explain", "--policy", "host.yaml", "--workspace", "w", "README.md"], "modify: allowed")]
+fn who_names_no_profile_is_under_the_unrestricted_one(#[case] words: &[&str], #[case] says: &str) {
+    Bed::new().refbox(words).assert().code(0).stdout(contains(says));
 }
 
 #[test]

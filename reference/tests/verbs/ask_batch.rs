@@ -121,6 +121,8 @@ fn what_may_be_written_and_not_read_has_a_warning() {
 fn a_profile_in_force_has_its_origins() {
     let (code, answer) = Bed::new().ask("effective", &json!({"profile": "unrestricted"}));
     assert_eq!(code, 0);
+    // It is the one of who names none.
+    assert_eq!(Bed::new().ask("effective", &json!({})), (code, answer.clone()));
     let read = answer["effective"]["read"].as_array().unwrap();
     let told: Vec<_> = read.iter().map(|rule| (&rule["rule"], &rule["origin"])).collect();
     let wanted = [("**", "fallback"), ("secrets/**", "global_deny")];
@@ -140,7 +142,8 @@ fn faults_have_their_place_and_decide_nothing() {
     assert_eq!(answer["invalid"], wanted);
     let (code, answer) = bed.ask("effective", &json!({"profile": "nope"}));
     assert_eq!(code, 2);
-    assert_eq!(answer["invalid"]["message"], "policy `default` does not define fsProfile `nope`");
+    let why = "policy `default` does not define fsProfile `nope`; it has dev, unrestricted";
+    assert_eq!(answer["invalid"]["message"], why);
 }
 
 #[rstest]

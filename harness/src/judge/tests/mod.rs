@@ -226,6 +226,7 @@ fn result(exit_code: Option<i32>, signal: Option<i32>) -> RunResult {
         inferred: None,
         blocked: None,
         annotations: Vec::new(),
+        limits: Vec::new(),
         error: None,
         stdout: None,
         stderr: None,

@@ -30,6 +30,7 @@ fn confined() -> Status {
         protected: ["/w/.git", "/w/.codex"].map(WirePath::from).into(),
         artifacts: vec!["/w/.inferoa/tmp".into()],
         env_passthrough: vec!["A".to_owned()],
+        limits: Vec::new(),
     }
 }
 

@@ -23,7 +23,13 @@ pub(super) fn request(case: &Case, workspace: &Workspace) -> Result<CompileReque
     let rules = match (case.policy().documents(), caliban) {
         (Some(Documents { dialect, documents, profile, workspace: named }), _) => {
             let workspace = named.map_or_else(|| ws.clone(), |name| ws.join(name)).into();
-            CompileRules::Profile(CompileProfile { dialect, documents, profile, workspace })
+            CompileRules::Profile(CompileProfile {
+                dialect,
+                documents,
+                profile,
+                workspace,
+                side_roots: Vec::new(),
+            })
         }
         (None, Some(caliban)) => CompileRules::Settings(CompileSettings {
             dialect: SettingsDialect::Caliban,

@@ -108,6 +108,7 @@ fn nothing_confined() -> Status {
         protected: Vec::new(),
         artifacts: Vec::new(),
         env_passthrough: Vec::new(),
+        limits: Vec::new(),
     }
 }
 

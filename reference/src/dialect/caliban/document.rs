@@ -81,10 +81,13 @@ impl Settings {
             let why = format!("documents: name one settings file, not {}", documents.len());
             return Err(SettingsError::config(why, None));
         };
+        named_otherwise(source)?;
         let whole =
             toml::Deserializer::parse(&source.text).map_err(|error| syntax(source, &error))?;
         let file: File = serde_path_to_error::deserialize(whole).map_err(|error| {
+            // The last name is one of the library's own, for a value with its place.
             let field = error.path().to_string();
+            let field = field.split(".$__serde_spanned").next().unwrap_or_default().to_owned();
             wrong_value(source, &field, error.inner())
         })?;
         Ok(Self { table: file.sandbox, source: source.clone() })
@@ -93,6 +96,24 @@ impl Settings {
     /// Where something is that `span` covers.
     pub(super) fn place(&self, span: &Range<usize>) -> Place {
         place(&self.source, span.start)
+    }
+}
+
+/// A table by a wrong name would be lost without a word.
+fn named_otherwise(source: &Document) -> Result<(), SettingsError> {
+    // What is no TOML is told by who reads it.
+    let Ok(whole) = toml::de::DeTable::parse(&source.text) else { return Ok(()) };
+    let plain = |name: &str| {
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
+    };
+    let means = |name: &str| ["sandbox", "sandboxes", "sandboxing"].contains(&&*plain(name));
+    let names = whole.get_ref().keys();
+    match names.into_iter().find(|key| key.get_ref() != "sandbox" && means(key.get_ref())) {
+        None => Ok(()),
+        Some(key) => Err(SettingsError::config(
+            format!("`{}` is not read; write `sandbox`", key.get_ref()),
+            Some(place(source, key.span().start)),
+        )),
     }
 }
 
@@ -161,7 +182,14 @@ mod tests {
     )]
     #[case::network("[sandbox.network]\n\nbogus = 1\n", "unknown field `bogus`", 3, 1)]
     #[case::env("sandbox.env = {\"é\" = 1}\n", "unknown field `é`", 1, 16)]
-    #[case::port("[sandbox.network]\nhttp_proxy_port = 65536\n", "network.http_proxy_port", 2, 19)]
+    #[case::port(
+        "[sandbox.network]\nhttp_proxy_port = 65536\n",
+        "network.http_proxy_port: ",
+        2,
+        19
+    )]
+    #[case::capital("[model]\nx = 1\n[Sandbox]\nenabled = true\n", "write `sandbox`", 3, 2)]
+    #[case::plural("sandboxes = 1\n", "`sandboxes` is not read", 1, 1)]
     #[case::negative("[sandbox.network]\nhttp_proxy_port = -1\n", "expected u16", 2, 19)]
     #[case::quoted("[sandbox.network]\nhttp_proxy_port = \"80\"\n", "0 to 65535", 2, 19)]
     #[case::word("[sandbox]\nenabled = \"yes\"\n", "expected a boolean", 2, 11)]

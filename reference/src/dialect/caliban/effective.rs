@@ -45,7 +45,7 @@ impl Sound {
     }
 
     /// What a person should know, the loudest first.
-    pub(super) fn warnings(&self, availability: &Availability, platform: Platform) -> Vec<String> {
+    pub(crate) fn warnings(&self, availability: &Availability, platform: Platform) -> Vec<String> {
         let missing = match availability {
             Availability::Missing(error) => {
                 Some(format!("COMMANDS RUN WITHOUT A SANDBOX: {error}"))

@@ -7,6 +7,7 @@ use super::document::{Network, Settings};
 use super::error::SettingsError;
 use super::expand::Variables;
 use crate::dialect::orbit::Place;
+use crate::egress::{NoRule, Rule};
 
 /// Settings in order: every value there, every path absolute.
 #[derive(Debug, Clone)]
@@ -94,6 +95,11 @@ impl Settings {
     /// A list of domains is a proxy's to keep. What is said about one that has none.
     fn domains(&self, reading: Reading) -> Result<Option<String>, SettingsError> {
         let network = &self.table.network;
+        let named = [
+            ("allowed_domains", &network.allowed_domains),
+            ("denied_domains", &network.denied_domains),
+        ];
+        named.into_iter().try_for_each(|(field, list)| self.are_domains(field, list.as_ref()))?;
         let lists = [&network.allowed_domains, &network.denied_domains];
         let listed = lists.into_iter().flatten().find(|list| !list.get_ref().is_empty());
         let proxied = port(&network.http_proxy_port) + port(&network.socks_proxy_port) > 0;
@@ -108,6 +114,23 @@ impl Settings {
                 Err(SettingsError::config(why, Some(self.place(&list.span()))))
             }
         }
+    }
+}
+
+impl Settings {
+    /// Every entry is a host; `*` is for the proxy to know.
+    fn are_domains(
+        &self,
+        field: &str,
+        list: Option<&Spanned<Vec<String>>>,
+    ) -> Result<(), SettingsError> {
+        let Some(list) = list else { return Ok(()) };
+        let entries = list.get_ref().iter().filter(|entry| *entry != "*");
+        let wrong = |error: NoRule| {
+            let why = format!("network.{field}: {error}");
+            SettingsError::config(why, Some(self.place(&list.span())))
+        };
+        entries.map(|entry| Rule::read(entry).map(drop)).try_for_each(|read| read.map_err(wrong))
     }
 }
 

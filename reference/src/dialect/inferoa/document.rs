@@ -146,8 +146,23 @@ impl<'a> Source<'a> {
             let at = error.location().map(|at| (at.line() as u32, at.column() as u32));
             let said = error.without_snippet().to_string();
             let said = said.split(" at line ").next().unwrap_or(&said).to_owned();
-            Fault { file: self.name.to_owned(), place: at, message: said }
+            let message = at.and_then(|at| self.of_another_kind(at, &said)).unwrap_or(said);
+            Fault { file: self.name.to_owned(), place: at, message }
         })
+    }
+
+    /// What is said of a value at `place` that is not of the kind its key takes.
+    fn of_another_kind(&self, (line, column): (u32, u32), said: &str) -> Option<String> {
+        let remedies = [
+            ("sequence start", "a list, such as [ONE, OTHER]"),
+            ("mapping start", "keys with values below it, such as {mode: workspace_write}"),
+        ];
+        let (_, remedy) = remedies.iter().find(|(part, _)| said.contains(part))?;
+        let line = self.text.lines().nth(line.checked_sub(1)? as usize)?;
+        let before: String = line.chars().take(column.checked_sub(1)? as usize).collect();
+        let key = before.trim_end().strip_suffix(':')?.rsplit(|c: char| !is_of_a_key(c)).next()?;
+        let field = if key == "sandbox" { key.to_owned() } else { format!("sandbox.{key}") };
+        Some(format!("{field}: expected {remedy}"))
     }
 
     pub(super) fn fault(&self, place: (u32, u32), message: impl Into<String>) -> Fault {
@@ -159,6 +174,10 @@ impl<'a> Source<'a> {
         let line = self.text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
         line.chars().nth(column.saturating_sub(1) as usize).is_some_and(|c| c == '"' || c == '\'')
     }
+}
+
+fn is_of_a_key(c: char) -> bool {
+    c == '_' || c.is_ascii_alphanumeric()
 }
 
 /// Where `spanned` stands.

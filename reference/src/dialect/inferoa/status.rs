@@ -44,6 +44,7 @@ pub(crate) fn status(settled: &Settled, given: &str, mechanism: &str) -> Status 
         protected,
         artifacts: if writes { policy.reopen.clone() } else { Vec::new() },
         env_passthrough: block.env.clone(),
+        limits: Vec::new(),
     }
 }
 
@@ -73,6 +74,7 @@ pub(crate) fn text(status: &Status) -> String {
         ("Protected", paths(&status.protected)),
         ("Artifacts", paths(&status.artifacts)),
         ("Env passthrough", listed(&status.env_passthrough)),
+        ("Limits", status.limits.join("; ")),
     ];
     let said = rows.iter().filter(|(_, value)| !value.is_empty());
     said.map(|(name, value)| format!("{:<20}{value}\n", format!("{name}:"))).collect()

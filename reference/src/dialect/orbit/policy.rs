@@ -12,7 +12,7 @@ use super::rule::Rule;
 use super::validate::{self, Checked, Patterns};
 
 /// The profile that is there even if no document has it: all may be read and modified.
-const UNRESTRICTED: &str = "unrestricted";
+const UNRESTRICTED: &str = boxproof_cases::protocol::UNRESTRICTED_PROFILE;
 
 /// What a host's document, and a workspace's if there is one, come to.
 #[derive(Debug, Clone)]
@@ -137,7 +137,11 @@ impl PolicySet {
             None if name == UNRESTRICTED => (unrestricted(), Origin::Fallback),
             None => {
                 let policy = &self.name;
-                let message = format!("policy `{policy}` does not define fsProfile `{name}`");
+                let known: Vec<&str> = self.profile_names().chain([UNRESTRICTED]).collect();
+                let message = format!(
+                    "policy `{policy}` does not define fsProfile `{name}`; it has {}",
+                    known.join(", ")
+                );
                 return Err(PolicyError::new(message));
             }
         };

@@ -97,7 +97,9 @@ fn a_profile_that_nobody_has_is_an_error_but_for_one() {
     assert_eq!(decided(&set, "unrestricted", Op::Read, "s/k"), "deny s/**");
     for name in ["nope", "Unrestricted", " unrestricted", ""] {
         let why = set.profile(name).unwrap_err().message;
-        assert_eq!(why, format!("policy `default` does not define fsProfile `{name}`"));
+        let said =
+            format!("policy `default` does not define fsProfile `{name}`; it has unrestricted");
+        assert_eq!(why, said);
     }
     let shadowed = policy("fsProfiles: {unrestricted: {read: []}}").unwrap();
     assert_eq!(decided(&shadowed, "unrestricted", Op::Read, "a"), "deny []");

@@ -67,10 +67,10 @@ impl Rules {
                 self.devices = true;
                 self.hidden.push("/dev".into());
             }
-            Step::Proc if !self.all => self.read.push("/proc".into()),
+            Step::Proc | Step::HostProc if !self.all => self.read.push("/proc".into()),
             // Sockets bound to paths are out of its reach (see the limits); the rest adds nothing.
             Step::MaskFile(_) | Step::MaskFolder(_) | Step::MaskSocket(_) => {}
-            Step::Folder(_) | Step::Link(..) | Step::Seal(_) | Step::Proc => {}
+            Step::Folder(_) | Step::Link(..) | Step::Seal(_) | Step::Proc | Step::HostProc => {}
         }
         Ok(())
     }

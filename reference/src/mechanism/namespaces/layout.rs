@@ -149,6 +149,10 @@ fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
             fresh.mark(step.path(), false);
             attach(Source::Proc, NOSUID | NODEV | NOEXEC)
         }
+        Step::HostProc => {
+            fresh.mark(step.path(), false);
+            attach(Source::Host(c"/proc".into()), RDONLY | NOSUID | NODEV | NOEXEC)
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use nix::unistd::{getegid, geteuid};
 use super::{Running, userns};
 use crate::error::Refusal;
 use crate::inner::Inner;
-use crate::plan::View;
+use crate::plan::{Step, View};
 use crate::sys;
 
 use enter::Entry;
@@ -31,9 +31,11 @@ const ALWAYS: CloneFlags = CloneFlags::CLONE_NEWNS
 /// Forks the box for `view`; the child serves `inner`.
 ///
 /// Root needs no user namespace: its files keep their owners, and it gives up its capabilities all
-/// the same. Where it lacks some, and for everybody else, one maps the own ids.
+/// the same. Where it lacks some, and for everybody else, one maps the own ids; so it is where the
+/// host's processes are shown, which are out of reach because theirs is another.
 pub(crate) fn start<'a>(view: &'a View, inner: Inner<'a>) -> Result<Running, Refusal> {
-    let ids = (!sys::is_privileged()).then(|| (geteuid(), getegid()));
+    let alone = view.steps.iter().any(Step::shows_host_processes);
+    let ids = (alone || !sys::is_privileged()).then(|| (geteuid(), getegid()));
     let layout = Layout::of(view);
     let mut flags = ALWAYS;
     flags.set(CloneFlags::CLONE_NEWUSER, ids.is_some());
@@ -57,25 +59,31 @@ pub(crate) fn explain(code: u32, errno: i32, view: &View) -> Refusal {
 fn refusal(place: Place, errno: Errno, view: &View) -> Refusal {
     let layout = Layout::of(view);
     let said = place.describe(&layout, errno);
-    let Some(missing) = missing(place, errno) else {
-        return Refusal::setup(format!("the sandbox could not be set up: {said}"));
-    };
-    let what = format!("namespaces are refused on this host ({said}); {missing}");
-    Refusal::new(ErrorKind::Unavailable, what)
+    let refused =
+        |missing: &str| format!("namespaces are refused on this host ({said}); {missing}");
+    if place.makes_proc(&layout) && is_forbidden(errno) {
+        return Refusal::no_proc(refused(userns::MASKED_PROC));
+    }
+    match missing(place, errno) {
+        Some(missing) => Refusal::new(ErrorKind::Unavailable, refused(&missing)),
+        None => Refusal::setup(format!("the sandbox could not be set up: {said}")),
+    }
+}
+
+fn is_forbidden(errno: Errno) -> bool {
+    matches!(errno, Errno::EPERM | Errno::EACCES)
 }
 
 /// What this host lacks, and the remedy, if that is what a failure means; else a step of this one
 /// view failed.
 fn missing(place: Place, errno: Errno) -> Option<String> {
-    let forbidden = matches!(errno, Errno::EPERM | Errno::EACCES);
     match place.call {
         _ if errno == Errno::ENOSYS => Some(OLD_KERNEL.to_owned()),
         // Limits of namespaces, and kernels without one of them.
         Call::Clone if matches!(errno, Errno::ENOSPC | Errno::EUSERS | Errno::EINVAL) => {
             Some(userns::remedy())
         }
-        Call::Fresh if forbidden => Some(userns::MASKED_PROC.to_owned()),
-        _ if forbidden && place.work.is_none() => Some(userns::remedy()),
+        _ if is_forbidden(errno) && place.work.is_none() => Some(userns::remedy()),
         _ => None,
     }
 }

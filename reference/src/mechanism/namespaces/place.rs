@@ -2,7 +2,7 @@
 
 use nix::errno::Errno;
 
-use super::layout::Layout;
+use super::layout::{Layout, Source, Work};
 
 /// Declares the calls once, with their words.
 macro_rules! calls {
@@ -64,6 +64,13 @@ impl Place {
         let call = CALLS.get((code & 0xff) as usize).map(|(call, _)| *call)?;
         let work = Some(code >> CALL_BITS).filter(|work| *work != NO_WORK);
         Some(Self { work, call })
+    }
+
+    /// Whether it is where a `/proc` of the box's own is made.
+    pub(super) fn makes_proc(self, layout: &Layout) -> bool {
+        let work = self.work.and_then(|number| layout.works.get(number as usize));
+        let proc = matches!(work, Some(Work::Attach { source: Source::Proc, .. }));
+        proc && self.call == Call::Fresh
     }
 
     /// In words, with the errno: "move_mount of the mask over /path: EPERM …".

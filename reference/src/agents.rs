@@ -1,0 +1,53 @@
+//! Where coding agents keep their state: by their variables, else below the home ([`AgentState`]). Pure.
+
+/// An agent's variable, and its folder below the home where the variable is not set.
+const AGENTS: [(Option<&str>, &str); 4] = [
+    (Some("CODEX_HOME"), ".codex"),
+    (Some("CLAUDE_CONFIG_DIR"), ".claude"),
+    (None, ".gemini"),
+    (Some("GROK_HOME"), ".grok"),
+];
+/// The folder below the home that every agent writes to.
+const LOGS: &str = ".orbit/state/logs";
+
+/// The places, absolute and not the root: that would grant everything.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct AgentState {
+    /// The home.
+    pub(crate) home: Option<String>,
+    /// Folders.
+    pub(crate) folders: Vec<String>,
+    /// A file, beside which others of its name are made.
+    pub(crate) file: Option<String>,
+}
+
+impl AgentState {
+    /// The state of who has the variables that `value` tells. An empty value counts as none; a relative
+    /// one names no folder, so that it grants nothing.
+    pub(crate) fn of(value: impl Fn(&str) -> Option<String>) -> Self {
+        let value = |name: &str| value(name).filter(|text| !text.is_empty());
+        let home = value("HOME").filter(|home| is_folder(home));
+        let below =
+            |name: &str| home.as_ref().map(|home| format!("{}/{name}", home.trim_end_matches('/')));
+        let mut folders: Vec<String> = below(LOGS).into_iter().collect();
+        for (variable, folder) in AGENTS {
+            folders.extend(match variable.and_then(value) {
+                Some(place) => is_folder(&place).then(|| place.trim_end_matches('/').to_owned()),
+                None => below(folder),
+            });
+        }
+        let file = below(".claude.json").filter(|_| value("CLAUDE_CONFIG_DIR").is_none());
+        Self { home, folders, file }
+    }
+
+    /// Every place of it.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &String> {
+        self.folders.iter().chain(&self.file)
+    }
+}
+
+/// An absolute path without dots, and not the root.
+fn is_folder(path: &str) -> bool {
+    let names = path.strip_prefix('/').map(|rest| rest.trim_end_matches('/'));
+    names.is_some_and(|names| names.split('/').all(|name| !matches!(name, "" | "." | "..")))
+}

@@ -1,0 +1,109 @@
+//! What must not come to be, as bytes: a mechanism that starts a program hands it over so.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::absent::{Absent, By, Held, Later};
+use crate::glob::Glob;
+
+/// The letter of each reason.
+const REASONS: [(By, u8); 4] =
+    [(By::Hide, b'h'), (By::Deny, b'd'), (By::Link, b'l'), (By::Protect, b'p')];
+/// The letter of a place that is free, and of a pattern.
+const FREE: u8 = b'f';
+const PATTERN: u8 = b'g';
+/// What a flag is in bytes.
+const FLAGS: [u8; 2] = [b'0', b'1'];
+
+impl Held {
+    /// Fields that end in a NUL, four of each entry: letter, flags, path, pattern. A profile is not
+    /// among them.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut entry = |letter: u8, flags: [bool; 2], path: &Path, pattern: &str| {
+            let flags = flags.map(|flag| FLAGS[usize::from(flag)]);
+            for field in [&[letter], &flags[..], path.as_os_str().as_bytes(), pattern.as_bytes()] {
+                bytes.extend_from_slice(field);
+                bytes.push(0);
+            }
+        };
+        for Absent { path, folds, by } in &self.names {
+            let letter = REASONS.iter().find(|(reason, _)| reason == by).map(|(_, letter)| *letter);
+            entry(letter.unwrap_or(b'd'), [*folds, false], path, "");
+        }
+        self.free.iter().for_each(|path| entry(FREE, [false; 2], path, ""));
+        for Later { glob, folds, hides } in &self.globs {
+            entry(PATTERN, [*folds, *hides], glob.base(), &glob.to_string());
+        }
+        bytes
+    }
+
+    /// From bytes; `None` if they are not whole.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut held = Self::default();
+        let mut fields =
+            bytes.split_inclusive(|byte| *byte == 0).map(|field| field.strip_suffix(b"\0"));
+        while let Some(letter) = fields.next() {
+            let [letter, flags, path, pattern] =
+                [letter?, fields.next()??, fields.next()??, fields.next()??];
+            let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+            let [folds, hides] = [0, 1].map(|at| flags.get(at) == Some(&FLAGS[1]));
+            match letter {
+                [FREE] => held.free.push(path),
+                [PATTERN] => {
+                    let glob = Glob::parse(std::str::from_utf8(pattern).ok()?).ok()?.based(path);
+                    held.globs.push(Later { glob, folds, hides });
+                }
+                [letter] => {
+                    let by = REASONS.iter().find(|(_, known)| known == letter)?.0;
+                    held.names.push(Absent { path, folds, by });
+                }
+                _ => return None,
+            }
+        }
+        Some(held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held() -> Held {
+        let name = |path: &[u8], folds, by| Absent {
+            path: PathBuf::from(OsString::from_vec(path.to_vec())),
+            folds,
+            by,
+        };
+        let glob = Glob::parse("/alias/**/*.env").unwrap().based("/w".into());
+        Held {
+            names: vec![
+                name(b"/w/.git", false, By::Protect),
+                name(b"/w/\xff\nx", true, By::Hide),
+                name(b"/w/l", false, By::Link),
+                name(b"/w/d", false, By::Deny),
+            ],
+            free: vec!["/w/.inferoa/tmp".into()],
+            globs: vec![Later { glob, folds: true, hides: false }],
+            profile: None,
+        }
+    }
+
+    #[test]
+    fn what_is_handed_over_arrives() {
+        assert_eq!(Held::decode(&held().encode()), Some(held()));
+        assert_eq!(Held::decode(b""), Some(Held::default()));
+    }
+
+    #[test]
+    fn what_is_cut_is_nothing() {
+        let bytes = held().encode();
+        let whole = [0, bytes.len()];
+        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(at, _)| at + 1);
+        let entries: Vec<usize> = ends.skip(3).step_by(4).chain(whole).collect();
+        for cut in (0..bytes.len()).filter(|cut| !entries.contains(cut)) {
+            assert_eq!(Held::decode(&bytes[..cut]), None, "{cut}");
+        }
+    }
+}
