@@ -189,7 +189,7 @@ const NAMESPACED: [&str; 20] = [
 const ON_MACOS: bool = cfg!(target_os = "macos");
 
 /// Limits of every mechanism.
-const LIMITS: [&str; 9] = [
+const LIMITS: [&str; 11] = [
     "A hard link made before the run reaches the same file under its other name.",
     "A second mount of the same file outside the view is not masked.",
     "Protected and denied names that the host itself makes during a run are not held: what is in them can be read and written.",
@@ -197,6 +197,8 @@ const LIMITS: [&str; 9] = [
     "Host unix sockets bound after the start, under a relative name, or in another network namespace are not masked; /run holds nothing inside but links to what can be read.",
     "A denied path that is a symbolic link in a writable root is refused.",
     "Directories above a denied path inside a writable root are mount points, and so is a root that lies in no other: renames and hard links across them fail (EXDEV, EBUSY).",
+    "Run by uid 0 the command has no capabilities: it can give no file another owner, and files of other users are what their mode says.",
+    "git takes the mask over a tracked read-denied file for a change and cannot add it; commits by path work, and `git update-index --assume-unchanged` outside lets git look past it.",
     "Paths are looked up before the sandbox is built; a path that another process replaces in between is not noticed.",
     "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage ends the command but leaves running what the command started.",
 ];

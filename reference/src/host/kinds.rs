@@ -5,7 +5,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::WirePath;
-use nix::unistd::{AccessFlags, access, geteuid};
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, AtFlags};
+use nix::unistd::{AccessFlags, faccessat, geteuid};
 
 use crate::sys;
 
@@ -21,6 +23,18 @@ pub(super) fn is_pattern(path: &Path) -> bool {
 
 fn wild_anywhere(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{".contains(byte))
+}
+
+/// Why nothing is found at `path`.
+pub(super) fn absence(path: &Path) -> &'static str {
+    let error = fs::metadata(path).err().and_then(|error| error.raw_os_error());
+    match error.map(Errno::from_raw) {
+        Some(Errno::ELOOP) => "is a loop of symbolic links",
+        Some(Errno::ENOTDIR) => "lies in something that is no directory",
+        Some(Errno::EACCES) => "cannot be looked up (permission denied)",
+        _ if fs::symlink_metadata(path).is_ok() => "is a symbolic link that leads nowhere",
+        _ => "does not exist",
+    }
 }
 
 /// Those of `listed` that exist and are no sockets, and what they are.
@@ -45,7 +59,8 @@ pub(super) fn foreign_owner(root: &Path) -> Option<u32> {
     if !geteuid().is_root() || owner == 0 {
         return None;
     }
-    let closed = sys::without_capabilities(|| access(root, AccessFlags::W_OK).is_err());
+    let writes = || faccessat(AT_FDCWD, root, AccessFlags::W_OK, AtFlags::AT_EACCESS);
+    let closed = sys::without_capabilities(|| writes().is_err());
     closed.is_ok_and(|closed| closed).then_some(owner)
 }
 
@@ -69,6 +84,23 @@ mod tests {
             ("plain", false),
         ] {
             assert_eq!(is_pattern(&root.join(path)), pattern, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_found_is_told_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::write(root.join("f"), "").unwrap();
+        std::os::unix::fs::symlink("loop", root.join("loop")).unwrap();
+        std::os::unix::fs::symlink("nowhere", root.join("dangling")).unwrap();
+        for (path, why) in [
+            ("none", "does not exist"),
+            ("f/x", "no directory"),
+            ("loop", "a loop"),
+            ("dangling", "leads nowhere"),
+        ] {
+            assert!(absence(&root.join(path)).contains(why), "{path}");
         }
     }
 

@@ -60,6 +60,8 @@ pub(crate) struct Host {
     pub(crate) ways: Vec<Passage>,
     /// Links in the folders of service state.
     pub(crate) service_links: Vec<ServiceLink>,
+    /// Why nothing was found at a path of the request.
+    pub(crate) reasons: BTreeMap<PathBuf, &'static str>,
     /// Paths of the request that look like patterns, where nothing of that name is.
     pub(crate) patterns: Vec<PathBuf>,
     /// Listed sockets that are something else, and what.
@@ -126,6 +128,8 @@ impl Host {
         host.unlinked = links::unlinked_mounts();
         let patterns = named(policy, run).filter(|path| kinds::is_pattern(path));
         host.patterns = patterns.map(Path::to_owned).collect();
+        let lost = named(policy, run).filter(|path| host.at(path).is_none());
+        host.reasons = lost.map(|path| (path.to_owned(), kinds::absence(path))).collect();
         host.no_sockets = kinds::other_than_sockets(&policy.unix_sockets);
         host.foreign_roots = host.foreign_roots(policy);
         let root = host.at(policy.workspace.as_path()).map(|found| found.real.clone());
@@ -157,6 +161,11 @@ impl Host {
     /// Where `path` would be, if the request denies it and nothing is there.
     pub(crate) fn missing(&self, path: &Path) -> Option<&Missing> {
         self.absent.get(path)
+    }
+
+    /// Why nothing is at `path`, in words that follow its name.
+    pub(crate) fn absence(&self, path: &Path) -> &'static str {
+        self.reasons.get(path).copied().unwrap_or("does not exist")
     }
 
     /// What is at `path`, if the request names it and it exists.

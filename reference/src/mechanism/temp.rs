@@ -31,7 +31,10 @@ pub(crate) struct Temp {
 impl Temp {
     /// A new one below the temp folder of this process, which must have one thread only.
     pub(super) fn make() -> io::Result<Self> {
-        let named = std::env::temp_dir();
+        Self::make_in(&std::env::temp_dir())
+    }
+
+    fn make_in(named: &Path) -> io::Result<Self> {
         let unusable = |error: io::Error| {
             let why = format!(
                 "{}: {error}; set TMPDIR to a directory that exists and can be written",
@@ -39,7 +42,7 @@ impl Temp {
             );
             io::Error::new(error.kind(), why)
         };
-        let template = fs::canonicalize(&named).map_err(unusable)?.join("refbox-XXXXXX");
+        let template = fs::canonicalize(named).map_err(unusable)?.join("refbox-XXXXXX");
         let path = nix::unistd::mkdtemp(OsStr::from_bytes(template.as_os_str().as_bytes()));
         let path = path.map_err(|errno| unusable(errno.into()))?;
         let (waits, lifeline) = io::pipe()?;
@@ -127,5 +130,19 @@ fn reopen(folder: &Path) {
     let children = fs::read_dir(folder).into_iter().flatten().flatten();
     for child in children.filter(|child| child.file_type().is_ok_and(|kind| kind.is_dir())) {
         reopen(&child.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_temp_folder_that_is_missing_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("none");
+        let said = Temp::make_in(&missing).err().unwrap().to_string();
+        assert!(said.starts_with(&format!("{}: ", missing.display())), "{said}");
+        assert!(said.contains("set TMPDIR"), "{said}");
     }
 }

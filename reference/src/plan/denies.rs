@@ -58,6 +58,7 @@ impl Denies {
         write.extend(open().flat_map(|one| one.rest.iter().cloned()));
         write.retain(|found| found.reachable);
         write.iter().try_for_each(|found| held(&found.links, roots))?;
+        read.iter().try_for_each(|found| closable(&found.real))?;
         let denied = read.iter().map(|found| &found.real).chain(write.iter().map(|f| &f.real));
         denied.into_iter().try_for_each(|path| mountable(path, host))?;
         let protected = &host.protected;
@@ -152,8 +153,9 @@ fn split(
             (None, Some(absent)) => missing.push(absent.clone()),
             (None, None) => {
                 return Err(Refusal::unsupported(format!(
-                    "policy.{rule}: {} cannot be looked up, so nothing can hold it; make it reachable or remove the rule",
-                    path.display()
+                    "policy.{rule}: {} cannot be looked up (it {}), so nothing can hold it; make it reachable or remove the rule",
+                    path.display(),
+                    host.absence(path)
                 )));
             }
         }
@@ -185,6 +187,20 @@ impl Missing {
     fn by(&self, by: By) -> Absent {
         Absent { path: self.real.clone(), folds: self.folds, by }
     }
+}
+
+/// What is made afresh inside has nothing of the host's that could be closed.
+fn closable(path: &Path) -> Result<(), Refusal> {
+    let name = path.strip_prefix("/proc").ok().and_then(|below| below.iter().next());
+    let process = name.is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit));
+    let whole = [Path::new("/proc"), Path::new("/dev")].contains(&path);
+    if !process && !whole {
+        return Ok(());
+    }
+    Err(Refusal::unsupported(format!(
+        "policy.deny_read: {} is made afresh inside, and nothing of the host's is in it; remove the rule",
+        path.display()
+    )))
 }
 
 /// The kernel mounts nothing on what was removed.

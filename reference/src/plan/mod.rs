@@ -18,9 +18,11 @@ mod view;
 mod ways;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use boxproof_cases::protocol::{Mode, Network, Policy, Protect, Readable, Run, TmpPolicy};
+use boxproof_cases::protocol::{
+    Mode, Network, Policy, Protect, Readable, Run, TmpPolicy, WirePath,
+};
 
 use crate::egress::Way;
 use crate::error::Refusal;
@@ -104,12 +106,24 @@ pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, R
     let tmp = (policy.tmp == TmpPolicy::Private).then_some("/tmp");
     let cwd = real_cwd(run, host)?;
     patterns::none_in_lists(policy, host)?;
+    let policy = &whole(policy, host);
     let mut view = view::view(policy, host, &cwd, host_network)?;
     let env = environment::environment(&policy.env, policy.mode, &host.env, tmp);
     let env = tracking::without_tracking(policy, env);
     let env = ways::with_proxy(egress.as_ref(), &policy.env, env);
     view.egress = egress;
     Ok(Plan { view: Some(view), env, cwd, notes: notes::notes(policy, host) })
+}
+
+/// `policy`, where a list that has the root is the list of everything.
+fn whole(policy: &Policy, host: &Host) -> Policy {
+    let is_root =
+        |path: &WirePath| host.at(path.as_path()).is_some_and(|found| found.real == Path::new("/"));
+    let mut policy = policy.clone();
+    if matches!(&policy.readable, Readable::Only(roots) if roots.iter().any(is_root)) {
+        policy.readable = Readable::All;
+    }
+    policy
 }
 
 /// Mode unconfined takes no rules: one that would not be enforced must not look as if it were.

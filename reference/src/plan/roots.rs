@@ -36,7 +36,7 @@ fn named(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
     let names = std::iter::once(&policy.workspace).chain(&policy.writable);
     let roots: Vec<(&Path, &Found)> = names
         .map(|name| {
-            let found = host.at(name.as_path()).ok_or_else(|| absent(name.as_path()))?;
+            let found = host.at(name.as_path()).ok_or_else(|| absent(name.as_path(), host))?;
             Ok((name.as_path(), found))
         })
         .collect::<Result<_, Refusal>>()?;
@@ -45,10 +45,11 @@ fn named(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
     Ok(roots.into_iter().map(|(_, found)| found).chain(opened).map(|f| f.real.clone()).collect())
 }
 
-fn absent(name: &Path) -> Refusal {
+fn absent(name: &Path, host: &Host) -> Refusal {
     Refusal::unsupported(format!(
-        "policy.writable: {} does not exist, and nothing can be bound there; create it first",
-        name.display()
+        "policy.writable: {} {}, and nothing can be bound there; create it first",
+        name.display(),
+        host.absence(name)
     ))
 }
 

@@ -80,8 +80,9 @@ fn readable(policy: &Policy, host: &Host) -> Result<Option<Vec<PathBuf>>, Refusa
     let real = |root: &WirePath| {
         host.at(root.as_path()).map(|found| found.real.clone()).ok_or_else(|| {
             Refusal::unsupported(format!(
-                "policy.readable: {} does not exist, and nothing can be bound there; create it first or remove it",
-                root.as_path().display()
+                "policy.readable: {} {}, and nothing can be bound there; create it first or remove it",
+                root.as_path().display(),
+                host.absence(root.as_path())
             ))
         })
     };
@@ -89,7 +90,9 @@ fn readable(policy: &Policy, host: &Host) -> Result<Option<Vec<PathBuf>>, Refusa
     listed.extend(host.program.clone());
     let profiled =
         |path: &Path| host.tree.as_ref().is_some_and(|tree| path.starts_with(&tree.root.path));
-    listed.retain(|path| !is_platform(host, path) && !profiled(path));
+    // A fresh /proc is there anyway.
+    let own = |path: &Path| path.starts_with("/proc");
+    listed.retain(|path| !is_platform(host, path) && !profiled(path) && !own(path));
     listed.sort();
     listed.dedup();
     Ok(Some(listed))

@@ -99,3 +99,37 @@ fn links_in_run_stay_where_they_lead_to_what_is_seen(
     let made = |step: &str| steps.iter().filter(|one| *one == step).count();
     assert_eq!((made("folder /run/x"), made("link /run/x/system")), (count, count), "{steps:?}");
 }
+
+#[test]
+fn a_list_that_has_the_root_is_of_everything() {
+    let all = steps("{}", &host());
+    assert_eq!(steps(r#"{"readable":["/","/h/o"]}"#, &host()), all);
+    assert!(all.contains(&"ro /".to_owned()), "{all:?}");
+}
+
+#[rstest]
+#[case("/proc/12", false)]
+#[case("/proc", false)]
+#[case("/dev", false)]
+#[case("/proc/version", true)]
+#[case("/dev/shm", true)]
+fn what_is_made_afresh_cannot_be_closed(#[case] path: &str, #[case] works: bool) {
+    let mut host = host();
+    host.paths.insert(path.into(), found(path, true, &[]));
+    let policy = policy(&format!(r#"{{"deny_read":["{path}"]}}"#));
+    let told = resolve(&policy, &run_in("/h/w"), &host).err().map(|refusal| refusal.message);
+    assert_eq!(told.is_none(), works, "{told:?}");
+    assert!(told.is_none_or(|why| why.starts_with(&format!("policy.deny_read: {path} is made"))));
+}
+
+#[test]
+fn what_is_not_found_is_refused_with_the_reason() {
+    let mut host = host();
+    host.reasons.insert("/h/l".into(), "is a loop of symbolic links");
+    for member in ["readable", "writable", "deny_read", "deny_write"] {
+        let policy = policy(&format!(r#"{{"{member}":["/h/l"]}}"#));
+        let message = resolve(&policy, &run_in("/h/w"), &host).unwrap_err().message;
+        assert!(message.starts_with(&format!("policy.{member}: /h/l ")), "{message}");
+        assert!(message.contains("is a loop of symbolic links"), "{message}");
+    }
+}
