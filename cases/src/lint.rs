@@ -1,6 +1,7 @@
 //! Corpus lint: rules about cases that load, but should be better.
 
 mod arms;
+mod trace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -36,6 +37,7 @@ pub fn lint(suite: &Suite) -> Vec<Finding> {
         found.extend(purpose(case));
         found.extend(reasons(case));
         found.extend(arms::arms(case));
+        found.extend(trace::trace(case));
     }
     found.extend(unique_purposes(suite));
     if suite.is_embedded() {
@@ -186,8 +188,19 @@ twin: {mode: workspace_write}
     #[case("Works.", "It should work.", "purpose-sentence")]
     #[case("EROFS", "ENOENT", "vague-reason")]
     #[case("text: y}", "text: off}", "yaml-boolean")]
+    #[case("{probe: write, path: f, text: y}", "{sh: echo y > f}", "act-trace")]
     fn each_rule_fires(#[case] from: &str, #[case] to: &str, #[case] rule: &str) {
         assert_eq!(rules(&CASE.replace(from, to), "negative"), [rule]);
+    }
+
+    #[rstest]
+    #[case::by_the_probe("'\"$PROBE\" --nonce $NONCE mark --name=tried; echo y > f'", "")]
+    #[case::by_an_oracle("'echo y > f; echo z > g'", ", {exists: g}")]
+    fn a_line_that_shows_that_it_ran_is_good(#[case] line: &str, #[case] oracle: &str) {
+        let text = CASE
+            .replace("{probe: write, path: f, text: y}", &format!("{{sh: {line}}}"))
+            .replace("{unchanged: f}", &format!("{{unchanged: f}}{oracle}"));
+        assert_eq!(rules(&text, "negative"), [""; 0]);
     }
 
     #[test]

@@ -1,22 +1,23 @@
 //! Collecting: judgements set against plan and known failures, as header and rows of the record.
 
+mod arms;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use boxproof_cases::{Case, RequirementId};
-use boxproof_probes::Record;
 use boxproof_reports::{
-    ArmName, ArmRow, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level, OracleRow,
-    Outcome, Promise, Selection, StreamText, TwinState, User, UserKind, Verdict,
+    BackendInfo, CaseRow, CorpusInfo, EarlierTry, Header, Known, Level, Outcome, Promise,
+    Selection, TwinState, User, UserKind, Verdict,
 };
 
 use crate::backend::Backend;
-use crate::execution::{Arm, Execution, Exit, Observation, Reply, Report, RunReport, Stream};
+use crate::execution::Execution;
 use crate::host::Host;
 use crate::judge::Judgement;
 use crate::known::{Concluded, Known as Listed, Setting, Staleness};
 use crate::plan::{Plan, Planned};
-use crate::receipts::seen::Seen;
-use crate::session::Request;
+use crate::session::{Request, Tries};
+use arms::{arm_rows, bounded};
 
 /// Provenance of the run that `request` asked for.
 pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> Header {
@@ -87,17 +88,23 @@ fn backend_info(backend: &Backend) -> BackendInfo {
 pub fn rows(
     request: &Request,
     plan: &Plan,
-    judged: &std::collections::HashMap<(usize, usize), (Execution, Judgement)>,
+    tries: &Tries,
     setting: &impl Fn(&Backend) -> Setting,
 ) -> Vec<CaseRow> {
     let row = |planned: &crate::plan::PlannedCase| {
         let case = &request.suite.cases[planned.case];
         let backend = &request.backends[planned.backend];
-        match (&planned.what, judged.get(&(planned.case, planned.backend))) {
+        let pair = (planned.case, planned.backend);
+        match (&planned.what, tries.last.get(&pair)) {
             (Planned::Skip { verdict, reason }, _) => skipped(case, backend, *verdict, reason),
             (Planned::Run, Some((execution, judgement))) => {
                 let row = concluded(request, case, backend, execution, judgement);
-                with_outcome(row, backend.known.of(&request.suite), &setting(backend))
+                let earlier = tries.earlier.get(&pair).map(earlier_try).into_iter().collect();
+                with_outcome(
+                    CaseRow { earlier, ..row },
+                    backend.known.of(&request.suite),
+                    &setting(backend),
+                )
             }
             (Planned::Run, None) => {
                 let row = skipped(case, backend, Verdict::Error, "harness");
@@ -167,6 +174,7 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         purpose: case.purpose.clone(),
         asked: Some(crate::asked::of(case)),
         arms: Vec::new(),
+        earlier: Vec::new(),
         reproduce: None,
     }
 }
@@ -186,13 +194,7 @@ fn concluded(
     execution: &Execution,
     judgement: &Judgement,
 ) -> CaseRow {
-    let arms = [
-        (ArmName::Control, &execution.control),
-        (ArmName::Twin, &execution.twin),
-        (ArmName::Confined, &execution.confined),
-    ];
-    let arms = arms.into_iter().filter_map(|(name, arm)| arm_row(name, arm.as_ref()?));
-    let arms: Vec<ArmRow> = arms.chain(execution.reply.iter().filter_map(answer_row)).collect();
+    let arms = arm_rows(execution);
     let spec = shell_word(&backend.spec);
     let all = if request.all { " --all" } else { "" };
     let reproduce =
@@ -207,9 +209,13 @@ fn concluded(
     }
 }
 
-/// The start of a text that may hold a backend's own words, in as many bytes as a stream may have.
-fn bounded(text: &str) -> String {
-    StreamText::from_bytes(text.as_bytes()).text
+fn earlier_try((execution, judgement): &(Execution, Judgement)) -> EarlierTry {
+    EarlierTry {
+        verdict: judgement.verdict,
+        reason: judgement.reason.clone(),
+        message: bounded(&judgement.message),
+        arms: arm_rows(execution),
+    }
 }
 
 /// `word` as a shell takes it for one word.
@@ -224,121 +230,37 @@ pub(crate) fn shell_word(word: &str) -> String {
 fn with_outcome(row: CaseRow, listed: &Listed, setting: &Setting) -> CaseRow {
     let found = Concluded { case: &row.id, verdict: row.verdict, signature: &row.reason };
     let (outcome, known) = listed.outcome(found, setting);
+    let outcome = match outcome {
+        Outcome::Expected if row.is_flaky() && row.verdict == Verdict::Pass => Outcome::Flaky,
+        // It failed as known, once.
+        Outcome::Xpass
+            if row.earlier.iter().any(|earlier| is_known(&row, earlier, listed, setting)) =>
+        {
+            Outcome::Flaky
+        }
+        outcome => outcome,
+    };
     let known = known.map(|row| Known { reason: row.reason.clone(), link: row.link.clone() });
     CaseRow { outcome, known, ..row }
 }
 
-/// An answer, in the place of the arm that is judged: JSON on stdout.
-fn answer_row(reply: &Reply) -> Option<ArmRow> {
-    let Reply::Answered(answered) = reply else { return None };
-    let told = serde_json::to_string(&answered.told).ok()?;
-    Some(ArmRow {
-        arm: ArmName::Confined,
-        exit: answered.exit.map(ExitRow::Code),
-        stdout: StreamText::from_bytes(told.as_bytes()),
-        stderr: StreamText::from_bytes(answered.stderr.as_bytes()),
-        observation: None,
-        oracles: Vec::new(),
-        duration_ms: answered.duration_ms,
-    })
-}
-
-/// What was answered to each step, in a word: a status, or why there is none.
-fn statuses(seen: &Seen) -> serde_json::Value {
-    let word = |answer: &crate::receipts::seen::Answer| match (answer.status, answer.exit) {
-        (Some(status), _) => status.to_string(),
-        (None, Some(exit)) => format!("exit {exit}"),
-        (None, None) => answer.error.clone().unwrap_or_default(),
-    };
-    let first = |answers: &Vec<_>| answers.first().map(word).unwrap_or_default();
-    let each = seen.answers.iter().map(|(step, answers)| (step.to_string(), first(answers).into()));
-    serde_json::Value::Object(each.collect())
-}
-
-/// What a channel exported on stdout, what its parts wrote on stderr.
-fn channel_row(arm: ArmName, seen: &Seen) -> ArmRow {
-    ArmRow {
-        arm,
-        exit: seen.fault.is_none().then_some(ExitRow::Code(0)),
-        stdout: StreamText::from_bytes(seen.lines.join("\n").as_bytes()),
-        stderr: StreamText::from_bytes(seen.logs.as_bytes()),
-        observation: Some(statuses(seen)),
-        oracles: Vec::new(),
-        duration_ms: seen.duration_ms,
-    }
-}
-
-fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
-    if let Arm::Channel(seen) = seen {
-        return Some(channel_row(arm, seen));
-    }
-    let Arm::Done(report) = seen else { return None };
-    let run = telling(report);
-    Some(ArmRow {
-        arm,
-        exit: run.map(|run| exit_row(&run.exit)),
-        stdout: run.map(|run| stream_text(&run.stdout)).unwrap_or_default(),
-        stderr: run.map(|run| stream_text(&run.stderr)).unwrap_or_default(),
-        observation: run.and_then(observation),
-        oracles: report
-            .oracles
-            .iter()
-            .map(|reading| OracleRow {
-                oracle: reading.oracle.clone(),
-                holds: reading.holds,
-                saw: bounded(&reading.saw),
-                unread: reading.unread,
-            })
-            .collect(),
-        duration_ms: report.duration_ms,
-    })
-}
-
-/// Of several runs the first that did not end like the first; else the first.
-fn telling(report: &Report) -> Option<&RunReport> {
-    let first = report.runs.first()?;
-    report.runs.iter().find(|run| run.exit != first.exit).or(Some(first))
-}
-
-fn exit_row(exit: &Exit) -> ExitRow {
-    match exit {
-        Exit::Code(code) => ExitRow::Code(*code),
-        Exit::Signal(number) => ExitRow::Signal(*number),
-        Exit::TimedOut => ExitRow::Timeout,
-        Exit::Refused => ExitRow::Refused,
-    }
-}
-
-fn stream_text(stream: &Stream) -> StreamText {
-    let text = StreamText::from_bytes(stream.text.as_bytes());
-    StreamText { truncated: text.truncated || stream.bytes > stream.text.len() as u64, ..text }
-}
-
-fn observation(run: &RunReport) -> Option<serde_json::Value> {
-    match &run.observation {
-        Observation::Seen(record) => short(record),
-        Observation::Untrusted(why) => Some(serde_json::json!({ "untrusted": why })),
-        Observation::NotExpected | Observation::Missing => None,
-    }
-}
-
-/// The record without long details: a report is read by people.
-fn short(record: &Record) -> Option<serde_json::Value> {
-    let mut value = serde_json::to_value(record).ok()?;
-    if let Some(detail) = value.get_mut("detail").and_then(|detail| detail.as_object_mut()) {
-        detail.retain(|_, value| value.to_string().len() <= 200);
-    }
-    Some(value)
+fn is_known(row: &CaseRow, earlier: &EarlierTry, listed: &Listed, setting: &Setting) -> bool {
+    let EarlierTry { verdict, reason, .. } = earlier;
+    let found = Concluded { case: &row.id, verdict: *verdict, signature: reason };
+    listed.outcome(found, setting).0 == Outcome::Xfail
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, HashMap};
 
-    use boxproof_reports::UserKind;
+    use boxproof_probes::Record;
+    use boxproof_reports::{ArmName, ExitRow};
     use rstest::rstest;
 
+    use super::arms::{short, telling};
     use super::*;
+    use crate::execution::{Arm, Exit, Observation, Report, RunReport, Stream};
     use crate::known::{Date, Os};
     use crate::plan::PlannedCase;
     use crate::testing::{bare, suite};
@@ -368,8 +290,9 @@ mod tests {
     /// The one row that comes of a plan and what was judged.
     fn row(what: Planned, judged: Option<(Execution, Judgement)>) -> CaseRow {
         let plan = Plan { cases: vec![PlannedCase { case: 0, backend: 0, what }] };
-        let judged: HashMap<_, _> = judged.map(|judged| ((0, 0), judged)).into_iter().collect();
-        let mut rows = rows(&request(), &plan, &judged, &setting);
+        let last: HashMap<_, _> = judged.map(|judged| ((0, 0), judged)).into_iter().collect();
+        let tries = Tries { last, earlier: HashMap::new() };
+        let mut rows = rows(&request(), &plan, &tries, &setting);
         assert_eq!(rows.len(), 1);
         rows.remove(0)
     }
@@ -403,6 +326,7 @@ mod tests {
             broken: None,
             oracles: Vec::new(),
             tree: BTreeMap::new(),
+            laid: BTreeMap::new(),
             appeared: Vec::new(),
             leaks: Vec::new(),
             shortages: Vec::new(),

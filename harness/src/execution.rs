@@ -106,6 +106,9 @@ pub struct Report {
     pub oracles: Vec<Reading>,
     /// Names, types, modes and hashes below workspace and `$OUT`, variables substituted.
     pub tree: BTreeMap<String, String>,
+    /// The same as it was laid out, before the act.
+    #[serde(default)]
+    pub laid: BTreeMap<String, String>,
     /// What appeared below them and below home and temp folder.
     pub appeared: Vec<String>,
     /// What was left behind or crossed into the run, one sentence each.
@@ -202,6 +205,14 @@ impl Exit {
     pub fn code(&self) -> Option<i32> {
         match self {
             Self::Code(code) => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// The signal that it was killed by, where there is one.
+    pub fn signal(&self) -> Option<i32> {
+        match self {
+            Self::Signal(number) => Some(*number),
             _ => None,
         }
     }

@@ -76,6 +76,15 @@ pub struct Finished {
 /// The judgements of a run: (case, backend) → what was seen and concluded.
 type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 
+/// What was seen and concluded, try by try.
+#[derive(Debug, Default)]
+pub struct Tries {
+    /// Of every pair.
+    pub last: Judged,
+    /// Of those that were tried again, the first time.
+    pub earlier: Judged,
+}
+
 /// Starts the tools that the selected cases ask for.
 pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
     let selected = suite.cases.iter().filter(|case| selection.selects(case));
@@ -109,11 +118,11 @@ pub fn conduct(
     let host = Host::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
-    let judged = execute(request, &plan, &scratch, progress)?;
+    let tries = execute(request, &plan, &scratch, progress)?;
     drop(scratch);
-    let judged = match (judged, termination.release()) {
+    let tries = match (tries, termination.release()) {
         (_, Some(signal)) | (Err(signal), None) => return Ok(Conclusion::Interrupted(signal)),
-        (Ok(judged), None) => judged,
+        (Ok(tries), None) => tries,
     };
     let user = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
     let setting = |backend: &Backend| Setting {
@@ -123,7 +132,7 @@ pub fn conduct(
         today: Date::today(),
     };
     let header = collect::header(request, &plan, &host, started);
-    let rows = collect::rows(request, &plan, &judged, &setting);
+    let rows = collect::rows(request, &plan, &tries, &setting);
     let stale = collect::stale(request, &rows, &setting);
     Ok(Conclusion::Finished(Box::new(Finished { header, rows, stale })))
 }
@@ -134,7 +143,7 @@ fn execute(
     plan: &Plan,
     scratch: &Scratch,
     mut progress: impl FnMut(usize, usize),
-) -> io::Result<Result<Judged, Signal>> {
+) -> io::Result<Result<Tries, Signal>> {
     let probe = InstalledProbe::remember(scratch.install_probe()?)?;
     let pairs: Vec<(usize, usize)> = plan
         .cases
@@ -143,7 +152,7 @@ fn execute(
         .map(|planned| (planned.case, planned.backend))
         .collect();
     let cases: Vec<_> = request.suite.cases.iter().cloned().map(Arc::new).collect();
-    let mut judged = Judged::new();
+    let (mut judged, mut earlier) = (Judged::new(), Judged::new());
     let mut slots = request.jobs.unwrap_or_else(default_jobs);
     let (questions, pairs): (Vec<_>, Vec<_>) =
         pairs.into_iter().partition(|(case, _)| cases[*case].question().is_some());
@@ -171,6 +180,7 @@ fn execute(
         if pairs.is_empty() || last {
             break;
         }
+        earlier.extend(pairs.iter().filter_map(|pair| Some((*pair, judged.get(pair)?.clone()))));
         slots = abreast(pairs.len());
         order = again(&pairs).alone();
     }
@@ -182,7 +192,7 @@ fn execute(
             Ended::Interrupted(signal) => return Ok(Err(signal)),
         }
     }
-    Ok(Ok(judged))
+    Ok(Ok(Tries { last: judged, earlier }))
 }
 
 /// Asks the backends, one after the other: none is to write another one's answers. The signal that
@@ -317,7 +327,7 @@ fn judge_all(order: &Order, seen: HashMap<(usize, usize), Execution>, judged: &m
 
 /// The last look: whatever still carries a nonce of ours escaped every worker.
 fn find_survivors(run_id: &str, judged: &mut Judged) {
-    for pid in sweep::carrying(run_id) {
+    for pid in sweep::outlasting(run_id) {
         let line = sweep::command_line(pid).unwrap_or_default();
         let owner = judged.values_mut().find(|(execution, _)| {
             let confined = [&execution.confined, &execution.twin];

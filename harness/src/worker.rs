@@ -238,6 +238,7 @@ mod tests {
                 unread: false,
             }],
             tree: BTreeMap::from([("$WS/f".to_owned(), "0644".to_owned())]),
+            laid: BTreeMap::new(),
             appeared: vec!["$WS/f".to_owned()],
             leaks: vec!["process 7".to_owned()],
             shortages: vec!["space: 0 bytes".to_owned()],

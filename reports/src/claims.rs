@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::conformance::Share;
 use crate::matrix::Matrix;
 use crate::record::CaseRow;
+use crate::verdict::Verdict;
 
 /// One capability of one backend, as claimed and as seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +77,8 @@ impl Standing {
 
 /// The level of a capability that is not claimed.
 const NOT_CLAIMED: &str = "none";
+/// Why a row failed whose twin was refused.
+const TWIN: &str = "twin";
 /// The level of a capability that is claimed for some policies and not for others.
 const IN_PART: &str = "partial";
 
@@ -107,7 +110,7 @@ pub fn all<'a>(
     for name in claims.keys() {
         needing.entry(name).or_default();
     }
-    for row in rows {
+    for row in rows.filter(|row| !is_about_twin(row)) {
         if let Some(subject) = row.needs.last() {
             needing.entry(subject).or_default().push(row);
         }
@@ -119,6 +122,12 @@ pub fn all<'a>(
         Claim { capability, level, share: rows.into_iter().collect(), failed }
     };
     needing.into_iter().map(claim).collect()
+}
+
+/// Whether what is wrong is that the wider policy of the twin is not kept: stricter than asked, it
+/// takes nothing from the claim that the case is about.
+fn is_about_twin(row: &CaseRow) -> bool {
+    row.verdict == Verdict::OverBlock && row.reason == TWIN
 }
 
 /// One capability across all columns.

@@ -72,7 +72,7 @@ pub fn is_red(row: &CaseRow, options: ExitOptions) -> bool {
         Outcome::Unexpected => {
             !row.verdict.is_unlearnt() && (options.strict || row.level == Level::Must)
         }
-        Outcome::Expected | Outcome::Xfail => false,
+        Outcome::Expected | Outcome::Xfail | Outcome::Flaky => false,
     }
 }
 

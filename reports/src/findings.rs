@@ -15,13 +15,16 @@ pub enum Kind {
     Xpass,
     /// Nothing was learnt from it.
     Unlearnt,
+    /// It passed, and an earlier try did not.
+    Flaky,
     /// It failed as known.
     Known,
 }
 
 impl Kind {
     /// Every kind, in order.
-    pub const ALL: [Self; 4] = [Self::Failure, Self::Xpass, Self::Unlearnt, Self::Known];
+    pub const ALL: [Self; 5] =
+        [Self::Failure, Self::Xpass, Self::Unlearnt, Self::Flaky, Self::Known];
 
     /// Why this row must be seen; `None` when it need not be.
     #[must_use]
@@ -29,6 +32,7 @@ impl Kind {
         match row.outcome {
             Outcome::Xfail => Some(Self::Known),
             Outcome::Xpass => Some(Self::Xpass),
+            Outcome::Flaky => Some(Self::Flaky),
             _ if row.verdict.is_unlearnt() => Some(Self::Unlearnt),
             _ if row.verdict.is_failure() => Some(Self::Failure),
             Outcome::Unexpected => Some(Self::Failure),
@@ -43,6 +47,7 @@ impl Kind {
             Self::Failure => "failures",
             Self::Xpass => "known failures that now pass",
             Self::Unlearnt => "nothing learnt",
+            Self::Flaky => "passed on another try",
             Self::Known => "known failures",
         }
     }

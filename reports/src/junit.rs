@@ -10,7 +10,7 @@ use crate::matrix::{Column, Matrix};
 use crate::reading::{Reading, headline};
 use crate::record::CaseRow;
 use crate::terminal::finding_text;
-use crate::text::{excerpt, shorten};
+use crate::text::{earlier_words, excerpt, shorten};
 
 /// The most characters of the text of one failure.
 const TEXT_LIMIT: usize = 16_384;
@@ -127,6 +127,7 @@ fn test_case(matrix: &Matrix<'_>, finding: Finding<'_>, reading: &Reading) -> St
         seconds(row.duration_ms)
     );
     let body = match reading {
+        Reading::Passed if row.is_flaky() => earlier(row),
         Reading::Passed => return head + "/>\n",
         Reading::Failed => element("failure", row, &text_of(matrix, finding)),
         Reading::Unlearnt => element("error", row, &text_of(matrix, finding)),
@@ -135,6 +136,13 @@ fn test_case(matrix: &Matrix<'_>, finding: Finding<'_>, reading: &Reading) -> St
         }
     };
     format!("{head}>\n{body}    </testcase>\n")
+}
+
+/// What the tries before a pass came to.
+fn earlier(row: &CaseRow) -> String {
+    let tries = row.earlier.iter().map(|t| format!("flaky; earlier try: {}", earlier_words(t)));
+    let text = tries.collect::<Vec<_>>().join("\n");
+    format!("      <system-out>{}</system-out>\n", content(&shorten(&text, TEXT_LIMIT)))
 }
 
 fn element(name: &str, row: &CaseRow, text: &str) -> String {

@@ -53,6 +53,7 @@ pub(crate) fn headline(row: &CaseRow) -> String {
     };
     match row.outcome {
         Outcome::Xpass => "a known failure that passes".to_owned(),
+        Outcome::Flaky => format!("{}, flaky", row.verdict),
         _ => format!("{}{reason}", row.verdict),
     }
 }

@@ -69,6 +69,7 @@ pub(crate) fn outcome_line(matrix: &Matrix<'_>) -> Option<String> {
     let known = [
         (count(&|row| row.outcome == Outcome::Xfail), "failing as known".to_owned()),
         (count(&|row| row.outcome == Outcome::Xpass), "known to fail and passing".to_owned()),
+        (count(&|row| row.outcome == Outcome::Flaky), "passed on another try".to_owned()),
     ];
     let parts: Vec<String> = unexpected
         .into_iter()

@@ -13,6 +13,8 @@ pub struct Tally {
     pub passes_without_twin: u64,
     /// Passes whose twin the backend cannot express.
     pub passes_inexpressible: u64,
+    /// Rows of which an earlier try came to another verdict.
+    pub flaky: u64,
 }
 
 impl Tally {
@@ -39,6 +41,7 @@ impl Tally {
         let pass_with = |twin| u64::from(row.verdict == Verdict::Pass && row.twin == twin);
         self.passes_without_twin += pass_with(TwinState::None);
         self.passes_inexpressible += pass_with(TwinState::Inexpressible);
+        self.flaky += u64::from(row.is_flaky());
     }
 }
 
@@ -57,14 +60,15 @@ impl fmt::Display for Tally {
         for verdict in Verdict::ALL.into_iter().skip(1).filter(|v| self.count(*v) > 0) {
             write!(f, ", {} {verdict}", self.count(verdict))?;
         }
-        match (self.passes_without_twin, self.passes_inexpressible) {
-            (0, 0) => Ok(()),
-            (none, 0) => write!(f, " ({none} passes without twin)"),
-            (0, inexpressible) => write!(f, " ({inexpressible} passes with inexpressible twin)"),
-            (none, inexpressible) => {
-                write!(f, " ({none} passes without twin, {inexpressible} with inexpressible twin)")
-            }
-        }
+        let passes = if self.passes_without_twin > 0 { "" } else { "passes " };
+        let parts = [
+            (self.passes_without_twin, "passes without twin".to_owned()),
+            (self.passes_inexpressible, format!("{passes}with inexpressible twin")),
+            (self.flaky, "flaky".to_owned()),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+        if parts.is_empty() { Ok(()) } else { write!(f, " ({})", parts.join(", ")) }
     }
 }
 

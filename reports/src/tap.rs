@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::matrix::Matrix;
 use crate::reading::{Reading, headline};
 use crate::record::CaseRow;
-use crate::text::{clean, excerpt};
+use crate::text::{clean, earlier_words, excerpt};
 
 /// The most characters of a text in a diagnostic.
 const LIMIT: usize = 2048;
@@ -26,7 +26,7 @@ pub fn render(matrix: &Matrix<'_>) -> String {
                 Reading::NotRun(why) => ("ok", format!(" # SKIP {}", description(&why))),
             };
             out += &format!("{result} {number} - {name}{directive}\n");
-            if result == "not ok" {
+            if result == "not ok" || row.is_flaky() {
                 out += &diagnostic(row);
             }
         }
@@ -41,10 +41,12 @@ pub fn render(matrix: &Matrix<'_>) -> String {
 fn diagnostic(row: &CaseRow) -> String {
     let line = |(name, text): (&str, &str)| format!("  {name}: {}\n", json!(excerpt(text, LIMIT)));
     let headline = headline(row);
+    let earlier = row.earlier.iter().map(earlier_words).collect::<Vec<_>>().join("; ");
     let facts = [
         ("verdict", headline.as_str()),
         ("level", row.level.word()),
         ("message", &row.message),
+        ("earlier", &earlier),
         ("again", row.reproduce.as_deref().unwrap_or_default()),
     ];
     let facts: String = facts.into_iter().filter(|(_, text)| !text.is_empty()).map(line).collect();

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::record::{ArmRow, ExitRow};
+use crate::record::{ArmRow, EarlierTry, ExitRow};
 
 /// `text` on one line, control and direction-changing characters made visible.
 pub(crate) fn clean(text: &str) -> String {
@@ -17,6 +17,13 @@ pub(crate) fn clean(text: &str) -> String {
         }
     }
     out
+}
+
+/// What a try came to that was made again: verdict, reason and message.
+pub(crate) fn earlier_words(earlier: &EarlierTry) -> String {
+    let EarlierTry { verdict, reason, message, .. } = earlier;
+    let parts = [format!("{verdict} {reason}").trim().to_owned(), clean(message)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
 /// `text` with its lines: nothing in it is a command to a terminal or to a CI runner.

@@ -105,9 +105,15 @@ pub enum Outcome {
     Xfail,
     /// A known failure that passed: the list of known failures is out of date.
     Xpass,
+    /// It passed, and an earlier try of the same run did not.
+    Flaky,
 }
 
 impl Outcome {
+    /// Every outcome, in order.
+    pub const ALL: [Self; 5] =
+        [Self::Expected, Self::Unexpected, Self::Xfail, Self::Xpass, Self::Flaky];
+
     /// The word for this outcome in records and reports.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -116,6 +122,7 @@ impl Outcome {
             Self::Unexpected => "unexpected",
             Self::Xfail => "xfail",
             Self::Xpass => "xpass",
+            Self::Flaky => "flaky",
         }
     }
 }
@@ -139,7 +146,7 @@ mod tests {
                      not-applicable skipped error";
         assert_eq!(Verdict::ALL.map(Verdict::word).join(" "), words);
         assert!(Verdict::ALL.is_sorted());
-        for outcome in [Outcome::Expected, Outcome::Unexpected, Outcome::Xfail, Outcome::Xpass] {
+        for outcome in Outcome::ALL {
             assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.word());
         }
     }

@@ -192,7 +192,7 @@ twin: {network: {host: {}}}
     ) {
         let case = format!(
             "purpose: Works.\nrequirement: R-x\nneeds: [net.none]\nfixture: {{f: x}}\nact: {act}\n\
-             during: [{event}]\nexpect: {{contained: {{}}, oracle: [{{unchanged: f}}]}}\n\
+             during: [{event}]\nexpect: {{contained: {{}}, oracle: [{{unchanged: f}}, {{exists: f}}]}}\n\
              twin: {{network: {{host: {{}}}}}}\n"
         );
         assert_eq!(rules(&case), found);

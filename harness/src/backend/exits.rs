@@ -75,24 +75,78 @@ pub struct ExitRule {
     /// The exit code; none: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
+    /// The signal it dies of, without SIG, instead of a code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
     /// What stderr starts with; empty: anything.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_prefix: String,
     /// What a line of stderr matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<Pattern>,
+    /// What a line of stdout matches, for who says there why it does nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<Pattern>,
+}
+
+/// How a backend ended and what it wrote, noise already taken out.
+#[derive(Debug, Clone, Copy)]
+pub struct Ending<'a> {
+    /// The exit code, unless it died of a signal.
+    pub code: Option<i32>,
+    /// That signal.
+    pub signal: Option<i32>,
+    /// Its stdout.
+    pub stdout: &'a [u8],
+    /// Its stderr.
+    pub stderr: &'a [u8],
 }
 
 impl ExitRule {
-    fn matches(&self, exit: i32, stderr: &[u8]) -> bool {
-        self.exit.is_none_or(|code| code == exit)
-            && stderr.starts_with(self.stderr_prefix.as_bytes())
-            && self.stderr.as_ref().is_none_or(|pattern| pattern.is_in(stderr))
+    fn matches(&self, ending: Ending<'_>) -> bool {
+        let is_in = |pattern: &Option<Pattern>, text| {
+            pattern.as_ref().is_none_or(|pattern| pattern.is_in(text))
+        };
+        let ended = match &self.signal {
+            Some(name) => ending.signal.is_some() && ending.signal == number(name),
+            None => ending.code.is_some_and(|code| self.exit.is_none_or(|exit| exit == code)),
+        };
+        ended
+            && ending.stderr.starts_with(self.stderr_prefix.as_bytes())
+            && is_in(&self.stderr, ending.stderr)
+            && is_in(&self.stdout, ending.stdout)
+    }
+
+    /// The line that tells why: of stdout where it is that which counts, else the first of stderr.
+    fn line(&self, ending: Ending<'_>) -> String {
+        let first = |text: &[u8]| {
+            String::from_utf8_lossy(text).lines().next().unwrap_or_default().to_owned()
+        };
+        match self.stdout.as_ref().and_then(|pattern| pattern.find(ending.stdout)) {
+            Some(found) => {
+                let start = ending.stdout[..found.start].iter().rposition(|byte| *byte == b'\n');
+                first(&ending.stdout[start.map_or(0, |at| at + 1)..])
+            }
+            None => first(ending.stderr),
+        }
     }
 
     fn says_nothing(&self) -> bool {
-        self.exit.is_none() && self.stderr_prefix.is_empty() && self.stderr.is_none()
+        let has_pattern = self.stderr.is_some() || self.stdout.is_some();
+        let has_end = self.exit.is_some() || self.signal.is_some();
+        !has_end && self.stderr_prefix.is_empty() && !has_pattern
     }
+
+    /// Whether its end is none: an unknown signal, or one beside a code.
+    fn is_void(&self) -> bool {
+        let unknown = self.signal.as_ref().is_some_and(|name| number(name).is_none());
+        unknown || self.signal.is_some() && self.exit.is_some()
+    }
+}
+
+/// The number of the signal called `name`, without SIG.
+fn number(name: &str) -> Option<i32> {
+    format!("SIG{name}").parse::<Signal>().ok().map(|signal| signal as i32)
 }
 
 /// An ending that is not the command's, with the backend's own first line about it.
@@ -106,20 +160,16 @@ pub enum Special {
 }
 
 impl Exits {
-    /// What `exit` and `stderr` (noise already taken out) say besides the command's own answer.
-    pub fn classify(&self, exit: i32, stderr: &[u8]) -> Option<Special> {
-        let matched = |rules: &[ExitRule]| rules.iter().any(|rule| rule.matches(exit, stderr));
-        let text = String::from_utf8_lossy(stderr);
-        let line = || text.lines().next().unwrap_or_default().to_owned();
-        if matched(&self.not_found) {
-            None
-        } else if matched(&self.refused) {
-            Some(Special::Refused(line()))
-        } else if matched(&self.setup_failed) {
-            Some(Special::SetupFailed(line()))
-        } else {
-            None
+    /// What `ending` says besides the command's own answer.
+    pub fn classify(&self, ending: Ending<'_>) -> Option<Special> {
+        let line = |rules: &[ExitRule]| {
+            rules.iter().find(|rule| rule.matches(ending)).map(|rule| rule.line(ending))
+        };
+        if line(&self.not_found).is_some() {
+            return None;
         }
+        let refused = line(&self.refused).map(Special::Refused);
+        refused.or_else(|| line(&self.setup_failed).map(Special::SetupFailed))
     }
 
     /// The first statement that does not make sense beside `claims`: its field, and why.
@@ -130,9 +180,18 @@ impl Exits {
         let claimed = |name: &str| {
             claims.iter().any(|(c, level)| c.name() == name && *level != ClaimLevel::None)
         };
-        let mut rules = self.setup_failed.iter().chain(&self.refused).chain(&self.not_found);
-        if rules.any(ExitRule::says_nothing) {
-            return Some(("exits", "a rule names an exit, a stderr_prefix or a stderr pattern"));
+        let rules = || self.setup_failed.iter().chain(&self.refused).chain(&self.not_found);
+        if rules().any(ExitRule::says_nothing) {
+            return Some((
+                "exits",
+                "a rule names an exit, a signal, a stderr_prefix, or a pattern of stderr or stdout",
+            ));
+        }
+        if rules().any(ExitRule::is_void) {
+            return Some((
+                "exits",
+                "a rule names an exit or a signal (ABRT or the like), not both",
+            ));
         }
         if !self.signal.is_usual() && claimed("exec.signal_code") {
             return Some(("exits", "who claims exec.signal_code tells the signal's number"));
@@ -202,11 +261,51 @@ not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
         #[case] stderr: &str,
         #[case] special: Option<Special>,
     ) {
-        assert_eq!(exits().classify(exit, stderr.as_bytes()), special);
+        let stderr = stderr.as_bytes();
+        let ending = Ending { code: Some(exit), signal: None, stdout: b"", stderr };
+        assert_eq!(exits().classify(ending), special);
+    }
+
+    #[rstest]
+    #[case(1, "checking\nbox is not installed\n", Some(Special::SetupFailed("box is not installed".into())))]
+    #[case(0, "box is not installed\n", None)]
+    #[case(1, "the command says: box is not installed\n", None)]
+    fn what_stdout_says_counts_where_a_rule_looks_there(
+        #[case] exit: i32,
+        #[case] stdout: &str,
+        #[case] special: Option<Special>,
+    ) {
+        let text = "setup_failed: [{exit: 1, stdout: '^box is not installed$'}]";
+        let exits: Exits = serde_yaml::from_str(text).unwrap();
+        let stdout = stdout.as_bytes();
+        let ending = Ending { code: Some(exit), signal: None, stdout, stderr: b"hint\n" };
+        assert_eq!(exits.classify(ending), special);
+    }
+
+    #[rstest]
+    #[case(None, Some(6), true)]
+    #[case(None, Some(11), false)]
+    #[case(Some(134), None, false)]
+    fn a_crash_is_told_by_its_signal(
+        #[case] code: Option<i32>,
+        #[case] signal: Option<i32>,
+        #[case] wanted: bool,
+    ) {
+        let text = "setup_failed: [{signal: ABRT, stderr: 'Assertion .* failed'}]";
+        let exits: Exits = serde_yaml::from_str(text).unwrap();
+        let stderr = b"box: Assertion `uid == 0' failed.\n";
+        let special = exits.classify(Ending { code, signal, stdout: b"", stderr });
+        assert_eq!(special.is_some(), wanted);
+        let any = "setup_failed: [{stderr: 'Assertion .* failed'}]";
+        let exits: Exits = serde_yaml::from_str(any).unwrap();
+        let special = exits.classify(Ending { code, signal, stdout: b"", stderr });
+        assert_eq!(special.is_some(), code.is_some(), "a command may die of a signal");
     }
 
     #[rstest]
     #[case("refused: [{}]", "fs.write", "a rule names")]
+    #[case("refused: [{signal: NONE}]", "fs.write", "ABRT or the like")]
+    #[case("refused: [{signal: ABRT, exit: 1}]", "fs.write", "not both")]
     #[case("signal: lost", "exec.signal_code", "signal's number")]
     #[case("signal: 1", "exec.signal_code", "signal's number")]
     #[case("timed_out: 124", "fs.write", "supervise.timeout")]

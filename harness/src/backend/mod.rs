@@ -27,7 +27,7 @@ use boxproof_cases::protocol::ClaimLevel;
 
 pub use claims::{Claim, Claims, Evidence};
 pub use double::Double;
-pub use exits::{ExitRule, Exits, SignalExit, SignalWord, Special, Stop};
+pub use exits::{Ending, ExitRule, Exits, SignalExit, SignalWord, Special, Stop};
 pub use install::{Lack, lacks};
 pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
 pub use manifest::{ConfigFile, Liveness, Manifest, ManifestKind, Rule, RunAs, schema};

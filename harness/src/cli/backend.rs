@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use super::user::{Who, settle, settle_questions};
 use super::{Failure, backends, check, install, print_text};
-use crate::backend::{Backend, shipped_names};
+use crate::backend::{Backend, Kind, shipped_names};
 
 /// Arguments of `backend`.
 #[derive(Debug, clap::Args)]
@@ -59,13 +59,22 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     }
 }
 
+/// What there is to say of a backend's version.
+fn version_words(backend: &Backend) -> String {
+    let unknown = match &backend.kind {
+        Kind::Argv(_) => "no version to be had",
+        _ => "built in",
+    };
+    backend.version.clone().unwrap_or_else(|| unknown.to_owned())
+}
+
 fn list() -> Result<i32, Failure> {
     let names: Vec<String> =
         std::iter::once("reference").chain(shipped_names()).map(str::to_owned).collect();
     for backend in backends(&names, &settle_questions(None)?)? {
         let state = match &backend.missing {
             Some(missing) => format!("not installed: {}", missing.hint),
-            None => backend.version.clone().unwrap_or_else(|| "built in".to_owned()),
+            None => version_words(&backend),
         };
         let claims = backend.claims.values().filter(|level| **level != ClaimLevel::None).count();
         print_text(&format!("{:12} {claims:3} claims  {state}\n", backend.name))?;

@@ -104,6 +104,9 @@ fn rows(
     })
 }
 
+/// The most characters of a reason: a whole command line may be in it.
+const WHY: usize = 240;
+
 /// Prints a line a capability and returns the exit code.
 fn report(backend: &Backend, plain: &Plain, rows: &[CaseRow]) -> Result<i32, Failure> {
     let (mut code, mut behave) = (0, 0);
@@ -118,7 +121,8 @@ fn report(backend: &Backend, plain: &Plain, rows: &[CaseRow]) -> Result<i32, Fai
         let level = if counts { backend.claim(capability).word() } else { "asked" };
         print_text(&format!("{:30} {level:9} {}\n", capability.name(), standing.word()))?;
         for row in of_it.iter().filter(|row| row.verdict != Verdict::Pass) {
-            print_text(&format!("  {} {}: {}\n", row.verdict.word(), row.id, why(row)))?;
+            let why = boxproof_reports::excerpt(why(row), WHY);
+            print_text(&format!("  {} {}: {why}\n", row.verdict.word(), row.id))?;
         }
     }
     print_text(&format!("{}: {behave} claims behave\n", backend.name))?;

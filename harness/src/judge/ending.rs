@@ -2,7 +2,7 @@
 //! words.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Act, Control, ExitExpect};
+use boxproof_cases::case::{Act, Control, Decision, ExitExpect};
 use boxproof_cases::protocol::exit::{NOT_FOUND, REFUSED, SIGNAL_BASE, TIMEOUT};
 use boxproof_cases::protocol::{ErrorKind, RunResult};
 use boxproof_probes::Outcome;
@@ -173,10 +173,16 @@ pub(super) fn executed(case: &Case, run: &RunReport) -> Result<(), Finding> {
 /// Whether an act without an observation says in words that it failed for one of `errnos`.
 pub(super) fn told(case: &Case, errnos: &[&str], run: &RunReport) -> Result<(), Finding> {
     if run.exit == Exit::Code(0) {
-        return Err(Finding::contract(
-            Reason::NotRefused,
-            "the act exits with 0 although nothing happened: a refusal is promised",
-        ));
+        return Err(match &case.expect.decision {
+            Decision::Denied(_) => Finding::contract(
+                Reason::NotRefused,
+                "the act exits with 0 although nothing happened: a refusal is promised",
+            ),
+            _ => Finding::contract(
+                Reason::Exit,
+                "it exits with 0, which is neither how it ends without a sandbox nor a refusal",
+            ),
+        });
     }
     executed(case, run)?;
     if words(errnos).iter().any(|text| run.stderr.text.contains(text)) {

@@ -8,11 +8,14 @@ mod compiled;
 mod decide;
 mod effect;
 mod ending;
+mod entry;
 mod evidence;
+mod grants;
 mod left;
 mod promise;
 mod question;
 mod reason;
+mod residue;
 mod result;
 mod same;
 mod settings;
@@ -30,6 +33,9 @@ use reason::{Finding, gravest};
 
 pub(crate) use ending::words as reason_words;
 pub use reason::Reason;
+
+/// Errnos that mean a refusal whatever was asked.
+const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
 
 /// What the judge concludes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,12 +118,30 @@ fn find(case: &Case, execution: &Execution) -> Result<(), Finding> {
     let confined = report("confined", execution.confined.as_ref())?;
     let control = execution.control.as_ref();
     // What the host saw to happen needs no control, and a second try must not make it unseen.
-    gravest([
-        decide::nothing_happened(case, confined),
-        evidence::stands(case, confined, control),
+    let left = gravest([
         left::behind("in the sandbox", execution.confined.as_ref(), control),
         left::behind("under the twin", execution.twin.as_ref(), control),
+    ]);
+    gravest([
+        decide::nothing_happened(case, confined, control),
+        evidence::stands(case, confined, control),
+        left.map_err(|leak| beside(leak, decided(case, execution, confined))),
     ])?;
+    decided(case, execution, confined)
+}
+
+/// A leak, and what is wrong besides: a policy that was declined is told first.
+fn beside(leak: Finding, decided: Result<(), Finding>) -> Finding {
+    match decided {
+        Err(refusal) if refusal.reason == Reason::PolicyRefused => refusal.and(&leak),
+        Err(other) if other.is_judged() => leak.and(&other),
+        _ => leak,
+    }
+}
+
+/// What is found of the decision and of what the act and the backend made.
+fn decided(case: &Case, execution: &Execution, confined: &Report) -> Result<(), Finding> {
+    let control = execution.control.as_ref();
     evidence::counts(confined, control)?;
     let control = self::control(case, control)?;
     if let Some(step) = &confined.broken {
@@ -125,9 +149,11 @@ fn find(case: &Case, execution: &Execution) -> Result<(), Finding> {
         let message = format!("in the sandbox, {}", ending::broken(step));
         return Err(Finding::inconclusive(Reason::StepFailed, message));
     }
+    let decision = decide::decide(case, control, confined);
+    let residue = residue::residue(case, control, confined);
     gravest([
-        left::residue(control, confined),
-        decide::decide(case, control, confined),
+        residue.map_err(|leak| beside(leak, decision.clone())),
+        decision,
         evidence::is_whole("confined", confined),
         control.map_or(Ok(()), |control| evidence::is_whole("control", control)),
     ])?;

@@ -1,12 +1,12 @@
 //! What is promised besides the decision: exit, streams, rule, native result and times.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Act, Decision, StreamExpect};
+use boxproof_cases::case::{Act, Decision, ExitExpect, StreamExpect};
 
 use sha2::{Digest, Sha256};
 
 use super::reason::{Finding, Reason};
-use super::{ending, result, timing};
+use super::{REFUSALS, ending, result, timing};
 use crate::execution::{RunReport, Stream};
 
 /// The rule of a run that was not put down to the sandbox.
@@ -40,11 +40,26 @@ fn exit(case: &Case, run: &RunReport) -> Result<(), Finding> {
         Some(wanted) => ending::exit_fits(wanted, run).err(),
         // Whoever asks must be able to tell a denial from a success by the exit alone.
         None if matches!(case.expect.decision, Decision::Denied(_)) => {
-            ending::exit_fits(&boxproof_cases::case::ExitExpect::Nonzero, run).err()
+            ending::exit_fits(&ExitExpect::Nonzero, run).err()
         }
         None => None,
     };
-    broken.map_or(Ok(()), |message| Err(Finding::contract(Reason::Exit, message)))
+    broken.map_or(Ok(()), |message| {
+        Err(match is_refused(case, run) {
+            true => Finding::over_block(Reason::Exit, message),
+            false => Finding::contract(Reason::Exit, message),
+        })
+    })
+}
+
+/// Whether what is contained, and is to succeed all the same, says that it was refused.
+fn is_refused(case: &Case, run: &RunReport) -> bool {
+    let (Decision::Contained(denial) | Decision::Withheld(denial)) = &case.expect.decision else {
+        return false;
+    };
+    let listed = denial.errno.iter().map(String::as_str).chain(REFUSALS);
+    let is_promised = case.expect.exit == Some(ExitExpect::Code(0));
+    is_promised && ending::told(case, &listed.collect::<Vec<_>>(), run).is_ok()
 }
 
 fn streams(case: &Case, run: &RunReport) -> Result<(), Finding> {

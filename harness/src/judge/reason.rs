@@ -141,6 +141,18 @@ impl Finding {
         Self::new(Verdict::Inconclusive, reason, message)
     }
 
+    /// It, with `other` told at its end.
+    pub(super) fn and(self, other: &Self) -> Self {
+        let message = format!("{}; besides, {}", self.message, other.message);
+        Self { message, ..self }
+    }
+
+    /// Whether it is a fault of the backend.
+    pub(super) fn is_judged(&self) -> bool {
+        use Verdict::{Contract, Leak, OverBlock, UnderBlock};
+        matches!(self.verdict, UnderBlock | Leak | OverBlock | Contract)
+    }
+
     /// How much it weighs, heaviest first: what was seen outweighs what was not learnt.
     fn rank(&self) -> u8 {
         match self.verdict {

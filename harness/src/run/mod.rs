@@ -146,6 +146,7 @@ fn attempt(
         broken,
         oracles: after.readings,
         tree: after.tree,
+        laid: after.laid,
         appeared: after.appeared,
         leaks: after.leaks,
         shortages,

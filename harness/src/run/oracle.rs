@@ -36,6 +36,7 @@ pub(super) struct Before {
 pub(super) struct After {
     pub(super) readings: Vec<Reading>,
     pub(super) tree: BTreeMap<String, String>,
+    pub(super) laid: BTreeMap<String, String>,
     pub(super) appeared: Vec<String>,
     pub(super) leaks: Vec<String>,
     pub(super) spoilt: Vec<String>,
@@ -99,7 +100,7 @@ impl Before {
             trees: trees.collect(),
             secrets,
             mounts: mounts.to_owned(),
-            shared: Shared::look(),
+            shared: Shared::look(case.prepare.as_ref().map(|_| workspace.nonce.as_str())),
         })
     }
 
@@ -143,6 +144,13 @@ impl Before {
     fn changes(&self, workspace: &Workspace, ground: &Ground) -> After {
         let neutral = |text: &str| workspace.neutral_text(text);
         let (mut tree, mut unseen) = (BTreeMap::new(), Vec::new());
+        let laid = self.trees.iter().filter(|(name, _)| COMPARED.contains(name));
+        let laid = laid.flat_map(|(name, tree)| {
+            let entry = |(path, what): (&String, &String)| {
+                (format!("${name}/{}", neutral(path)), neutral(what))
+            };
+            tree.entries.iter().map(entry).collect::<Vec<_>>()
+        });
         let mut appeared: Vec<String> = Vec::new();
         for (name, path) in workspace.folders() {
             if ground.replaced(&path).is_some() {
@@ -165,6 +173,7 @@ impl Before {
         After {
             readings: Vec::new(),
             tree,
+            laid: laid.collect(),
             appeared,
             leaks: Vec::new(),
             spoilt: Vec::new(),

@@ -9,7 +9,7 @@ use super::captured;
 use super::held_file::HeldFile;
 use super::reported::{observe, take_result};
 use super::watched::Watched;
-use crate::backend::{Noise, Spawn, Special};
+use crate::backend::{Ending, Noise, Spawn, Special};
 use crate::execution::{Exit, Observation, RunReport, Shown, Stamp, Stream};
 use crate::workspace::{Workspace, find};
 
@@ -96,13 +96,15 @@ pub(super) fn read_streams(
     // Who ran our act to its record was not refused or broken before it, whatever it prints.
     let ran = matches!(observation, Observation::Seen(_));
     let (own_out, own_err) = (without_records(&out), without_records(&err));
+    let quiet_out = Noise::strip(&spawn.noise.stdout, &own_out);
     let quiet_err = Noise::strip(&spawn.noise.stderr, &own_err);
-    let special =
-        exit.code().filter(|_| !ran).and_then(|code| spawn.exits.classify(code, &quiet_err));
+    let (code, signal) = (exit.code(), exit.signal());
+    let ending = Ending { code, signal, stdout: &quiet_out, stderr: &quiet_err };
+    let special = if ran { None } else { spawn.exits.classify(ending) };
     // Where the streams are the question, what a backend adds to them is the answer.
     let (plain_out, plain_err) = match is_about_streams(case) {
         true => (own_out, own_err),
-        false => (Noise::strip(&spawn.noise.stdout, &own_out), quiet_err),
+        false => (quiet_out, quiet_err),
     };
     let report = RunReport {
         exit,

@@ -27,7 +27,7 @@ pub(crate) use sockets::named as sockets_named;
 pub(crate) use stray::{Recurrence, SharedObjects, kind as stray_kind};
 pub(crate) use table::{check_sight, mounts};
 
-use table::is_dying;
+use table::is_doomed;
 
 /// How long a process that is already dying may take, before it counts as a survivor.
 const DYING: Duration = Duration::from_millis(500);
@@ -104,16 +104,7 @@ pub(crate) struct Traces<'a> {
 /// Children of ours (orphans included) that still run after a moment, and whoever else shows by
 /// one of `traces`. Kills them all.
 pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
-    let (until, burial) = (Instant::now() + DYING, Instant::now() + BURIAL);
-    let mut alive = living(traces);
-    while !alive.is_empty() {
-        let until = if alive.iter().all(|pid| is_dying(*pid)) { burial } else { until };
-        if Instant::now() >= until {
-            break;
-        }
-        wait_for_one(&alive, until);
-        alive = living(traces);
-    }
+    let alive = lasting(|| living(traces));
     let processes: Vec<Survivor> = alive.into_iter().map(Survivor::look_at).collect();
     let beating = match &traces.heartbeat {
         Some((name, file)) if processes.is_empty() && grows(file) => Some((*name).to_owned()),
@@ -124,6 +115,26 @@ pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
     }
     kill_children(traces.ours);
     Survivors { processes, beating, sockets: Vec::new() }
+}
+
+/// The processes that carry a nonce of the run `run_id` and last.
+pub(crate) fn outlasting(run_id: &str) -> Vec<Pid> {
+    lasting(|| carrying(run_id))
+}
+
+/// Those that `look` finds and that do not end within the time that a process may take.
+fn lasting(look: impl Fn() -> Vec<Pid>) -> Vec<Pid> {
+    let (until, burial) = (Instant::now() + DYING, Instant::now() + BURIAL);
+    let mut alive = look();
+    while !alive.is_empty() {
+        let until = if alive.iter().all(|pid| is_doomed(*pid)) { burial } else { until };
+        if Instant::now() >= until {
+            break;
+        }
+        wait_for_one(&alive, until);
+        alive = look();
+    }
+    alive
 }
 
 /// Whether somebody adds to `file`.
@@ -198,14 +209,14 @@ mod tests {
         let pid = Pid::from_raw(sleeper.0.id().cast_signed());
         for signal in [Signal::SIGSTOP, Signal::SIGTERM] {
             kill(pid, signal).unwrap();
-            assert!(!is_dying(pid), "{signal}");
+            assert!(!is_doomed(pid), "{signal}");
         }
         sleeper.0.kill().unwrap();
         wait_for_one(&[pid], Instant::now() + Duration::from_secs(20));
-        assert!(is_dying(pid), "nobody has reaped it");
+        assert!(is_doomed(pid), "nobody has reaped it");
         sleeper.0.wait().unwrap();
-        assert!(is_dying(pid), "it is gone");
-        assert!(!is_dying(getpid()));
+        assert!(is_doomed(pid), "it is gone");
+        assert!(!is_doomed(getpid()));
     }
 
     #[test]
@@ -213,12 +224,30 @@ mod tests {
     fn who_is_on_its_way_out_is_told_from_who_runs() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let pid = Pid::from_raw(child.id().cast_signed());
-        assert!(!is_dying(pid) && !is_dying(getpid()));
+        assert!(!is_doomed(pid) && !is_doomed(getpid()));
         kill(pid, Signal::SIGKILL).unwrap();
         wait_for_one(&[pid], Instant::now() + Duration::from_secs(20));
-        assert!(is_dying(pid), "dead, and not waited for");
+        assert!(is_doomed(pid), "dead, and not waited for");
         child.wait().unwrap();
-        assert!(is_dying(pid), "gone");
+        assert!(is_doomed(pid), "gone");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_ends_meanwhile_does_not_last_and_who_stays_does() {
+        let mut sleeper = Sleeper(std::process::Command::new("sleep").arg("600").spawn().unwrap());
+        let pid = Pid::from_raw(sleeper.0.id().cast_signed());
+        let look = || if is_doomed(pid) { Vec::new() } else { vec![pid] };
+        assert_eq!(lasting(look), [pid]);
+        let looks = std::cell::Cell::new(0);
+        let found = lasting(|| {
+            let found = look();
+            kill(pid, Signal::SIGKILL).unwrap();
+            looks.set(looks.get() + 1);
+            found
+        });
+        assert_eq!((found, looks.get()), (Vec::new(), 2));
+        sleeper.0.wait().unwrap();
     }
 
     #[test]

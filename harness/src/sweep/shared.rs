@@ -1,7 +1,8 @@
 //! Files that a run leaves in folders everybody shares. Main type: [`Shared`].
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// Shared folders in which a run could leave something.
@@ -11,35 +12,50 @@ const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// without another time to show.
 const COARSE: Duration = Duration::from_millis(50);
 
-/// When each shared folder was changed last; `None` if that tells nothing about later changes.
+/// The shared folders before a run.
 #[derive(Debug)]
-pub(crate) struct Shared([Option<SystemTime>; SHARED.len()]);
+pub(crate) struct Shared {
+    /// When each was changed last; `None` if that tells nothing about later changes.
+    changed: [Option<SystemTime>; SHARED.len()],
+    /// What was laid out there for the act: it is removed with the rest, and nobody left it.
+    laid: Vec<PathBuf>,
+}
 
 impl Shared {
-    /// Looks before a run.
-    pub(crate) fn look() -> Self {
-        Self(SHARED.map(|folder| settled(Path::new(folder))))
+    /// Looks before a run. Where a case prepares something, with the `nonce` that it may carry.
+    pub(crate) fn look(nonce: Option<&str>) -> Self {
+        let laid = nonce.into_iter().flat_map(|nonce| {
+            SHARED.iter().flat_map(move |folder| carrying(Path::new(folder), nonce))
+        });
+        let changed = SHARED.map(|folder| settled(Path::new(folder)));
+        Self { changed, laid: laid.collect() }
     }
 
     /// Removes files in the folders that have changed since whose name carries `nonce`, and says
     /// which.
     pub(crate) fn remove_residue(&self, nonce: &str) -> Vec<String> {
-        let folders = SHARED.iter().map(Path::new).zip(&self.0);
+        let folders = SHARED.iter().map(Path::new).zip(&self.changed);
         let changed = folders.filter(|(at, before)| before.is_none() || changed(at) != **before);
-        changed.flat_map(|(folder, _)| remove_carrying(folder, nonce)).collect()
+        let found =
+            changed.flat_map(|(folder, _)| carrying(folder, nonce)).chain(self.laid.clone());
+        let found: BTreeSet<PathBuf> = found.collect();
+        found.iter().filter_map(|path| self.remove(path)).collect()
+    }
+
+    /// Removes `path`, and says that it was left behind, if it was.
+    fn remove(&self, path: &Path) -> Option<String> {
+        let left = crate::removal::remove_path(path);
+        let stays = left.first().map(|left| format!(", and stays: {left}")).unwrap_or_default();
+        let is_laid = self.laid.iter().any(|laid| laid == path);
+        (!is_laid).then(|| format!("{} was left behind{stays}", path.display()))
     }
 }
 
-fn remove_carrying(folder: &Path, nonce: &str) -> Vec<String> {
+/// What in `folder` has `nonce` in its name.
+fn carrying(folder: &Path, nonce: &str) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let ours = entries.map(|entry| entry.path());
-    let ours = ours.filter(|path| path.to_string_lossy().contains(nonce));
-    ours.map(|path| {
-        let left = crate::removal::remove_path(&path);
-        let stays = left.first().map(|left| format!(", and stays: {left}")).unwrap_or_default();
-        format!("{} was left behind{stays}", path.display())
-    })
-    .collect()
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(move |path| path.to_string_lossy().contains(nonce))
 }
 
 /// When `folder` was changed last.
@@ -65,11 +81,11 @@ mod tests {
         let leave = || std::fs::write(format!("/tmp/{nonce}-x"), "left").unwrap();
         leave();
         // Changed just now: the time alone would not tell.
-        let just_changed = Shared::look();
+        let just_changed = Shared::look(None);
         leave();
         let found = [format!("/tmp/{nonce}-x was left behind")];
         assert_eq!(just_changed.remove_residue(&nonce), found);
-        assert_eq!(Shared::look().remove_residue(&nonce), [""; 0]);
+        assert_eq!(Shared::look(None).remove_residue(&nonce), [""; 0]);
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub(crate) fn origin(pid: Pid) -> Option<Origin> {
 }
 
 /// Whether `pid` is past doing anything: it is gone, or nobody has reaped it.
-pub(crate) fn is_dying(pid: Pid) -> bool {
+pub(crate) fn is_doomed(pid: Pid) -> bool {
     info(pid).is_none_or(|info| info.pbi_status == libc::SZOMB)
 }
 

@@ -77,15 +77,47 @@ pub(crate) fn origin(pid: Pid) -> Option<Origin> {
     Some(Origin { parent, uid, started })
 }
 
-/// Whether `pid` is past doing anything: it has no memory left, or a SIGKILL on its way.
-pub(crate) fn is_dying(pid: Pid) -> bool {
-    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return true };
-    let member = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+/// Whether `pid` is past doing anything, or ends without anybody's doing: the first process of a
+/// namespace that it is in is dying, which takes all the others along.
+pub(crate) fn is_doomed(pid: Pid) -> bool {
+    doomed(pid, |pid| std::fs::read_to_string(format!("/proc/{pid}/status")).ok())
+}
+
+fn doomed(pid: Pid, status: impl Fn(Pid) -> Option<String>) -> bool {
+    let mut at = pid;
+    loop {
+        let Some(status) = status(at) else { return at == pid };
+        let (first, is_nested) = namespaced(&status);
+        if is_dying(&status) && (at == pid || first) {
+            return true;
+        }
+        let parent = member(&status, "PPid:").and_then(|parent| parent.parse().ok());
+        match parent.filter(|_| is_nested) {
+            Some(parent) => at = Pid::from_raw(parent),
+            None => return false,
+        }
+    }
+}
+
+/// Whether the process of this status is the first one of its namespace of processes, and whether
+/// that lies inside this one.
+fn namespaced(status: &str) -> (bool, bool) {
+    let numbers = member(status, "NSpid:").unwrap_or_default();
+    let is_nested = numbers.split_whitespace().count() > 1;
+    (is_nested && numbers.split_whitespace().next_back() == Some("1"), is_nested)
+}
+
+/// Whether the process of this status has no memory left, or a SIGKILL on its way.
+fn is_dying(status: &str) -> bool {
     let killed = |name: &str| {
-        let pending = member(name).and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        let pending = member(status, name).and_then(|set| u64::from_str_radix(set, 16).ok());
         pending.is_some_and(|set| set & (1 << (Signal::SIGKILL as u64 - 1)) != 0)
     };
-    member("VmSize:").is_none() || killed("SigPnd:") || killed("ShdPnd:")
+    member(status, "VmSize:").is_none() || killed("SigPnd:") || killed("ShdPnd:")
+}
+
+fn member<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }
 
 /// The mounts this thread sees, a line each, the point in the fifth column.
@@ -96,6 +128,7 @@ pub(crate) fn mounts() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rstest::rstest;
 
     #[test]
     fn the_origin_of_a_process_is_told() {
@@ -107,6 +140,35 @@ mod tests {
         assert_eq!((its.parent, its.uid), (nix::unistd::getpid(), nix::unistd::getuid().as_raw()));
         assert!(its.started >= own.started, "{its:?} {own:?}");
         assert_eq!(origin(pid), None);
+    }
+
+    const RUNS: &str = "VmSize:\t9 kB\nSigPnd:\t0\nShdPnd:\t0\n";
+    const KILLED: &str = "VmSize:\t9 kB\nSigPnd:\t0\nShdPnd:\t0000000000000100\n";
+    const DEAD: &str = "SigPnd:\t0\nShdPnd:\t0\n";
+
+    /// Process 7, whose parent is 6, whose parent is 5, the first of a namespace; 4 is outside.
+    #[rstest]
+    #[case::nobody_dies([RUNS, RUNS, RUNS], false)]
+    #[case::itself([KILLED, RUNS, RUNS], true)]
+    #[case::itself_dead([DEAD, RUNS, RUNS], true)]
+    #[case::its_parent([RUNS, KILLED, RUNS], false)]
+    #[case::the_first_of_its_namespace([RUNS, RUNS, KILLED], true)]
+    #[case::the_first_dead([RUNS, RUNS, DEAD], true)]
+    fn whom_the_first_of_a_namespace_takes_along_is_doomed(
+        #[case] states: [&str; 3],
+        #[case] wanted: bool,
+    ) {
+        let status = |pid: Pid| {
+            let place = match pid.as_raw() {
+                7 => "PPid:\t6\nNSpid:\t7\t3\n",
+                6 => "PPid:\t5\nNSpid:\t6\t2\n",
+                5 => "PPid:\t4\nNSpid:\t5\t1\n",
+                _ => return Some(format!("PPid:\t1\nNSpid:\t4\n{KILLED}")),
+            };
+            Some(format!("{place}{}", states[usize::try_from(7 - pid.as_raw()).unwrap()]))
+        };
+        assert_eq!(doomed(Pid::from_raw(7), status), wanted);
+        assert!(doomed(Pid::from_raw(7), |_| None), "it is gone");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
-    Backend, BackendError, Kind, Launch, LaunchContext, SettledUser, Sound, Spawn, resolve,
+    Backend, BackendError, Ending, Kind, Launch, LaunchContext, SettledUser, Sound, Spawn, resolve,
 };
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::{ClaimLevel, Command, Policy, Run, RunRequest};
@@ -124,7 +124,8 @@ fn a_manifest_says_how_it_is_started() {
     };
     assert!(found(&spawn.set_up, "mkdir"), "{:?}", spawn.set_up);
     assert!(found(&spawn.tear_down, "rmdir"), "{:?}", spawn.tear_down);
-    assert!(spawn.exits.classify(3, b"").is_some());
+    let ending = Ending { code: Some(3), signal: None, stdout: b"", stderr: b"" };
+    assert!(spawn.exits.classify(ending).is_some());
     assert_eq!((spawn.stop.signal.as_str(), spawn.stop.grace_ms), ("INT", 100));
     assert_eq!(spawn.noise.stderr, [Sound::Prefix("box: note: ".into())]);
     assert_eq!((spawn.residue.len(), spawn.cwd, spawn.result), (1, "/w".into(), None));

@@ -195,6 +195,32 @@ fn a_pass_without_a_twin_is_told_apart() {
     assert_eq!(ran.last_line(), "1 cases: 1 pass (1 passes without twin)");
 }
 
+/// The cases that tell what a backend leaves from what the act or the case itself makes.
+const LEFT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/left");
+
+#[rstest]
+// What is empty there is the backend's own, what has content the act's.
+#[case("keeps-placeholders", "fs/held-killed", "leak residue")]
+#[case("claims-too-much", "fs/held-killed", "under-block oracle")]
+#[case("keeps-placeholders", "fs/copied", "leak residue")]
+#[case("removes-placeholders", "fs/copied", "pass")]
+#[case("claims-too-much", "fs/copied", "under-block oracle")]
+// What the case itself has made is nobody's leak, and a refusal is told all the same.
+#[case("refuses-everything", "fs/prepared", "over-block policy-refused")]
+#[case("claims-too-much", "fs/prepared", "pass")]
+// What is not compared has another name each time.
+#[case("claims-too-much", "fs/by-time", "pass")]
+#[case("leaves-file", "fs/by-time", "leak residue")]
+fn what_is_left_is_put_down_to_who_made_it(
+    #[case] name: &str,
+    #[case] case: &str,
+    #[case] wanted: &str,
+) {
+    let (_place, ran, row) = fakes::row_of(name, LEFT, case);
+    assert_eq!(verdict(&row), wanted, "{row:#}");
+    ran.exits(exit_of(wanted));
+}
+
 const WITHOUT_TWIN: [&str; 2] = ["fs/outside-briefly", "fs/outside-often"];
 
 fn id(row: &Value) -> &str {

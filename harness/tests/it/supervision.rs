@@ -50,6 +50,18 @@ fn a_fake_gets_what_it_deserves(#[case] name: &str, #[case] case: &str, #[case] 
     assert_eq!(verdict(&row), wanted, "{row:#}");
 }
 
+#[test]
+fn a_try_that_failed_stays_in_the_record() {
+    let (_place, ran, row) = row_of("comes-late-once", CORPUS, "exec/quick");
+    assert_eq!((verdict(&row).as_str(), &row["outcome"]), ("pass", &"flaky".into()), "{row:#}");
+    let first = &row["earlier"][0];
+    assert_eq!(verdict(first), "contract timing", "{row:#}");
+    assert_eq!(first["arms"].as_array().unwrap().len(), 2, "{row:#}");
+    assert_eq!(row["earlier"].as_array().unwrap().len(), 1, "{row:#}");
+    assert_eq!(ran.last_line(), "1 cases: 1 pass (1 flaky)");
+    ran.exits(0);
+}
+
 #[rstest]
 #[case("exec/time-limit")]
 #[case("exec/term")]

@@ -8,16 +8,14 @@ use super::intern::Interner;
 use super::words;
 use crate::label::host_label;
 use crate::matrix::{Column, Matrix, MatrixRow};
-use crate::record::{ArmRow, Asked, CaseRow, Level, TwinState};
-use crate::text::{clean, end_words};
-use crate::verdict::{Outcome, Verdict};
+use crate::record::{ArmName, ArmRow, Asked, CaseRow, Level, TwinState};
+use crate::text::{clean, earlier_words, end_words};
+use crate::verdict::Verdict;
 
 /// Stands in a reproduce line for the case id; no cleaned text holds it.
 const ID: &str = "\u{1}";
 /// Stands in a reproduce line for the backend's name.
 const BACKEND: &str = "\u{2}";
-const OUTCOMES: [Outcome; 4] =
-    [Outcome::Expected, Outcome::Unexpected, Outcome::Xfail, Outcome::Xpass];
 const TWINS: [TwinState; 4] =
     [TwinState::Shown, TwinState::None, TwinState::Inexpressible, TwinState::NotNeeded];
 
@@ -49,7 +47,9 @@ pub(super) fn of(matrix: &Matrix<'_>) -> Value {
         "verdicts": Verdict::ALL.map(|v| json!({
             "word": v.word(), "symbol": words::symbol(v), "judged": v.is_judged(),
         })),
-        "outcomes": OUTCOMES.map(|o| json!({"word": o.word(), "means": words::outcome(o)})),
+        "outcomes": words::outcomes(matrix)
+            .map(|o| json!({"word": o.word(), "means": words::outcome(o)}))
+            .collect::<Vec<_>>(),
         "twins": TWINS.map(words::twin),
         "levels": Level::ALL.map(Level::word),
         "columns": matrix.columns.iter().map(column).collect::<Vec<_>>(),
@@ -91,11 +91,14 @@ impl Tables {
     }
 
     fn cell(&mut self, row: &CaseRow) -> Cell {
-        let arms = row.arms.iter().map(|arm| (self.arm(arm), tenths(arm.duration_ms))).collect();
+        let arms = row.arms.iter().map(|arm| (arm.arm.word(), arm));
+        let earlier = row.earlier.iter().flat_map(|earlier| &earlier.arms);
+        let arms = arms.chain(earlier.map(|arm| (earlier_word(arm.arm), arm)));
+        let arms = arms.map(|(name, arm)| (self.arm(name, arm), tenths(arm.duration_ms))).collect();
         let known = row.known.as_ref();
         let texts = [
             clean(&row.reason),
-            clean(&row.message),
+            clean(&told(row)),
             row.reproduce.as_deref().map(|line| template(line, row)).unwrap_or_default(),
             known.map(|known| clean(&known.reason)).unwrap_or_default(),
             known.and_then(|known| known.link.as_deref()).map(clean).unwrap_or_default(),
@@ -110,7 +113,7 @@ impl Tables {
         )
     }
 
-    fn arm(&mut self, arm: &ArmRow) -> usize {
+    fn arm(&mut self, name: &'static str, arm: &ArmRow) -> usize {
         let mut text = |text: String| self.texts.number(text);
         let (stdout, stderr) = (text(lines(&arm.stdout.text)), text(lines(&arm.stderr.text)));
         let observation = arm.observation.as_ref().map(|seen| clean(&seen.to_string()));
@@ -119,8 +122,23 @@ impl Tables {
         let oracles = oracles.collect();
         let (end, seen) = (text(end_words(arm.exit)), text(observation.unwrap_or_default()));
         let (cut_out, cut_err) = (arm.stdout.truncated, arm.stderr.truncated);
-        let name = arm.arm.word();
         self.arms.number(Arm(name, end, stdout, cut_out, stderr, cut_err, seen, oracles))
+    }
+}
+
+/// The message, and what earlier tries came to.
+fn told(row: &CaseRow) -> String {
+    let earlier = row.earlier.iter().map(|t| format!("earlier try: {}", earlier_words(t)));
+    let parts = std::iter::once(row.message.clone()).chain(earlier);
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// The name of an arm of an earlier try.
+fn earlier_word(arm: ArmName) -> &'static str {
+    match arm {
+        ArmName::Control => "control, earlier",
+        ArmName::Twin => "twin, earlier",
+        ArmName::Confined => "confined, earlier",
     }
 }
 
@@ -145,10 +163,11 @@ fn tenths(ms: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::Outcome;
 
     #[test]
     fn numbers_are_places_in_the_lists() {
-        for (number, outcome) in OUTCOMES.into_iter().enumerate() {
+        for (number, outcome) in Outcome::ALL.into_iter().enumerate() {
             assert_eq!(outcome as usize, number);
         }
         for (number, twin) in TWINS.into_iter().enumerate() {

@@ -13,7 +13,7 @@ const FEW_COLUMNS: usize = 5;
 /// The head of the matrix, the filters, and what they leave.
 pub(super) fn form(matrix: &Matrix<'_>) -> String {
     let areas = matrix.sections.iter().map(|section| text(section.area));
-    let outcomes = [Outcome::Expected, Outcome::Unexpected, Outcome::Xfail, Outcome::Xpass];
+    let outcomes = words::outcomes(matrix);
     format!(
         "<section id=\"matrix\" aria-labelledby=\"matrix-head\">\n\
          <h2 id=\"matrix-head\">Matrix</h2>\n\
@@ -31,7 +31,7 @@ pub(super) fn form(matrix: &Matrix<'_>) -> String {
          <kbd>k</kbd> case</p>\n",
         select("area", "every area", areas),
         select("level", "every level", levels(matrix).map(Level::word).map(str::to_owned)),
-        select("outcome", "every outcome", outcomes.map(|o| o.word().to_owned()).into_iter()),
+        select("outcome", "every outcome", outcomes.map(|o| o.word().to_owned())),
         verdicts(matrix),
         backends(matrix),
     )
@@ -95,12 +95,18 @@ pub(super) fn legend(matrix: &Matrix<'_>) -> String {
             )
         })
         .collect();
+    let is_flaky = words::outcomes(matrix).any(|outcome| outcome == Outcome::Flaky);
+    let flaky = match is_flaky {
+        true => "<dt>flaky</dt><dd>passed, and an earlier try of the same run did not</dd>\n",
+        false => "",
+    };
     format!(
         "<details id=\"legend\"{open}><summary>what the words mean</summary>\n<dl>\n{entries}\
          <dt>·</dt><dd>not selected for this backend</dd>\n\
          <dt>a/b +n</dt><dd>a of b judged cases passed; of n more nothing was learnt</dd>\n\
          <dt>known</dt><dd>listed as a known failure of this backend, and failing as listed</dd>\n\
          <dt>listed as failing</dt><dd>listed as a known failure, and passing: the list is out of \
-         date</dd>\n</dl>\n</details>\n"
+         date</dd>\n\
+         {flaky}</dl>\n</details>\n"
     )
 }

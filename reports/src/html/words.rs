@@ -1,5 +1,6 @@
 //! How verdicts and outcomes look and what they mean, in one place for markup, data and legend.
 
+use crate::matrix::Matrix;
 use crate::record::{CaseRow, TwinState};
 use crate::verdict::{Outcome, Verdict};
 
@@ -35,13 +36,20 @@ pub(super) fn meaning(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What is added to the verdict of a row that is known to fail.
+/// What is added to the verdict of a row that is known to fail, or did not pass at once.
 pub(super) fn mark(row: &CaseRow) -> &'static str {
     match row.outcome {
         Outcome::Expected | Outcome::Unexpected => "",
         Outcome::Xfail => " <small>known</small>",
         Outcome::Xpass => " <small>listed as failing</small>",
+        Outcome::Flaky => " <small>flaky</small>",
     }
+}
+
+/// The outcomes that a page of `matrix` names: a flaky one only where there is one.
+pub(super) fn outcomes(matrix: &Matrix<'_>) -> impl Iterator<Item = Outcome> {
+    let flaky = matrix.rows().any(|row| row.outcome == Outcome::Flaky);
+    Outcome::ALL.into_iter().filter(move |outcome| flaky || *outcome != Outcome::Flaky)
 }
 
 /// What an outcome says.
@@ -51,6 +59,7 @@ pub(super) fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Unexpected => "neither promised nor known",
         Outcome::Xfail => "fails as known",
         Outcome::Xpass => "a known failure that passes: the list is out of date",
+        Outcome::Flaky => "it passed, and an earlier try of the same run did not",
     }
 }
 

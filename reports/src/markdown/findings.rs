@@ -6,6 +6,7 @@ use crate::findings::{Finding, Kind, findings};
 use crate::matrix::Matrix;
 use crate::record::CaseRow;
 use crate::terminal::finding_text;
+use crate::text::earlier_words;
 
 /// One table a kind of finding.
 pub(super) fn tables(matrix: &Matrix<'_>) -> Vec<Block> {
@@ -35,6 +36,8 @@ fn why(row: &CaseRow) -> String {
         format!("known: {}{link}", known.reason)
     });
     let parts = [known.unwrap_or_default(), row.message.clone(), row.reason.clone()];
+    let earlier = row.earlier.iter().map(|t| format!("earlier try: {}", earlier_words(t)));
+    let parts: Vec<String> = parts.into_iter().chain(earlier).collect();
     let parts: Vec<String> =
         parts.iter().filter(|part| !part.is_empty()).map(|p| text(p)).collect();
     parts.join("; ")

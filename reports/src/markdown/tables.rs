@@ -71,6 +71,7 @@ fn verdict(row: &CaseRow) -> String {
         Outcome::Unexpected => format!("**{word}**"),
         Outcome::Xfail => format!("{word} (known)"),
         Outcome::Xpass => format!("**{word} (known failure)**"),
+        Outcome::Flaky => format!("{word} (flaky)"),
     }
 }
 

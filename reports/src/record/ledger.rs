@@ -112,6 +112,7 @@ fn check_outcome(row: &CaseRow) -> Result<(), Fault> {
     let passed = row.verdict == Verdict::Pass;
     let fits = match row.outcome {
         Outcome::Xpass => passed,
+        Outcome::Flaky => passed && row.is_flaky(),
         Outcome::Xfail | Outcome::Unexpected => !passed,
         Outcome::Expected => true,
     };

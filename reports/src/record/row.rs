@@ -53,9 +53,34 @@ pub struct CaseRow {
     pub asked: Option<Asked>,
     /// Every execution of the act, in the order they ran; empty when nothing ran.
     pub arms: Vec<ArmRow>,
+    /// What earlier tries came to, the first one first, where one alone was not believed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierTry>,
     /// The command that runs this one case again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
+}
+
+impl CaseRow {
+    /// Whether an earlier try came to another verdict.
+    #[must_use]
+    pub fn is_flaky(&self) -> bool {
+        self.earlier.iter().any(|earlier| earlier.verdict != self.verdict)
+    }
+}
+
+/// A try of a case that was made again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EarlierTry {
+    /// What the judge concluded of it.
+    pub verdict: Verdict,
+    /// Why, as a short stable code.
+    pub reason: String,
+    /// Why, as one sentence for people.
+    pub message: String,
+    /// Every execution of the act.
+    pub arms: Vec<ArmRow>,
 }
 
 /// A known failure.

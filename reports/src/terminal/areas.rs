@@ -53,6 +53,9 @@ impl Page<'_> {
         if shows(|row| row.outcome == Outcome::Xpass) {
             words.push("pass!: known failure that passes".to_owned());
         }
+        if shows(|row| row.outcome == Outcome::Flaky) {
+            words.push("~: passed on another try".to_owned());
+        }
         if self.shown_rows().any(|row| row.cells.contains(&None)) {
             words.push("-: not selected".to_owned());
         }

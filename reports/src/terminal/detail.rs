@@ -3,8 +3,8 @@
 use super::Page;
 use super::paint::mark;
 use crate::findings::{Finding, Kind, findings};
-use crate::record::{ArmRow, Asked, CaseRow};
-use crate::text::{clean, exit_words, shorten, telling_lines, wrap};
+use crate::record::{ArmRow, Asked, CaseRow, EarlierTry};
+use crate::text::{clean, earlier_words, exit_words, shorten, telling_lines, wrap};
 
 /// Where the text of a finding starts.
 const INDENT: usize = 4;
@@ -51,9 +51,17 @@ impl Page<'_> {
             lines.extend(asked.flat_map(|(name, text)| self.indented(&format!("{name}: {text}"))));
             lines.extend(self.indented(&terms(row)));
             lines.extend(row.arms.iter().flat_map(|arm| self.arm(arm)));
+            lines.extend(row.earlier.iter().flat_map(|earlier| self.earlier(earlier)));
             lines.extend(row.reproduce.iter().map(|line| format!("    again: {}", clean(line))));
         }
         lines.into_iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// What a try came to that was made again, and what its arms saw.
+    fn earlier(&self, earlier: &EarlierTry) -> Vec<String> {
+        let mut lines = self.indented(&format!("earlier try: {}", earlier_words(earlier)));
+        lines.extend(earlier.arms.iter().flat_map(|arm| self.arm(arm)));
+        lines
     }
 
     fn title(&self, finding: &Finding<'_>) -> Vec<String> {

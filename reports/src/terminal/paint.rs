@@ -58,11 +58,13 @@ pub(super) fn short_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What follows a short word: `*` for a known failure, `!` for what nobody expects.
+/// What follows a short word: `*` for a known failure, `!` for what nobody expects, `~` for what
+/// passed on another try.
 pub(super) fn mark(row: &CaseRow) -> &'static str {
     match row.outcome {
         Outcome::Xfail => "*",
         Outcome::Xpass => "!",
+        Outcome::Flaky => "~",
         Outcome::Unexpected if !row.verdict.is_failure() && !row.verdict.is_unlearnt() => "!",
         Outcome::Unexpected | Outcome::Expected => "",
     }

@@ -41,6 +41,21 @@ fn one_capability(#[case] level: &str, #[case] verdicts: &[Verdict], #[case] sta
     assert_eq!(found[0].failed, vec!["fs/a"; failed]);
 }
 
+#[rstest]
+#[case::of_the_twin("twin", Standing::Confirmed, 0)]
+#[case::of_the_act("refused", Standing::Over, 1)]
+fn a_refusal_counts_where_it_is_not_the_twins(
+    #[case] reason: &str,
+    #[case] standing: Standing,
+    #[case] failed: usize,
+) {
+    let refused = CaseRow { reason: reason.to_owned(), ..needing(Verdict::OverBlock) };
+    let rows = [refused, needing(Verdict::Pass)];
+    let claims = claims(&[("cap", "enforced")]);
+    let found = all(&claims, rows.iter());
+    assert_eq!((found[0].standing(), found[0].failed.len()), (standing, failed));
+}
+
 #[test]
 fn what_is_not_listed_is_not_claimed() {
     let (claims, row) = (claims(&[]), needing(Verdict::Pass));

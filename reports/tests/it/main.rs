@@ -8,6 +8,7 @@ mod consumers;
 mod diff;
 mod exit;
 mod findings;
+mod flaky;
 mod gate;
 mod golden;
 mod html;

@@ -4,6 +4,7 @@
 mod channel;
 mod properties;
 mod question;
+mod residue;
 mod status;
 mod supervised;
 mod table;
@@ -128,6 +129,7 @@ fn report(case: &Case, kind: ArmKind) -> Report {
         broken: None,
         oracles: readings.collect(),
         tree: BTreeMap::from([("$WS/f".to_owned(), "0644 1 bytes".to_owned())]),
+        laid: BTreeMap::new(),
         appeared: if works { vec!["$WS/f".to_owned()] } else { Vec::new() },
         leaks: Vec::new(),
         shortages: Vec::new(),

@@ -249,6 +249,15 @@ fn unlearnt() -> Vec<Row> {
     ]
 }
 
+#[rustfmt::skip] // One line a row.
+fn contained_ends() -> Vec<Row> {
+    use Verdict::{Contract, OverBlock};
+    vec![
+        row("a contained tool reports success where it does not end so by itself", TOOL_CONTAINED, |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(15); first(e).exit = Exit::Code(0) }, Contract, Reason::Exit),
+        row("what is contained and is to succeed says that it was refused", &expecting(TOOL_CONTAINED, "exit: 0"), |e| { first(e).exit = Exit::Code(1); first(e).stderr = text("OSError: Operation not permitted") }, OverBlock, Reason::Exit),
+    ]
+}
+
 #[rustfmt::skip]
 fn untraced() -> Vec<Row> {
     use Verdict::Contract;
@@ -279,7 +288,7 @@ fn ended_by_a_signal() -> Vec<Row> {
     vec![
         pass("a tool that a signal ended, with a code of the backend's own", ENDED, |e| ended(first(e), 1)),
         row("a signal that ends the act without a sandbox does not end the run", ENDED, |e| lived(first(e), 10_101.0), Contract, Reason::LivedOn),
-        row("a signal after which all is called well", ENDED, |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(15); ended(first(e), 0) }, Contract, Reason::NotRefused),
+        row("a signal after which all is called well", ENDED, |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(15); ended(first(e), 0) }, Contract, Reason::Exit),
         row("a signal came too late to tell", ENDED, |e| lived(first(e), 10_100.0), Inconclusive, Reason::TimedOut),
         row("a signal never came", ENDED, |e| { lived(first(e), 20_000.0); first(e).moments.clear() }, Inconclusive, Reason::TimedOut),
         row("a signal ended neither", ENDED, |e| { lived(first(e), 20_000.0); arm(&mut e.control).runs[0].exit = Exit::TimedOut }, Inconclusive, Reason::ControlFailed),
@@ -309,6 +318,7 @@ fn rows() -> impl Iterator<Item = Row> {
         policies_that_may_be_declined(),
         ended_by_a_signal(),
         untraced(),
+        contained_ends(),
         unlearnt(),
     ];
     tables.into_iter().flatten()

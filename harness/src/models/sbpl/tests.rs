@@ -185,6 +185,38 @@ fn the_last_rule_that_matches_decides(
     assert_eq!(permits(rules, deed, object), Ok(due));
 }
 
+/// The forms of profiles that tools ship, put together.
+const SHIPPED: &str = r##"
+(allow process*) (allow signal (target same-sandbox)) (allow pseudo-tty)
+(allow file-read*)
+(allow file-write* (subpath (param "TMP")) (literal "/dev/null") (regex #"^/dev/ttys[0-9]+$"))
+(allow file-write* (subpath "/w"))
+(deny file-write* (subpath "/w/.git"))
+(allow file-read* (require-all (vnode-type REGULAR-FILE) (extension-class "a.read")))
+(allow file-ioctl (literal "/dev/dtracehelper")) (allow system-fsctl (fsctl-command (_IO "h" 47)))
+(allow mach-lookup (global-name-regex #"^com\.example\.") (xpc-service-name-prefix "org."))
+(allow mach-host*) (allow sysctl-read (sysctl-name-regex #"^hw\.") (sysctl-name "kern.osversion"))
+(allow ipc-posix-shm* (ipc-posix-name-prefix "app.")) (allow ipc-posix-sem)
+(allow distributed-notification-post) (allow iokit-open (iokit-connection "IOAccelerator"))
+(allow system-socket (require-all (socket-domain AF_SYSTEM) (socket-protocol 2)))
+(allow network-outbound (remote ip "localhost:*")) (allow network-bind (local ip "localhost:*"))
+(deny device-microphone) (deny network-outbound (socket-type 3))
+"##;
+
+#[rstest]
+#[case::read(Deed::Read, "/a", true)]
+#[case::write(Deed::Write, "/w/f", true)]
+#[case::temp_folder(Deed::Create, "/t/x", true)]
+#[case::elsewhere(Deed::Create, "/a/x", false)]
+#[case::denied(Deed::Write, "/w/.git/config", false)]
+#[case::run(Deed::Run, "/bin/a", true)]
+#[case::service(Deed::Lookup, "com.example.a", true)]
+#[case::other_service(Deed::Lookup, "com.other", false)]
+#[case::other_host(Deed::Connect, "1.2.3.4:80", false)]
+fn what_tools_ship_is_judged(#[case] deed: Deed, #[case] object: &str, #[case] wanted: bool) {
+    assert_eq!(permits(SHIPPED, deed, object), Ok(wanted));
+}
+
 #[test]
 fn a_default_is_the_last_resort_wherever_it_stands() {
     let read = |text: &str| Profile::read(text, []).unwrap().permits(Deed::Read, "/a").unwrap();

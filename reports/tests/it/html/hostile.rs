@@ -94,6 +94,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
             }],
             duration_ms: 1.0,
         }],
+        earlier: Vec::new(),
         reproduce: Some(text.to_owned()),
     }
 }

@@ -1,0 +1,44 @@
+//! A shell line that must have no effect shows all the same that it ran.
+
+use super::{Finding, finding};
+use crate::case::{Act, Case, Decision, Oracle};
+
+/// What runs nothing has no effect either: a line that is denied, contained or withheld says
+/// through the probe program that it ran, leaves something that an oracle sees, or writes what its
+/// text does not tell.
+pub(super) fn trace(case: &Case) -> Option<Finding> {
+    let (Decision::Denied(_) | Decision::Contained(_) | Decision::Withheld(_), Act::Sh(line)) =
+        (&case.expect.decision, case.act())
+    else {
+        return None;
+    };
+    let seen = case.expect.oracle.iter().any(Oracle::is_positive);
+    if seen || speaks(line) || writes(case, line) || is_read_by_policy(case) {
+        return None;
+    }
+    let message = format!(
+        "{}: nothing shows that the line ran: begin it with `$PROBE --nonce $NONCE mark \
+         --name=tried;`, or let an oracle see what it leaves",
+        case.id
+    );
+    Some(finding(&case.file, "act-trace", message))
+}
+
+/// Whether the probe program speaks in `line`.
+fn speaks(line: &str) -> bool {
+    line.contains("$PROBE") && line.contains("$NONCE")
+}
+
+/// Whether the policy depends on how the line is written, so that nothing can stand before it.
+fn is_read_by_policy(case: &Case) -> bool {
+    let settings = case.policy().caliban.as_ref().map(|caliban| caliban.settings.as_str());
+    let bypasses = settings.is_some_and(|text| text.contains("allow_unsandboxed_commands"));
+    bypasses || case.needs.iter().any(|needed| needed.name() == "grants.infer")
+}
+
+/// Whether stdout is to hold what `line` does not tell.
+fn writes(case: &Case, line: &str) -> bool {
+    let stdout = case.expect.stdout.iter();
+    let mut texts = stdout.flat_map(|stdout| stdout.contains.iter().chain(&stdout.equals));
+    texts.any(|text| !text.trim().is_empty() && !line.contains(text.trim()))
+}

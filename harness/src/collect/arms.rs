@@ -1,0 +1,126 @@
+//! What the arms of a case showed, as rows of the record.
+
+use boxproof_probes::Record;
+use boxproof_reports::{ArmName, ArmRow, ExitRow, OracleRow, StreamText};
+
+use crate::execution::{Arm, Execution, Exit, Observation, Reply, Report, RunReport, Stream};
+use crate::receipts::seen::Seen;
+
+/// Every execution of the act.
+pub(super) fn arm_rows(execution: &Execution) -> Vec<ArmRow> {
+    let arms = [
+        (ArmName::Control, &execution.control),
+        (ArmName::Twin, &execution.twin),
+        (ArmName::Confined, &execution.confined),
+    ];
+    let arms = arms.into_iter().filter_map(|(name, arm)| arm_row(name, arm.as_ref()?));
+    arms.chain(execution.reply.iter().filter_map(answer_row)).collect()
+}
+
+/// The start of a text that may hold a backend's own words, in as many bytes as a stream may have.
+pub(super) fn bounded(text: &str) -> String {
+    StreamText::from_bytes(text.as_bytes()).text
+}
+
+/// An answer, in the place of the arm that is judged: JSON on stdout.
+fn answer_row(reply: &Reply) -> Option<ArmRow> {
+    let Reply::Answered(answered) = reply else { return None };
+    let told = serde_json::to_string(&answered.told).ok()?;
+    Some(ArmRow {
+        arm: ArmName::Confined,
+        exit: answered.exit.map(ExitRow::Code),
+        stdout: StreamText::from_bytes(told.as_bytes()),
+        stderr: StreamText::from_bytes(answered.stderr.as_bytes()),
+        observation: None,
+        oracles: Vec::new(),
+        duration_ms: answered.duration_ms,
+    })
+}
+
+/// What was answered to each step, in a word: a status, or why there is none.
+fn statuses(seen: &Seen) -> serde_json::Value {
+    let word = |answer: &crate::receipts::seen::Answer| match (answer.status, answer.exit) {
+        (Some(status), _) => status.to_string(),
+        (None, Some(exit)) => format!("exit {exit}"),
+        (None, None) => answer.error.clone().unwrap_or_default(),
+    };
+    let first = |answers: &Vec<_>| answers.first().map(word).unwrap_or_default();
+    let each = seen.answers.iter().map(|(step, answers)| (step.to_string(), first(answers).into()));
+    serde_json::Value::Object(each.collect())
+}
+
+/// What a channel exported on stdout, what its parts wrote on stderr.
+fn channel_row(arm: ArmName, seen: &Seen) -> ArmRow {
+    ArmRow {
+        arm,
+        exit: seen.fault.is_none().then_some(ExitRow::Code(0)),
+        stdout: StreamText::from_bytes(seen.lines.join("\n").as_bytes()),
+        stderr: StreamText::from_bytes(seen.logs.as_bytes()),
+        observation: Some(statuses(seen)),
+        oracles: Vec::new(),
+        duration_ms: seen.duration_ms,
+    }
+}
+
+fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
+    if let Arm::Channel(seen) = seen {
+        return Some(channel_row(arm, seen));
+    }
+    let Arm::Done(report) = seen else { return None };
+    let run = telling(report);
+    Some(ArmRow {
+        arm,
+        exit: run.map(|run| exit_row(&run.exit)),
+        stdout: run.map(|run| stream_text(&run.stdout)).unwrap_or_default(),
+        stderr: run.map(|run| stream_text(&run.stderr)).unwrap_or_default(),
+        observation: run.and_then(observation),
+        oracles: report
+            .oracles
+            .iter()
+            .map(|reading| OracleRow {
+                oracle: reading.oracle.clone(),
+                holds: reading.holds,
+                saw: bounded(&reading.saw),
+                unread: reading.unread,
+            })
+            .collect(),
+        duration_ms: report.duration_ms,
+    })
+}
+
+/// Of several runs the first that did not end like the first; else the first.
+pub(super) fn telling(report: &Report) -> Option<&RunReport> {
+    let first = report.runs.first()?;
+    report.runs.iter().find(|run| run.exit != first.exit).or(Some(first))
+}
+
+fn exit_row(exit: &Exit) -> ExitRow {
+    match exit {
+        Exit::Code(code) => ExitRow::Code(*code),
+        Exit::Signal(number) => ExitRow::Signal(*number),
+        Exit::TimedOut => ExitRow::Timeout,
+        Exit::Refused => ExitRow::Refused,
+    }
+}
+
+fn stream_text(stream: &Stream) -> StreamText {
+    let text = StreamText::from_bytes(stream.text.as_bytes());
+    StreamText { truncated: text.truncated || stream.bytes > stream.text.len() as u64, ..text }
+}
+
+fn observation(run: &RunReport) -> Option<serde_json::Value> {
+    match &run.observation {
+        Observation::Seen(record) => short(record),
+        Observation::Untrusted(why) => Some(serde_json::json!({ "untrusted": why })),
+        Observation::NotExpected | Observation::Missing => None,
+    }
+}
+
+/// The record without long details: a report is read by people.
+pub(super) fn short(record: &Record) -> Option<serde_json::Value> {
+    let mut value = serde_json::to_value(record).ok()?;
+    if let Some(detail) = value.get_mut("detail").and_then(|detail| detail.as_object_mut()) {
+        detail.retain(|_, value| value.to_string().len() <= 200);
+    }
+    Some(value)
+}

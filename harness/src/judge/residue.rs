@@ -1,0 +1,171 @@
+//! What an arm left in its directories: what the act made, by that name or another, and what only
+//! the backend can have put there. Main functions: [`residue`] and [`placeholder`].
+
+use boxproof_cases::Case;
+use boxproof_cases::case::{Compare, Oracle};
+use boxproof_probes::Outcome;
+use boxproof_reports::Verdict;
+
+use super::ending::{self, Seen};
+use super::entry::{Entries, holds, is_empty, is_folder, kind, parent, subtree, tree_path};
+use super::grants::{is_held, may_write};
+use super::left;
+use super::reason::{Finding, Reason};
+use crate::execution::{Reading, Report};
+
+/// What a writer of cases may have overlooked.
+const HINT: &str = " (if it is called otherwise each time, `compare` leaves `tree` out)";
+
+/// Nothing is in the directories that the backend put there.
+pub(super) fn residue(
+    case: &Case,
+    control: Option<&Report>,
+    confined: &Report,
+) -> Result<(), Finding> {
+    let Some(control) = control.filter(|_| !left::timed_out(confined)) else { return Ok(()) };
+    let arms = Arms { case, control, confined };
+    let leak = |message: String| Err(Finding::new(Verdict::Leak, Reason::Residue, message));
+    if let Some(message) = confined.oracles.iter().find_map(|reading| arms.placeholder(reading)) {
+        return leak(message);
+    }
+    match arms.unexplained() {
+        Some(path) => {
+            let compares = case.expect.compare.contains(&Compare::Tree);
+            let hint = if compares && case.expect.decision.may_work() { HINT } else { "" };
+            leak(format!("{path} is there, which the act does not make without a sandbox{hint}"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// That what an oracle saw is no effect of the act, but the backend's own: a sentence about it.
+pub(super) fn placeholder(
+    case: &Case,
+    control: &Report,
+    confined: &Report,
+    reading: &Reading,
+) -> Option<String> {
+    Arms { case, control, confined }.placeholder(reading)
+}
+
+/// The two arms of a case that are compared.
+struct Arms<'a> {
+    case: &'a Case,
+    control: &'a Report,
+    confined: &'a Report,
+}
+
+impl<'a> Arms<'a> {
+    /// The first path that appeared and that the act does not account for.
+    fn unexplained(&self) -> Option<&'a str> {
+        let extra = self.extra();
+        let is_extra = |path: &str| extra.contains(&path);
+        let top = |path: &'a str| {
+            std::iter::successors(Some(path), |path| parent(path).filter(|up| is_extra(up)))
+                .last()
+                .unwrap_or(path)
+        };
+        let mut paths =
+            extra.iter().copied().filter(|path| !self.differs_by_nature(top(path), &extra));
+        paths.find(|path| !self.is_put_elsewhere(path, &extra))
+    }
+
+    /// What appeared and did not appear without a sandbox, or not of that kind, in order.
+    fn extra(&self) -> Vec<&'a str> {
+        let appeared = self.confined.appeared.iter();
+        let extra = appeared
+            .filter(|path| !self.control.appeared.contains(path) || self.is_in_its_way(path));
+        extra.map(String::as_str).collect()
+    }
+
+    /// Whether something empty of another kind stands where the act makes something that is denied.
+    fn is_in_its_way(&self, path: &str) -> bool {
+        let [there, made] = [self.confined, self.control].map(|arm| arm.tree.get(path));
+        let (Some(there), Some(made)) = (there, made) else { return false };
+        is_empty(there) && kind(there) != kind(made) && is_held(self.case, path)
+    }
+
+    /// Whether `top` may be what the act calls otherwise each time. What a case does not compare
+    /// differs so; of what it compares, a name that came in the place of another one.
+    fn differs_by_nature(&self, top: &str, extra: &[&str]) -> bool {
+        let granted = may_write(self.case, top);
+        if !self.case.expect.compare.contains(&Compare::Tree) {
+            let holds = std::iter::once(top)
+                .chain(below(top, extra))
+                .any(|path| self.confined.tree.get(path).is_some_and(|what| !is_empty(what)));
+            return granted && holds || self.namesakes(top).next().is_some();
+        }
+        let missing = |path: &&str| !self.confined.appeared.iter().any(|other| other == path);
+        self.case.expect.decision.may_work() && granted && self.namesakes(top).any(|p| missing(&p))
+    }
+
+    /// What of the same kind the act makes beside `path` without a sandbox.
+    fn namesakes(&self, path: &str) -> impl Iterator<Item = &'a str> {
+        let (beside, of) = (parent(path).map(str::to_owned), self.kind_of(self.confined, path));
+        let made = self.control.appeared.iter().map(String::as_str);
+        made.filter(move |other| {
+            parent(other) == beside.as_deref() && self.kind_of(self.control, other) == of
+        })
+    }
+
+    fn kind_of(&self, report: &'a Report, path: &str) -> Option<&'a str> {
+        report.tree.get(path).map(|what| kind(what))
+    }
+
+    /// Whether `path` is what the act makes elsewhere without a sandbox, or moves or copies: it got
+    /// there because something of the backend's stood in its way.
+    fn is_put_elsewhere(&self, path: &str, extra: &[&str]) -> bool {
+        let Some(what) = self.confined.tree.get(path).filter(|_| may_write(self.case, path)) else {
+            return false;
+        };
+        let known = Entries::of(self.case, self.control);
+        if is_folder(what) && below(path, extra).next().is_some() {
+            return below(path, extra).any(|path| {
+                self.confined.tree.get(path).is_some_and(|what| known.explain(path, what))
+            });
+        }
+        known.explain(path, what) && !(is_empty(what) && is_held(self.case, path))
+    }
+
+    /// Whether the act itself says that it was refused, if it says anything.
+    fn is_refused(&self) -> Option<bool> {
+        let outcomes = self.confined.runs.iter().map(|run| match ending::seen(self.case, run) {
+            Seen::Outcome(outcome) => Some(*outcome != Outcome::Succeeded),
+            _ => None,
+        });
+        outcomes.reduce(|one, other| Some(one? && other?))?
+    }
+
+    /// See [`placeholder`].
+    fn placeholder(&self, reading: &Reading) -> Option<String> {
+        if reading.holds || reading.unread {
+            return None;
+        }
+        let named = |oracle: &&Oracle| oracle.to_string() == reading.oracle;
+        let Oracle::Absent(path) = self.case.expect.oracle.iter().find(named)? else { return None };
+        let path = tree_path(path);
+        let [there, made] = [self.confined, self.control].map(|arm| subtree(arm, &path));
+        let what = there.first()?.1;
+        if there.iter().any(|(_, what)| !is_empty(what)) {
+            return None;
+        }
+        let fills = made.iter().any(|(_, what)| !is_empty(what));
+        let is_alike = made.first().is_some_and(|(_, made)| *made == what);
+        let is_backends = match self.is_refused() {
+            Some(refused) => refused,
+            None => fills || !is_alike,
+        };
+        is_backends.then(|| {
+            format!(
+                "{path} is there ({}), which the act does not leave without a sandbox",
+                holds(what)
+            )
+        })
+    }
+}
+
+/// Those of `paths` that are below `folder`.
+fn below<'a>(folder: &str, paths: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let start = format!("{folder}/");
+    paths.iter().copied().filter(move |path| path.starts_with(&start))
+}
