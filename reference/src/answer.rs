@@ -99,6 +99,7 @@ pub(crate) fn blank(mechanism: &str, took: Duration) -> RunResult {
         signal: None,
         timed_out: false,
         interrupted_by: None,
+        refused_routes: None,
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         mechanism: mechanism.to_owned(),
         enforced: Default::default(),

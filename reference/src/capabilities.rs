@@ -466,6 +466,8 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<Trial
         lenient: false,
         profile_file: None,
         inferred: None,
+        ungranted: None,
+        dialect: crate::explain::action::Dialect::Neutral,
         on_failure: None,
         unavailable: None,
         policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },

@@ -29,6 +29,15 @@ pub(crate) enum Failed {
     Build(u32),
 }
 
+/// What found no way out of a network, by the kernel's count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Unreached {
+    /// Packets without a route.
+    pub(crate) routes: u32,
+    /// Datagrams to a port of this host where nothing listens: a name server that is not there.
+    pub(crate) ports: u32,
+}
+
 /// What the inner stage tells the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
@@ -46,6 +55,8 @@ pub(crate) enum Report {
     Signalled(i32),
     /// An order to signal the command reached it before its end was seen.
     Passed,
+    /// What found no way out of the command's own network.
+    Unreached(Unreached),
 }
 
 /// What the supervisor tells the inner stage.
@@ -89,6 +100,9 @@ impl Report {
             Self::Exited(code) => pack(b'X', 0, code),
             Self::Signalled(signal) => pack(b'D', 0, signal),
             Self::Passed => pack(b'P', 0, 0),
+            Self::Unreached(Unreached { routes, ports }) => {
+                pack_at(ports, b'U', 0, routes.cast_signed())
+            }
         }
     }
 
@@ -106,6 +120,9 @@ impl Report {
             (b'X', 0, code, 0) => Self::Exited(code),
             (b'D', 0, signal, 0) => Self::Signalled(signal),
             (b'P', 0, 0, 0) => Self::Passed,
+            (b'U', 0, routes, ports) => {
+                Self::Unreached(Unreached { routes: routes.cast_unsigned(), ports })
+            }
             _ => return None,
         })
     }
@@ -207,6 +224,7 @@ mod tests {
     #[case(Report::Exited(255))]
     #[case(Report::Signalled(9))]
     #[case(Report::Passed)]
+    #[case(Report::Unreached(Unreached { routes: u32::MAX, ports: 2 }))]
     fn reports_round_trip(#[case] report: Report) {
         assert_eq!(Report::decode(&report.encode()), Some(report));
     }

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use nix::sys::signal::Signal;
 
 use boxproof_cases::protocol::{
-    Blocked, ClaimLevel, Command, ErrorKind, Mode, OnUnavailable, RunResult, Stdin,
+    Blocked, ClaimLevel, Command, ErrorKind, Mode, Network, OnUnavailable, RunResult, Stdin,
 };
 
 use crate::answer::{self, declined};
@@ -43,6 +43,10 @@ pub(crate) struct Known {
     pub(crate) places: Vec<PathBuf>,
     /// Grants that gave it less than they say.
     pub(crate) notes: Vec<String>,
+    /// What protection held beyond the names directly below the roots.
+    pub(crate) held: Vec<PathBuf>,
+    /// What of it found no way out of its own network, if that was counted.
+    pub(crate) refused_routes: Option<u32>,
 }
 
 /// What is said where the host's `/proc` had to be shown.
@@ -130,7 +134,11 @@ fn carry(prefix: &[&str], order: &Order, file: &Path) -> (RunResult, i32) {
     });
     match (unavailable.cloned(), tried) {
         (Some(reason), _) => degraded(prefix, order, file, &reason),
-        (None, Err(refusal)) => declined(&refusal, file),
+        (None, Err(refusal)) => {
+            let (result, code) = declined(&refusal, file);
+            let blocked = result.blocked.map(|blocked| order.in_its_words(blocked));
+            (RunResult { blocked, ..result }, code)
+        }
         (None, Ok(tried)) => {
             let enforced = capabilities::enforced(tried.mechanism, order, tried.shows_host);
             conclude(tried, order, file, |result| result.enforced = enforced)
@@ -188,6 +196,7 @@ fn conclude(
         result.annotations.push(note.to_owned());
     }
     result.blocked = blocked;
+    result.refused_routes = known.refused_routes;
     result.inferred = order.inferred.clone();
     complete(&mut result);
     if !result.started {
@@ -195,6 +204,7 @@ fn conclude(
         result.enforced.clear();
         result.inferred = None;
     }
+    result.blocked = result.blocked.map(|blocked| order.in_its_words(blocked));
     (result, code)
 }
 
@@ -257,6 +267,9 @@ fn blocked(
         stdout: captured.map_or(&[], |captured| &captured.stdout),
         stderr: captured.map(|captured| captured.stderr.as_slice()),
         refused: &known.places,
+        refused_routes: known.refused_routes,
+        held: &known.held,
+        root: nix::unistd::geteuid().is_root(),
         secrets: &secrets,
     };
     explain::explain(&finished, explain::HOST)
@@ -346,7 +359,9 @@ fn once(
     check_workspace(order, host)?;
     plan::refuse_contradictions(&order.policy, host)?;
     let plan = plan::resolve(&order.policy, &order.run, host)?;
-    carry_out(prefix, order, &plan, mechanism)
+    let mut tried = carry_out(prefix, order, &plan, mechanism)?;
+    tried.known.held = explain::held(&host.protected);
+    Ok(tried)
 }
 
 fn check_workspace(order: &Order, host: &Host) -> Result<(), Refusal> {
@@ -407,7 +422,11 @@ fn carry_out(
     let places = ledger.as_ref().map(mediate::noted).unwrap_or_default();
     let steps = plan.view.iter().flat_map(|view| &view.steps);
     let shows_host = steps.into_iter().any(Step::shows_host_processes);
-    let known = Known { unreached, places, notes: plan.notes.clone() };
+    let own_network = order.policy.network != Network::Host {};
+    let counted = outcome.unreached.filter(|_| own_network);
+    let refused_routes = counted.map(|count| explain::refused_routes(count.routes, count.ports));
+    let notes = plan.notes.clone();
+    let known = Known { unreached, places, notes, refused_routes, held: Vec::new() };
     Ok(Tried { outcome, mechanism, refusal, known, shows_host })
 }
 

@@ -238,6 +238,7 @@ impl JsonSchema for Act {
                   "properties": { "decide": { "const": "explain" }, "sh": { "type": "string" },
                       "argv": { "type": "array", "items": scalar, "minItems": 1 },
                       "exit": { "type": "integer" }, "signal": { "type": "integer" },
+                      "refused_routes": { "type": "integer", "minimum": 0 },
                       "original": { "type": "string" }, "stdout": { "type": "string" },
                       "stderr": { "type": "string" } },
                   "oneOf": [{ "required": ["sh"] }, { "required": ["argv"] }],

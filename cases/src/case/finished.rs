@@ -15,6 +15,8 @@ pub struct Ended {
     pub exit: Option<i32>,
     /// The number of the signal it died of.
     pub signal: Option<i32>,
+    /// Packets that found no way out of its own network, where that was counted.
+    pub refused_routes: Option<u32>,
     /// What it wrote to stdout.
     pub stdout: String,
     /// What it wrote to stderr.
@@ -43,11 +45,13 @@ impl Ended {
         if exit.is_some() == signal.is_some() {
             return Err("decide: explain has exactly one of exit and signal".to_owned());
         }
+        let counted = number("refused_routes", rest)?.map(u32::try_from).transpose();
+        let refused_routes = counted.map_err(|_| "`refused_routes` is below 0".to_owned())?;
         let mut text = |key: &str| rest.remove(key).map(|value| single(key, value)).transpose();
         let original = text("original")?;
         let stdout = text("stdout")?.unwrap_or_default();
         let stderr = text("stderr")?.unwrap_or_default();
-        Ok(Self { command, original, exit, signal, stdout, stderr })
+        Ok(Self { command, original, exit, signal, refused_routes, stdout, stderr })
     }
 
     /// As it is written, but for `decide`.
@@ -56,7 +60,12 @@ impl Ended {
             Command::Shell(line) => ("sh", line.clone().into()),
             Command::Argv(argv) => ("argv", argv.clone().into()),
         };
-        let numbers = [("exit", self.exit), ("signal", self.signal)];
+        let routes = self.refused_routes.map(i64::from);
+        let numbers = [
+            ("exit", self.exit.map(i64::from)),
+            ("signal", self.signal.map(i64::from)),
+            ("refused_routes", routes),
+        ];
         let numbers = numbers.into_iter().filter_map(|(key, value)| Some((key, value?.into())));
         let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let texts = [

@@ -34,6 +34,9 @@ pub struct FinishedRun {
     /// The signal the command died of.
     #[serde(default)]
     pub signal: Option<i32>,
+    /// Packets that found no way out of its own network, where that was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_routes: Option<u32>,
     /// What it wrote to stdout.
     #[serde(default)]
     pub stdout: String,

@@ -36,7 +36,7 @@ pub use profile::{Dialect, Document, ProfileRequest, UNRESTRICTED_PROFILE};
 pub use protected::PROTECTED_NAMES;
 pub use question::{CheckRequest, EffectiveRequest, Operation, PathQuestion, ValidateRequest};
 pub use request::{Command, Run, RunRequest, Stdin};
-pub use result::{Blocked, ErrorKind, RunError, RunResult, Stage};
+pub use result::{AlsoBlocked, Blocked, ErrorKind, RunError, RunResult, Stage};
 pub use settings::{
     AskBy, AskDecision, AskQuestion, DecideAskRequest, EffectiveEnv, EffectiveNetwork,
     EffectivePaths, EffectiveSettings, Permission, Platform, Reading, Session, SettingsDialect,

@@ -40,6 +40,10 @@ pub struct RunResult {
     /// What the command's line granted itself besides what the policy grants, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferred: Option<InferredGrants>,
+    /// Packets that found no way out of the command's own network; absent where it ended well, shared
+    /// the host's network or nothing counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_routes: Option<u32>,
     /// The structured explanation of a denial, if there is one.
     #[serde(default)]
     pub blocked: Option<Blocked>,
@@ -88,6 +92,23 @@ pub struct Blocked {
     /// What to do about it.
     #[serde(default)]
     pub suggested_action: Option<String>,
+    /// What else was refused, though it is not why the run failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<AlsoBlocked>,
+}
+
+/// A denial beside the one that a run failed for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlsoBlocked {
+    /// Which rule decided.
+    pub rule: String,
+    /// What was attempted, if known.
+    #[serde(default)]
+    pub operation: Option<String>,
+    /// On what, if known.
+    #[serde(default)]
+    pub path: Option<WirePath>,
 }
 
 /// When a denial was decided.

@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use super::{Format, NO, YES};
 use crate::destination::Destination;
 use crate::explain::{self, Finished};
+use crate::host::Protected;
 
 pub(super) const EXAMPLES: &str = "\
 Exit codes: 0 if the sandbox is not why the run failed, 1 if it is, 2 if there is no answer.
@@ -57,6 +58,9 @@ pub(crate) struct Over {
     /// The exit code
     #[arg(long, value_name = "CODE", required_unless_present = "request")]
     exit: Option<i32>,
+    /// Packets that found no way out of its own network, if they were counted
+    #[arg(long, value_name = "COUNT")]
+    refused_routes: Option<u32>,
     /// What was written to stderr; `-` is this command's stdin
     #[arg(long, value_name = "FILE")]
     stderr: Option<PathBuf>,
@@ -129,6 +133,13 @@ fn conclude(request: &ExplainRequest) -> Option<Blocked> {
     let own = own.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
     let set = policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
     let secrets = explain::secrets(own.chain(set));
+    let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
+    let roots = roots.filter_map(|root| root.as_path().canonicalize().ok()).collect::<Vec<_>>();
+    let protects = policy.protect == Protect::Metadata && policy.mode == Mode::WorkspaceWrite;
+    let held = match protects {
+        true => explain::held(&Protected::observe(&roots, &policy.grants)),
+        false => Vec::new(),
+    };
     let run = Finished {
         policy,
         law: None,
@@ -140,6 +151,9 @@ fn conclude(request: &ExplainRequest) -> Option<Blocked> {
         stdout: finished.stdout.as_bytes(),
         stderr: Some(finished.stderr.as_bytes()),
         refused: &[],
+        refused_routes: finished.refused_routes,
+        root: false,
+        held: &held,
         secrets: &secrets,
     };
     explain::explain(&run, explain::HOST)
@@ -169,6 +183,7 @@ fn asked(over: &Over) -> Result<ExplainRequest, String> {
         cwd: workspace,
         exit_code: over.exit,
         signal: None,
+        refused_routes: over.refused_routes,
         stdout: String::new(),
         stderr: over.stderr.as_deref().map_or(Ok(String::new()), stream)?,
     };

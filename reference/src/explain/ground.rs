@@ -7,6 +7,7 @@ use boxproof_cases::protocol::{
     Mode, Network, PROTECTED_NAMES, Policy, Protect, Readable, TmpPolicy,
 };
 
+use super::Finished;
 use super::phrases::Class;
 use super::place::{ReadLink, resolve};
 use super::rule::Rule;
@@ -28,6 +29,8 @@ pub(super) enum Op {
 
 /// Names of git among those that are protected.
 const GIT: &str = ".git";
+/// What the kernel shows of itself: no policy opens it for a change.
+const KERNEL: [&str; 2] = ["/proc", "/sys"];
 /// What running programs takes and is readable even where only a list is.
 const PLATFORM: [&str; 9] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/opt"];
@@ -47,6 +50,8 @@ pub(super) struct Ground<'a> {
     places: Vec<(PathBuf, bool)>,
     /// Below these protected names are protected.
     roots: Vec<PathBuf>,
+    /// What protection holds elsewhere: nested repositories, and where links and pointers lead.
+    held: &'a [PathBuf],
     deny_read: Vec<PathBuf>,
     deny_write: Vec<PathBuf>,
     read_globs: Vec<Glob>,
@@ -56,7 +61,8 @@ pub(super) struct Ground<'a> {
 
 impl<'a> Ground<'a> {
     /// That of `policy`, and of the profile that the workspace is under.
-    pub(super) fn new(policy: &'a Policy, law: Option<&'a Law>, link: ReadLink<'_>) -> Self {
+    pub(super) fn new(run: &Finished<'a>, link: ReadLink<'_>) -> Self {
+        let Finished { policy, law, held, .. } = *run;
         let real = |path: &Path| resolve(Path::new("/"), path, true, link);
         let all = |paths: &[boxproof_cases::protocol::WirePath]| -> Vec<PathBuf> {
             paths.iter().map(|path| real(path.as_path())).collect()
@@ -84,6 +90,7 @@ impl<'a> Ground<'a> {
             workspace,
             places,
             roots,
+            held,
             deny_read: all(&policy.deny_read),
             deny_write: all(&policy.deny_write),
             read_globs: globs(&policy.deny_read_globs),
@@ -97,17 +104,6 @@ impl<'a> Ground<'a> {
         self.policy.network != Network::Host {}
     }
 
-    /// The rule of a change that is refused for being one, where its path is not known.
-    pub(super) fn anywhere(&self) -> Rule {
-        let only_outside = self.roots.is_empty()
-            && self.deny_write.is_empty()
-            && self.write_globs.is_empty()
-            && self.deny_read.is_empty()
-            && self.read_globs.is_empty()
-            && self.law.is_none();
-        if only_outside { Rule::OutsideWrite } else { Rule::RuntimeDenied }
-    }
-
     /// The rule that keeps `op` from `path`, and whether it is a change. None if the policy lets it
     /// be done: whatever refused it was not the sandbox.
     pub(super) fn refuses(&self, path: &Path, op: Op, class: Class) -> Option<(Rule, Op)> {
@@ -118,7 +114,7 @@ impl<'a> Ground<'a> {
         }
         let change = match op {
             Op::Read => None,
-            _ => self.change(path, op, mounted).map(|rule| (rule, Op::Write)),
+            _ => self.change(path, op, class).map(|rule| (rule, Op::Write)),
         };
         let read = match op {
             Op::Write => None,
@@ -127,8 +123,11 @@ impl<'a> Ground<'a> {
         change.or(read)
     }
 
-    fn change(&self, path: &Path, op: Op, mounted: bool) -> Option<Rule> {
-        if is_device(path) {
+    fn change(&self, path: &Path, op: Op, class: Class) -> Option<Rule> {
+        let mounted = matches!(class, Class::Busy | Class::CrossDevice);
+        // Nothing else is refused at a root for being read-only.
+        let removes = mounted || class == Class::ReadOnly;
+        if is_device(path) || KERNEL.iter().any(|tree| path.starts_with(tree)) {
             return Some(Rule::PlatformDenied);
         }
         if let Some(rule) = self.protected(path, mounted) {
@@ -137,9 +136,14 @@ impl<'a> Ground<'a> {
         let denied = covers(&self.deny_write, path)
             || self.write_globs.iter().any(|glob| matches(glob, path))
             || self.against_the_law(path, Asked::Modify)
-            || mounted && (holds(&self.deny_write, path) || self.is_root(path));
+            || mounted && holds(&self.deny_write, path)
+            || removes && self.is_root(path);
         if denied {
             return Some(Rule::RuntimeDenied);
+        }
+        if self.against_the_law(path, Asked::Read) {
+            // What cannot be read cannot be changed.
+            return Some(Rule::ReadDenied);
         }
         let outside = op == Op::Write && !self.is_writable(path);
         outside.then_some(Rule::OutsideWrite)
@@ -179,6 +183,17 @@ impl<'a> Ground<'a> {
         law.is_some_and(|(law, below)| !law.allows(op, below))
     }
 
+    /// The rule that keeps a file from being moved from one of `paths` to the other: each may be
+    /// written, and each is a file system of its own in the sandbox.
+    pub(super) fn moves(&self, paths: [&Path; 2]) -> Option<Rule> {
+        let place = |path: &Path| {
+            let within = self.places.iter().filter(|(place, _)| path.starts_with(place));
+            within.max_by_key(|(place, _)| place.components().count()).filter(|(_, open)| *open)
+        };
+        let [one, other] = paths.map(place);
+        (one?.0 != other?.0).then_some(Rule::RuntimeDenied)
+    }
+
     fn is_root(&self, path: &Path) -> bool {
         self.places.iter().skip(1).any(|(place, writable)| *writable && place == path)
     }
@@ -197,13 +212,25 @@ impl<'a> Ground<'a> {
         let names = PROTECTED_NAMES.iter().filter(|name| !(open && **name == GIT));
         let mut held =
             names.flat_map(|name| self.roots.iter().map(move |root| (*name, root.join(name))));
-        let (name, place) = held.find(|(_, place)| {
-            path.starts_with(place) || mounted && place.parent() == Some(path)
-        })?;
+        let found = held
+            .find(|(_, place)| path.starts_with(place) || mounted && place.parent() == Some(path));
+        let Some((name, place)) = found else { return self.held(path, mounted) };
         match name {
             GIT => self.git(path.strip_prefix(&place).ok(), mounted),
             _ => Some(Rule::Metadata),
         }
+    }
+
+    /// The rule of what else is held that `path` is or lies below, or lies below it.
+    fn held(&self, path: &Path, mounted: bool) -> Option<Rule> {
+        let within = |place: &&PathBuf| {
+            path.starts_with(place) || mounted && place.starts_with(path) && !self.is_root(path)
+        };
+        let place = self.held.iter().find(within)?;
+        let is_git = |part: std::path::Component<'_>| part.as_os_str() == GIT;
+        let Some(at) = place.components().position(is_git) else { return Some(Rule::Metadata) };
+        let below = path.components().skip(at + 1).collect::<PathBuf>();
+        self.git(path.starts_with(place).then_some(below.as_path()), mounted)
     }
 
     /// The rule of what lies `below` a git folder, or of a folder around one.

@@ -51,13 +51,24 @@ static VERBS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// Bytes of `line` that are a shell's own: its name and where it is.
+pub(super) fn shell_prefix(line: &str) -> usize {
+    SHELL.as_ref().and_then(|shell| shell.find(line)).map_or(0, |found| found.end())
+}
+
 /// What `line` complains of.
 pub(super) fn read(line: &str) -> Option<Complaint> {
     let line = line.replace('：', ": ").replace(['\u{a0}', '\u{202f}'], " ").replace(" : ", ": ");
     let line = line.trim_end();
     let (class, at) = phrases::find(line)?;
-    let mut found = paths(line, &at);
+    let mut found = match line[at.clone()].ends_with("cd to") {
+        true => vec![line[at.end..].trim().to_owned()],
+        false => of_ruby(line).unwrap_or_else(|| paths(line, &at)),
+    };
     found.retain(|path| is_path(path));
+    if let Some(name) = unquoted_for_shell(&line[..at.start]) {
+        found = vec![name];
+    }
     found.dedup();
     found.truncate(MOST);
     let mut words = line.to_owned();
@@ -65,6 +76,48 @@ pub(super) fn read(line: &str) -> Option<Complaint> {
         words = words.replace(path.as_str(), " ");
     }
     Some(Complaint { class, paths: found, words: words.to_lowercase() })
+}
+
+/// What Ruby says behind where it stands: `FILE:LINE:in 'f': WHY @ CALL - PATH (Errno::NAME)`.
+static RUBY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r" @ \w+ - (.+?)(?: \(Errno::\w+\))?$").ok());
+
+fn of_ruby(line: &str) -> Option<Vec<String>> {
+    let named = RUBY.as_ref()?.captures(line)?.get(1)?.as_str();
+    let both = named.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')?.split_once(", "));
+    Some(both.map_or_else(|| vec![named.to_owned()], |(a, b)| vec![b.to_owned(), a.to_owned()]))
+}
+
+/// `line` with names as they are: a coreutils program quotes for a shell what is not plain.
+fn unquoted_for_shell(line: &str) -> Option<String> {
+    let begin = line.find('\'')?;
+    if !line.contains("'\\''") && !line.contains("'$'") {
+        return None;
+    }
+    let end = line.rfind('\'').filter(|end| *end > begin)?;
+    let mut name = String::new();
+    let mut left = &line[begin..=end];
+    while let Some(sign) = left.chars().next() {
+        let special = left.strip_prefix("$'");
+        let quoted = special.or_else(|| left.strip_prefix('\''));
+        if let Some(rest) = quoted {
+            let close = rest.find('\'')?;
+            let text = &rest[..close];
+            let text = match special {
+                Some(_) => text.replace("\\n", "\n").replace("\\t", "\t"),
+                None => text.to_owned(),
+            };
+            name.push_str(&text);
+            left = &rest[close + 1..];
+        } else {
+            let escaped = left.strip_prefix('\\').and_then(|rest| rest.chars().next());
+            let skipped = if escaped.is_some() { 1 } else { 0 };
+            let sign = escaped.unwrap_or(sign);
+            name.push(sign);
+            left = &left[skipped + sign.len_utf8()..];
+        }
+    }
+    (!name.contains(' ') || !line[begin..=end].contains("' '")).then_some(name)
 }
 
 /// Absolute or quoted paths of a line that complains of nothing itself.
@@ -79,6 +132,7 @@ pub(super) fn mentioned(line: &str) -> Vec<String> {
 fn is_path(text: &str) -> bool {
     let odd = ["://", "::", "()", "\n", "$(", "[Errno"];
     !text.is_empty()
+        && text != "I/O"
         && text.len() <= LONGEST
         && !odd.iter().any(|part| text.contains(part))
         && phrases::find(text).is_none()
@@ -287,7 +341,7 @@ mod tests {
     #[case("Can't open /etc/x: Read-only file system at -e line 1.", "/etc/x")]
     #[case(
         "-e:1:in `initialize': Read-only file system @ rb_sysopen - /etc/x (Errno::EROFS)",
-        "initialize,/etc/x"
+        "/etc/x"
     )]
     #[case("awk: cannot open \"/etc/x\" for output (Read-only file system)", "/etc/x")]
     #[case("java.io.FileNotFoundException: /etc/x (Read-only file system)", "/etc/x")]
@@ -301,6 +355,16 @@ mod tests {
     #[case("/home/u/repository/x: Permission denied", "/home/u/repository/x")]
     #[case("sed: couldn't open temporary file /etc/sedAb: Read-only file system", "/etc/sedAb")]
     #[case("permission denied", "")]
+    #[case("touch: cannot touch '/o/it'\\''s \"q\"': Read-only file system", "/o/it's \"q\"")]
+    #[case("touch: cannot touch '/o/a'$'\\n''b': Read-only file system", "/o/a\nb")]
+    #[case(
+        "/usr/lib/ruby/fileutils.rb:243:in `mkdir': Read-only file system @ dir_s_mkdir - .claude/agents (Errno::EROFS)",
+        ".claude/agents"
+    )]
+    #[case(
+        "-e:1:in 'File.rename': Invalid cross-device link @ rb_file_s_rename - (a, /o/b) (Errno::EXDEV)",
+        "/o/b,a"
+    )]
     #[case("ping: socket: Operation not permitted", "socket")]
     #[case("git@github.com: Permission denied (publickey).", "")]
     fn a_line_names_its_paths(#[case] line: &str, #[case] paths: &str) {

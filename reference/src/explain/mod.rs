@@ -2,6 +2,9 @@
 //! and the policy says whether it would have refused that. What it lets be done it did not refuse,
 //! whatever the message. Pure but for what links say.
 
+pub(crate) mod action;
+mod cause;
+mod course;
 mod fetch;
 mod ground;
 mod message;
@@ -11,17 +14,22 @@ mod phrases;
 mod place;
 pub(crate) mod rule;
 mod scene;
+mod script;
 mod silent;
+mod tokens;
 mod words;
 
 use std::ffi::OsStr;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::protocol::{Blocked, Command, Mode, Policy, Stage};
+use boxproof_cases::protocol::{AlsoBlocked, Blocked, Command, Mode, Policy, Stage};
 use nix::sys::signal::Signal;
 
+use crate::host::Protected;
 use crate::law::Law;
 use crate::redact::{REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
+use cause::Cause;
 pub(crate) use place::Look;
 use rule::Rule;
 use scene::Scene;
@@ -49,11 +57,26 @@ pub(crate) struct Finished<'a> {
     pub(crate) stderr: Option<&'a [u8]>,
     /// Places that something was kept from coming to or going from, as the mechanism told it.
     pub(crate) refused: &'a [PathBuf],
+    /// What protection held beyond the names directly below the roots.
+    pub(crate) held: &'a [PathBuf],
+    /// Packets that found no way out of its own network; none where nobody counted.
+    pub(crate) refused_routes: Option<u32>,
+    /// Whether root started it, who may do anything outside.
+    pub(crate) root: bool,
     /// Values that must not be shown.
     pub(crate) secrets: &'a [String],
 }
 
+/// What `protected` holds, wherever it lies.
+pub(crate) fn held(protected: &Protected) -> Vec<PathBuf> {
+    let there = protected.there.iter().map(|found| &found.real);
+    let missing = protected.missing.iter().map(|missing| &missing.real);
+    let links = protected.links.iter().map(|link| &link.real);
+    there.chain(missing).chain(links).cloned().collect()
+}
+
 /// What was refused: by which rule, what and where.
+#[derive(Debug, Clone)]
 struct Denial {
     rule: Rule,
     op: Option<&'static str>,
@@ -74,8 +97,19 @@ pub(crate) fn explain(run: &Finished<'_>, look: Look<'_>) -> Option<Blocked> {
         ));
     }
     run.exit_code?;
-    let denial = Scene::new(run, look).denial()?;
-    Some(told(&denial, run.secrets))
+    let Cause { denial, also } = Scene::new(run, look).cause()?;
+    let also = also.iter().map(|denial| beside(denial, run.secrets)).collect();
+    Some(Blocked { also, ..told(&denial, run.secrets) })
+}
+
+/// Packets that found no way out, by what the kernel counted: `routes` that there were not, and
+/// datagrams to `ports` where nothing listens, if the host's name server is one of those.
+pub(crate) fn refused_routes(routes: u32, ports: u32) -> u32 {
+    let servers = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+    let mut servers = servers.lines().filter_map(|line| line.strip_prefix("nameserver")).peekable();
+    // Without a server this host itself is asked.
+    let own = servers.all(|server| network::is_loopback(server.trim()));
+    routes.saturating_add(if own { ports } else { 0 })
 }
 
 /// The values of `env` that must not be shown.
@@ -92,6 +126,14 @@ pub(crate) fn secrets<'a>(env: impl Iterator<Item = (&'a OsStr, &'a OsStr)>) -> 
 pub(crate) const HOST: Look<'static> = Look {
     link: &|path| std::fs::read_link(path).ok(),
     there: &|path| path.symlink_metadata().is_ok(),
+    runs: &|path| {
+        path.metadata()
+            .is_ok_and(|found| !found.is_file() || found.permissions().mode() & 0o111 != 0)
+    },
+    device: &|path| {
+        let near = path.ancestors().find_map(|near| near.metadata().ok());
+        near.map(|found| found.dev())
+    },
 };
 
 /// SIGSYS, also where a shell tells of it.
@@ -144,6 +186,15 @@ fn told(denial: &Denial, secrets: &[String]) -> Blocked {
     blocked(Stage::Runtime, denial.rule, reason, denial.op, path)
 }
 
+fn beside(denial: &Denial, secrets: &[String]) -> AlsoBlocked {
+    let path = denial.path.as_ref().map(|path| path.to_string_lossy().into_owned());
+    AlsoBlocked {
+        rule: denial.rule.word().to_owned(),
+        operation: denial.op.map(str::to_owned),
+        path: path.map(|path| hidden(path, secrets).into()),
+    }
+}
+
 fn blocked(
     stage: Stage,
     rule: Rule,
@@ -158,6 +209,7 @@ fn blocked(
         path: path.map(Into::into),
         reason,
         suggested_action: Some(rule.action().to_owned()),
+        also: Vec::new(),
     }
 }
 

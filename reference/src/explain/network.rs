@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::cause::is_plain;
+use super::script::Step;
 use super::words::Simple;
 
 /// Programs that reach hosts, the exit codes by which they say that they could not, and whether
@@ -45,6 +47,116 @@ static SAID: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static LOOPBACK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:^|[/@\[\s'\x22(])(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0)(?:$|[:/\]\s'\x22,)])").ok()
 });
+
+/// Programs that reach no host themselves, whatever they are given.
+const LOCAL: [&str; 46] = [
+    "ls",
+    "cp",
+    "mv",
+    "rm",
+    "mkdir",
+    "rmdir",
+    "touch",
+    "tee",
+    "chmod",
+    "chown",
+    "ln",
+    "find",
+    "wc",
+    "stat",
+    "file",
+    "du",
+    "df",
+    "dd",
+    "tar",
+    "gzip",
+    "gunzip",
+    "xz",
+    "zip",
+    "unzip",
+    "md5sum",
+    "sha256sum",
+    "xxd",
+    "od",
+    "tree",
+    "which",
+    "type",
+    "true",
+    "gcc",
+    "cc",
+    "g++",
+    "clang",
+    "ld",
+    "as",
+    "rustc",
+    "javac",
+    "tsc",
+    "strings",
+    "patch",
+    "sleep",
+    "kill",
+    "cd",
+];
+/// What code that can reach a host, or run what does, has in it.
+static OPENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)socket|urllib|http|request|fetch|\bnet\b|dns|connect|resolve|smtp|ftp|subprocess|system\(|popen|exec|spawn|import\(|run_module|\bload\b|/dev/(?:tcp|udp)|__import__|getaddrinfo|gethostby").ok()
+});
+
+/// Whether `step` can have been kept from a host: it is no program that never reaches one.
+pub(super) fn may_reach(step: &Step) -> bool {
+    let program = step.program();
+    if is_plain(step) || LOCAL.contains(&program) {
+        return step
+            .files
+            .iter()
+            .any(|file| file.starts_with("/dev/tcp/") || file.starts_with("/dev/udp/"));
+    }
+    if program == "git" {
+        let remote = [
+            "clone",
+            "fetch",
+            "pull",
+            "push",
+            "ls-remote",
+            "submodule",
+            "remote",
+            "lfs",
+            "archive",
+        ];
+        return step.words.iter().any(|word| remote.contains(&word.as_str()));
+    }
+    let code = step.words.iter().skip(1).position(|word| {
+        matches!(word.as_str(), "-c" | "-e" | "--eval" | "-pe" | "-p" | "--print" | "-ne" | "-r")
+    });
+    let runs =
+        INTERPRETERS.contains(&program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'));
+    match code.filter(|_| runs) {
+        Some(at) => step.words[at + 1..].iter().any(|word| matches(&OPENS, word)),
+        None => true,
+    }
+}
+
+/// Whether `step` names this host, and so was not kept from it.
+pub(super) fn is_to_itself(step: &Step) -> bool {
+    step.words.iter().any(|word| is_loopback(word))
+}
+
+/// Whether a thrown error is about a host that is not reached.
+pub(super) fn is_of_network(line: &str) -> bool {
+    matches(&REACHED, line)
+}
+
+static REACHED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)conn|network|socket|\bhost|gai|urlopen|urlerror|dns|fetch|timed? ?out|unreachable|http|resol|offline|download").ok()
+});
+
+fn matches(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    regex.as_ref().is_some_and(|regex| regex.is_match(text))
+}
+
+/// Run code that is given as an argument.
+const INTERPRETERS: [&str; 9] =
+    ["python", "node", "nodejs", "perl", "ruby", "php", "deno", "bun", "lua"];
 
 /// Whether `one` downloads from a host that is not this one.
 pub(super) fn fetches(one: &Simple) -> bool {
@@ -99,7 +211,7 @@ fn is_remote(text: &str) -> bool {
     colon && !text.starts_with("file:") && !is_loopback(text)
 }
 
-fn is_loopback(text: &str) -> bool {
+pub(super) fn is_loopback(text: &str) -> bool {
     LOOPBACK.as_ref().is_some_and(|loopback| loopback.is_match(text))
 }
 

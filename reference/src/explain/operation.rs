@@ -139,6 +139,7 @@ impl Roles {
             None => self
                 .code
                 .iter()
+                .filter(|code| *code != text)
                 .map(|code| in_code(code, text))
                 .find(|op| *op != Op::Unknown)
                 .unwrap_or(Op::Unknown),
@@ -203,6 +204,9 @@ pub(super) fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
         }
         "wget" => found.push((option(&["-O", "--output-document", "-P"]), Op::Write)),
         _ if CHANGE.contains(&program) => found.push((operands, Op::Write)),
+        "grep" | "egrep" | "fgrep" | "rg" if !one.words.iter().any(|word| word == "-e") => {
+            found.push((operands.into_iter().skip(1).collect(), Op::Read));
+        }
         _ if READ.contains(&program) => found.push((operands, Op::Read)),
         _ => {}
     }
@@ -231,7 +235,7 @@ fn copied(mut operands: Vec<String>, target: Vec<String>) -> Vec<(Vec<String>, O
 }
 
 static CHANGING_CODE: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
-    let before = Regex::new(r#"(?:write|append|WriteStream|mkdir|makedirs|rmdir|unlink|remove|rename|symlink|link|truncate|chmod|chown|utime|copy|move|touch|rmtree|replace|rmSync|rm|File\.open|mknod|mkfifo)\w*\(\s*[^()]*$|['"](?:\+?>>?|w|a)['"]\s*,\s*['"]$|>\s*$"#).ok()?;
+    let before = Regex::new(r#"(?:write|append|WriteStream|mkdir|makedirs|rmdir|unlink|remove|rename|symlink|link|truncate|chmod|chown|utime|copy|move|touch|rmtree|replace|rmSync|rm|File\.open|mknod|mkfifo)\w*\(\s*[^()]*(?:%[qQ]\()?$|['"](?:\+?>>?|w|a)['"]\s*,\s*['"]$|>\s*$"#).ok()?;
     let after = Regex::new(r#"^['"]\s*,\s*(?:mode\s*=\s*)?['"][rbt]*[wax+]|^['"]\)\.(?:write|touch|mkdir|unlink|rmdir|rename|chmod|symlink)|^['"]\s*,\s*(?:os\.)?O_(?:WR|RDWR|CREAT)|^['"]\s*,\s*(?:[a-z.]*\.)?W_OK"#).ok()?;
     Some((before, after))
 });

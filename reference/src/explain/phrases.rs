@@ -46,7 +46,17 @@ const PLAIN: &[(Class, &[&str])] = &[
     (Class::Permission, &["operation not permitted"]),
     (Class::Busy, &["device or resource busy", "resource busy", "resource busy or locked"]),
     // The shorter one is dash's.
-    (Class::Missing, &["no such file or directory", "no such file"]),
+    (
+        Class::Missing,
+        &[
+            "no such file or directory",
+            "no such file",
+            "directory nonexistent",
+            "not a directory",
+            "can't cd to",
+            ": not found",
+        ],
+    ),
     (Class::CrossDevice, &["invalid cross-device link", "cross-device link"]),
     (
         Class::Network,
@@ -159,7 +169,7 @@ mod tests {
     #[case("cat: /x: No such file or directory", Some(Class::Missing))]
     #[case("dash: 1: cannot open /x: No such file", Some(Class::Missing))]
     #[case("cat: /x: Datei oder Verzeichnis nicht gefunden", Some(Class::Missing))]
-    #[case("cat: /x: Not a directory", None)]
+    #[case("cat: /x: Not a directory", Some(Class::Missing))]
     #[case("connection refused", None)]
     fn lines_have_a_class(#[case] line: &str, #[case] class: Option<Class>) {
         assert_eq!(find(line).map(|found| found.0), class);

@@ -17,6 +17,10 @@ pub(crate) struct Look<'a> {
     pub(crate) link: ReadLink<'a>,
     /// Whether anything is at a path.
     pub(crate) there: &'a dyn Fn(&Path) -> bool,
+    /// Whether what is at a path can be executed or entered, if somebody may.
+    pub(crate) runs: &'a dyn Fn(&Path) -> bool,
+    /// The file system that a path is on, or would be.
+    pub(crate) device: &'a dyn Fn(&Path) -> Option<u64>,
 }
 
 /// The path that `written` means from `base`; `follows` if a link at its end is gone through, too.

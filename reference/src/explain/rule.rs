@@ -12,6 +12,7 @@ pub(crate) fn unavailable(message: &str) -> Blocked {
         path: None,
         reason: rule.reason(message),
         suggested_action: Some(rule.action().to_owned()),
+        also: Vec::new(),
     }
 }
 

@@ -1,14 +1,21 @@
 //! One finished run before its policy: the streams are read line by line, and what none of them
 //! says is told from what the command was to do ([`Scene`]).
 
+mod indirect;
+
 use std::path::{Path, PathBuf};
 
+use boxproof_cases::protocol::Command;
+
+use super::cause::{self, Cause, Found};
+use super::course::{self, Deciders};
 use super::ground::{Ground, Op};
 use super::message::{self, Complaint};
 use super::operation::{self, Roles};
 use super::phrases::Class;
 use super::place::{Look, resolve};
 use super::rule::Rule;
+use super::script::{self, Script, Step};
 use super::words::{Simple, commands, of_line};
 use super::{Denial, Finished, ends, fetch, network, silent};
 
@@ -19,6 +26,7 @@ pub(super) struct Scene<'a> {
     ground: Ground<'a>,
     /// The command's, and those of what was typed.
     lines: [Vec<Simple>; 2],
+    script: Script,
     roles: Roles,
 }
 
@@ -26,8 +34,12 @@ impl<'a> Scene<'a> {
     /// That of `run`.
     pub(super) fn new(run: &'a Finished<'a>, look: Look<'a>) -> Self {
         let lines = [commands(run.command), run.original.map(of_line).unwrap_or_default()];
+        let script = match run.command {
+            Command::Shell(line) => script::parse(line),
+            Command::Argv(argv) => script::of_argv(argv),
+        };
         let roles = Roles::new(&lines.concat(), run.cwd, look.link);
-        Self { run, look, ground: Ground::new(run.policy, run.law, look.link), lines, roles }
+        Self { run, look, ground: Ground::new(run, look.link), lines, script, roles }
     }
 
     fn commands(&self) -> impl Iterator<Item = &Simple> {
@@ -39,27 +51,66 @@ impl<'a> Scene<'a> {
     }
 
     /// What was refused, if that is why it failed.
-    pub(super) fn denial(&self) -> Option<Denial> {
+    pub(super) fn cause(&self) -> Option<Cause> {
         let stderr = ends(self.run.stderr.unwrap_or_default());
-        let found = self.handed_over().or_else(|| self.told_in(&stderr));
+        let alone = |denial| Cause { denial, also: Vec::new() };
+        let found = self.handed_over(&stderr).map(alone).or_else(|| self.told_in(&stderr, true));
         // What was written to stderr may have gone to stdout.
-        let found = found.or_else(|| match self.redirects() {
-            true => self.told_in(&ends(self.run.stdout)),
+        let found = found.or_else(|| match self.redirects() || stderr.trim().is_empty() {
+            true => self.told_in(&ends(self.run.stdout), false),
             false => None,
         });
-        let found = found.or_else(|| self.index(&stderr)).or_else(|| self.database(&stderr));
-        found.or_else(|| self.quiet(self.run.stderr.is_some().then_some(&stderr)))
+        let found =
+            found.or_else(|| self.index(&stderr).or_else(|| self.database(&stderr)).map(alone));
+        let quiet = || self.quiet(self.run.stderr.is_some().then_some(&stderr)).map(alone);
+        found.or_else(quiet)
     }
 
     /// What the mechanism itself refused, the last first.
-    fn handed_over(&self) -> Option<Denial> {
+    fn handed_over(&self, stderr: &str) -> Option<Denial> {
         let refusal = |path: &PathBuf| {
             let classes = [Class::Access, Class::Busy].into_iter();
             let mut found = classes.filter_map(|class| self.ground.refuses(path, Op::Write, class));
             let (rule, _) = found.next()?;
+            self.decides(path, "").then_some(())?;
             Some(Denial { rule, op: Some("write"), path: Some(path.clone()), what: None })
         };
-        self.run.refused.iter().rev().find_map(refusal)
+        let found = self.run.refused.iter().rev().find_map(refusal);
+        found.filter(|_| cause::ordinary(&lines(stderr)).is_none())
+    }
+
+    fn is_named(&self, denial: &Denial) -> bool {
+        let mut steps = Vec::new();
+        course::collect(&self.script, &mut steps);
+        let mut words = steps.into_iter().flat_map(|step| step.words.iter().chain(&step.files));
+        words.any(|word| {
+            let mut bases = self.roles.bases.iter();
+            bases.any(|base| {
+                let real = resolve(base, word.as_ref(), true, self.look.link);
+                Some(&real) == denial.path.as_ref()
+            })
+        })
+    }
+
+    /// Whether a refusal at `path`, which `line` tells of, can be why the run ended as it did.
+    fn decides(&self, path: &Path, line: &str) -> bool {
+        let leads = |word: &str| {
+            let word = word.split_once('=').map_or(word, |(_, value)| value);
+            let written = Path::new(word);
+            let mut real = self.roles.bases.iter().flat_map(|base| {
+                [true, false].map(|follows| resolve(base, written, follows, self.look.link))
+            });
+            let exact = real.clone().any(|real| real == path);
+            (exact || real.any(|real| path.starts_with(&real) || real.starts_with(path)))
+                .then_some(exact)
+        };
+        let mut steps = Vec::new();
+        course::collect(&self.script, &mut steps);
+        cause::decides(&self.deciders(), &steps, after_shell(line), &leads)
+    }
+
+    fn deciders(&self) -> Deciders<'_> {
+        course::deciders(&self.script, self.run.exit_code.unwrap_or_default())
     }
 
     /// Whether the command line has stderr go where stdout goes.
@@ -69,29 +120,58 @@ impl<'a> Scene<'a> {
         marks.iter().any(|mark| text.contains(mark))
     }
 
-    fn told_in(&self, text: &str) -> Option<Denial> {
-        let argv = self.run.command.to_argv();
-        let lines: Vec<&str> = text.lines().map(beginning).collect();
+    /// What `text` tells of that is why; `on_stderr` if that is where it was written.
+    fn told_in(&self, text: &str, on_stderr: bool) -> Option<Cause> {
+        let lines = lines(text);
+        let deciders = self.deciders();
+        let (mut found, mut passed) = (Vec::new(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
             let Some(complaint) = message::read(strip(line)) else { continue };
-            // What the command line says itself is no message of the system's.
-            let echoed = argv.iter().any(|word| {
-                word.contains(line.trim()) || word.replace('\\', "").contains(line.trim())
-            });
-            if echoed || is_noise(line) {
+            if self.is_echoed(line)
+                || is_noise(line)
+                || cause::compares(line)
+                || is_warning(&lines, at)
+                || cause::is_shown(&deciders, after_shell(line), on_stderr)
+            {
                 continue;
             }
             let beside = &lines[at.saturating_sub(3)..lines.len().min(at + 4)];
-            if let Some(denial) = self.judge(&complaint, line, beside) {
-                return Some(denial);
+            match self.judge(&complaint, line, beside) {
+                Some(denial) => {
+                    let whole = denial.path.as_ref();
+                    if whole.is_none_or(|path| self.decides(path, line)) {
+                        found.push(Found { line: at, denial });
+                    }
+                }
+                None if self.stands_open(&complaint) => passed.push(at),
+                None => {}
             }
         }
-        None
+        cause::last(found, &lines, &passed)
+    }
+
+    /// What the command line says itself is no message of the system's.
+    fn is_echoed(&self, line: &str) -> bool {
+        self.run
+            .command
+            .to_argv()
+            .iter()
+            .any(|word| word.contains(line.trim()) || word.replace('\\', "").contains(line.trim()))
+    }
+
+    /// Whether a complaint is of something that is there and that the policy lets be had.
+    fn stands_open(&self, complaint: &Complaint) -> bool {
+        let there = |path: &String| {
+            let mut bases = self.roles.bases.iter();
+            bases.any(|base| (self.look.there)(&resolve(base, path.as_ref(), true, self.look.link)))
+        };
+        matches!(complaint.class, Class::Access | Class::Permission)
+            && complaint.paths.iter().any(there)
     }
 
     fn judge(&self, complaint: &Complaint, line: &str, beside: &[&str]) -> Option<Denial> {
         match complaint.class {
-            Class::Network => return self.network(),
+            Class::Network => return self.network_said(line),
             Class::Privileges => {
                 let what = Some("a program cannot gain privileges in it");
                 return Some(Denial { rule: Rule::RuntimeDenied, op: None, path: None, what });
@@ -108,7 +188,16 @@ impl<'a> Scene<'a> {
         }
         let said = operation::said(complaint.class, &complaint.words);
         let here = complaint.paths.iter();
-        if let Some(denial) = here.filter_map(|path| self.at(path, said, complaint.class)).next() {
+        let mut here: Vec<Denial> =
+            here.filter_map(|path| self.at(path, said, complaint.class)).collect();
+        if !here.is_empty() {
+            // The one that the command line names is surely whole.
+            let at = here.iter().position(|denial| self.is_named(denial)).unwrap_or_default();
+            return Some(here.swap_remove(at));
+        }
+        if complaint.class == Class::CrossDevice
+            && let Some(denial) = self.moved(complaint)
+        {
             return Some(denial);
         }
         if let Some(path) = complaint.paths.iter().find(|path| is_git_path(path)) {
@@ -132,13 +221,18 @@ impl<'a> Scene<'a> {
                 return found;
             }
         }
-        (nameless && complaint.class == Class::ReadOnly).then(|| self.somewhere())
+        if nameless && complaint.class == Class::ReadOnly {
+            return self.somewhere();
+        }
+        self.lost_capability(complaint, line)
     }
 
     /// The rule that keeps what was done from `written`.
     fn at(&self, written: &str, said: Op, class: Class) -> Option<Denial> {
-        let home = std::env::var_os("HOME").filter(|_| written.starts_with("~/"));
-        let written = match (&home, written.strip_prefix("~/")) {
+        let set = self.run.policy.env.set.get("HOME").map(std::ffi::OsString::from);
+        let home = set.or_else(|| std::env::var_os("HOME"));
+        let below = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|own| written.strip_prefix(own));
+        let written = match (&home, below) {
             (Some(home), Some(rest)) => Path::new(home).join(rest),
             _ => Path::new(written).to_owned(),
         };
@@ -184,41 +278,35 @@ impl<'a> Scene<'a> {
             })
     }
 
-    /// What was not found is on the host, but not in the sandbox; or could not be made where the
-    /// host has a folder for it, which the command cannot write in.
-    fn missing(&self, complaint: &Complaint) -> Option<Denial> {
-        let makes = complaint.words.contains("mkdir") || complaint.words.contains("creat");
-        let there = |path: &Path| (self.look.there)(path);
-        let denied =
-            |rule, op, path| Some(Denial { rule, op: Some(op), path: Some(path), what: None });
-        let paths = complaint.paths.iter().flat_map(|written| {
-            let bases = self.roles.bases.iter();
-            bases.map(move |base| resolve(base, written.as_ref(), true, self.look.link))
-        });
-        paths.into_iter().find_map(|path| {
-            if there(&path) {
-                return self.ground.lacks(&path).and_then(|rule| denied(rule, "read", path));
-            }
-            let fits = makes && path.parent().is_some_and(there);
-            let refused = self.ground.refuses(&path, Op::Write, Class::Access).filter(|_| fits);
-            refused.and_then(|(rule, _)| denied(rule, "write", path))
-        })
+    /// that decided reaches any.
+    fn network_said(&self, line: &str) -> Option<Denial> {
+        let reaching = self.reaching();
+        let itself = || {
+            network::is_loopback(line)
+                || !reaching.is_empty() && reaching.iter().all(|step| network::is_to_itself(step))
+        };
+        let met = match self.run.refused_routes {
+            Some(routes) => routes > 0,
+            None => !itself(),
+        };
+        (met && !reaching.is_empty()).then(|| self.network()).flatten()
     }
 
-    /// A change was refused, and the message does not say of what.
-    fn somewhere(&self) -> Denial {
-        let named = self.roles.written().iter().map(String::as_str);
-        // Git says of its objects only that they were not written.
-        let gits = self.runs(&["git"]).then_some(".git/objects");
-        let named = named.chain(gits);
-        let named = named.filter_map(|path| self.at(path, Op::Write, Class::ReadOnly)).next();
-        let what = Some("a file system is read-only in it");
-        named.unwrap_or(Denial {
-            rule: self.ground.anywhere(),
-            op: Some("write"),
-            path: None,
-            what,
-        })
+    /// Commands that may have reached a host, of those that can be why.
+    fn reaching(&self) -> Vec<&Step> {
+        let Deciders { own, feeders } = self.deciders();
+        own.into_iter().chain(feeders).filter(|step| network::may_reach(step)).collect()
+    }
+
+    /// Whether a route that was refused is why, though nothing says so: nothing else does.
+    fn met_no_route(&self, stderr: &str) -> bool {
+        let text = match stderr.trim().is_empty() {
+            true => ends(self.run.stdout),
+            false => stderr.to_owned(),
+        };
+        let lines = lines(&text);
+        let thrown = cause::ordinary(&lines).map(|at| lines[at]);
+        !self.reaching().is_empty() && thrown.is_none_or(network::is_of_network)
     }
 
     fn network(&self) -> Option<Denial> {
@@ -228,26 +316,6 @@ impl<'a> Scene<'a> {
             path: None,
             what: None,
         })
-    }
-
-    /// Git says of some of its files that they were not written, and not why.
-    fn index(&self, text: &str) -> Option<Denial> {
-        let said = UNEXPLAINED.iter().filter(|(said, _)| text.contains(said));
-        said.into_iter().find_map(|(_, path)| self.at(path, Op::Write, Class::Access))
-    }
-
-    /// A database names no file: it is one that the code names.
-    fn database(&self, text: &str) -> Option<Denial> {
-        let said = ["unable to open database file", "attempt to write a readonly database"];
-        if !said.iter().any(|said| text.contains(said)) {
-            return None;
-        }
-        let code =
-            self.commands().flat_map(operation::code).flat_map(|code| silent::literals(code));
-        let operands = self.commands().filter(|one| one.program() == "sqlite3");
-        let operands = operands.flat_map(|one| one.operands().take(1)).map(str::to_owned);
-        let mut named = code.map(|(path, _)| path).chain(operands);
-        named.find_map(|path| self.at(&path, Op::Write, Class::Access))
     }
 
     /// Nobody said why; `stderr` is none where nobody looked at it.
@@ -260,12 +328,24 @@ impl<'a> Scene<'a> {
             let mut named = self.roles.written().iter();
             return named.find_map(|path| self.at(path, Op::Write, Class::Access));
         }
+        if let Some(routes) = self.run.refused_routes {
+            let met = routes > 0 && self.met_no_route(stderr.unwrap_or_default());
+            return match met {
+                true => self.network(),
+                false => self.unseen(code, silent),
+            };
+        }
         let said = stderr.unwrap_or(UNKNOWN);
         let offline =
             |line: &[Simple]| network::failed(line, code, said) || fetch::is_why(line, code, said);
         if self.lines.iter().any(|line| offline(line)) || self.recipe_is_offline(code, said) {
             return self.network();
         }
+        self.unseen(code, silent)
+    }
+
+    /// What a command would have done whose words nobody saw.
+    fn unseen(&self, code: i32, silent: bool) -> Option<Denial> {
         let unseen = self.lines.iter().filter(|_| silent);
         let unseen: Vec<_> = unseen.flat_map(|line| silent::paths(line, code)).collect();
         let absent = |path: &str| {
@@ -296,18 +376,6 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What git says without a reason, and what it was to write.
-const UNEXPLAINED: [(&str, &str); 8] = [
-    ("could not write index", ".git/index"),
-    ("unable to write new index file", ".git/index"),
-    ("unable to write new_index file", ".git/index"),
-    ("could not lock config file .git/config", ".git/config"),
-    ("unable to create temporary object directory", ".git/objects"),
-    ("insufficient permission for adding an object", ".git/objects"),
-    ("unable to create directory for .git/refs", ".git/refs"),
-    ("unable to create directory for .git/logs", ".git/logs"),
-];
-
 /// In place of a stderr that nobody looked at: it was not empty.
 const UNKNOWN: &str = "?";
 
@@ -317,6 +385,26 @@ fn beginning(line: &str) -> &str {
     const LONGEST: usize = 10 * 1024;
     let end = line.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST);
     end.map_or(line, |end| &line[..end])
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().map(beginning).collect()
+}
+
+/// `line` without what a shell says of itself first.
+fn after_shell(line: &str) -> &str {
+    let begin = message::shell_prefix(line);
+    line.get(begin..).unwrap_or(line).trim_start()
+}
+
+/// Whether a line only warns, and something else is said behind it.
+fn is_warning(lines: &[&str], at: usize) -> bool {
+    let warns = |line: &&str| {
+        let line = line.trim_start();
+        line.starts_with("warning: ") || line.contains(": warning: ")
+    };
+    let rest = lines.iter().skip(at + 1).filter(|line| !line.trim().is_empty());
+    warns(&lines[at]) && rest.into_iter().any(|line| !warns(line))
 }
 
 /// Lines that continue others: what failed stands beside them.

@@ -47,7 +47,7 @@ fn decides(rest: &[&Simple], one: &Simple, status: i32) -> bool {
 
 fn of(one: &Simple) -> Vec<(String, Op)> {
     let in_code = code(one).flat_map(|code| literals(code));
-    let mut found: Vec<(String, Op)> = in_code.collect();
+    let mut found: Vec<(String, Op)> = in_code.chain(mute(one)).collect();
     if one.hushed {
         let named = parts(one).into_iter();
         found.extend(named.flat_map(|(paths, op)| paths.into_iter().map(move |path| (path, op))));
@@ -58,6 +58,31 @@ fn of(one: &Simple) -> Vec<(String, Op)> {
     }
     found.retain(|(path, _)| path != NOTHING);
     found
+}
+
+/// What programs that never say why name: tests of files, and editors that run scripts.
+fn mute(one: &Simple) -> Vec<(String, Op)> {
+    match one.program() {
+        "test" | "[" | "[[" => {
+            let pairs = one.words.windows(2);
+            let asked = pairs.filter_map(|pair| match pair[0].as_str() {
+                "-r" | "-e" | "-f" | "-d" | "-s" | "-x" => Some((pair[1].clone(), Op::Read)),
+                _ => None,
+            });
+            asked.collect()
+        }
+        "vim" | "vi" | "ex" | "view" | "nvim" => {
+            let files = one.operands().filter(|word| !word.starts_with('+'));
+            let named = one.words.iter().filter_map(|word| {
+                let order = word.trim_start_matches(['+', ':']);
+                let at = order.split_once(' ')?;
+                at.0.trim_end_matches('!').ends_with(['w', 'q']).then(|| at.1.trim().to_owned())
+            });
+            let files: Vec<String> = named.chain(files.map(str::to_owned)).collect();
+            files.into_iter().map(|file| (file, Op::Write)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What stands in quotes in `code`, and what is done to it.

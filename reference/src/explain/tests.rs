@@ -17,10 +17,17 @@ struct Recorded {
     signal: Option<i32>,
     stdout: String,
     stderr: String,
+    /// Whether root started it.
+    #[serde(default)]
+    root: bool,
+    #[serde(default)]
+    refused_routes: Option<u32>,
 }
 
 /// What the host that they were recorded on had, of what the runs speak of.
-const HOST_HAS: [&str; 9] = [
+const HOST_HAS: [&str; 11] = [
+    "/w/secret",
+    "/w/secret/k",
     "/w",
     "/w/a",
     "/o",
@@ -32,7 +39,13 @@ const HOST_HAS: [&str; 9] = [
     "/dev/fuse",
 ];
 
+/// What protection held there besides.
+const HELD: [&str; 3] = ["/w/vendor/repo/.git", "/w/wt/.git", "/w/conf"];
+
 fn rule_of(run: &Recorded) -> String {
+    let held = HELD.map(PathBuf::from);
+    let protects = run.policy.protect != boxproof_cases::protocol::Protect::None;
+    let held = if protects { held.as_slice() } else { &[] };
     let command = Command::Argv(run.argv.clone());
     let finished = Finished {
         policy: &run.policy,
@@ -45,11 +58,16 @@ fn rule_of(run: &Recorded) -> String {
         stdout: run.stdout.as_bytes(),
         stderr: Some(run.stderr.as_bytes()),
         refused: &[],
+        refused_routes: run.refused_routes,
+        root: run.root,
+        held,
         secrets: &[],
     };
     let look = Look {
         link: &|path| (path == Path::new("/w/link")).then(|| "/o".into()),
         there: &|path| HOST_HAS.iter().any(|there| path == Path::new(there)),
+        runs: &|path| path != Path::new("/w/a"),
+        device: &|_| Some(1),
     };
     explain(&finished, look).map_or("none".to_owned(), |blocked| blocked.rule)
 }
@@ -58,6 +76,7 @@ fn rule_of(run: &Recorded) -> String {
 #[case::table(include_str!("../../tests/explain/table.jsonl"), 120)]
 #[case::others(include_str!("../../tests/explain/others.jsonl"), 40)]
 #[case::third(include_str!("../../tests/explain/third.jsonl"), 120)]
+#[case::fourth(include_str!("../../tests/explain/fourth.jsonl"), 100)]
 fn recorded_runs_are_explained(#[case] table: &str, #[case] least: usize) {
     let runs: Vec<Recorded> =
         table.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -94,9 +113,13 @@ fn said(command: &[&str], stderr: &[u8], refused: &[PathBuf], secrets: &[&str]) 
         stdout: b"",
         stderr: Some(stderr),
         refused,
+        refused_routes: None,
+        root: false,
+        held: &[],
         secrets: &secrets,
     };
-    explain(&finished, Look { link: &|_| None, there: &|_| false })
+    let look = Look { link: &|_| None, there: &|_| false, runs: &|_| true, device: &|_| None };
+    explain(&finished, look)
 }
 
 const SECRET: &str = "s3cr3t-value";
@@ -144,7 +167,7 @@ fn what_is_told_is_short_however_long_the_path_is() {
     let blocked = said(&["touch", "x"], stderr.as_bytes(), &[], &[]).unwrap();
     assert!(blocked.reason.chars().count() <= REASON + 1, "{}", blocked.reason.len());
     let longer = format!("touch: cannot touch '/o/{}': Read-only file system\n", "x".repeat(9_000));
-    assert!(said(&["touch", "x"], longer.as_bytes(), &[], &[]).unwrap().path.is_none());
+    assert!(said(&["touch", "x"], longer.as_bytes(), &[], &[]).is_none());
 }
 
 #[test]

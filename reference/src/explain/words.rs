@@ -191,7 +191,7 @@ impl Parser<'_> {
         match std::mem::replace(&mut self.next, Next::Word) {
             Next::Word => self.now.words.push(word),
             Next::Write => {
-                self.now.hushed |= self.of_stderr && word == NOTHING;
+                self.now.hushed |= self.of_stderr;
                 self.now.writes.push(word);
             }
             Next::Read => self.now.reads.push(word),
@@ -323,7 +323,7 @@ mod tests {
     #[case("a &>/dev/null", "a hushed")]
     #[case("a >/dev/null 2>&1", "a hushed")]
     #[case("a >/dev/null", "a")]
-    #[case("a 2>f", "a")]
+    #[case("a 2>f", "a hushed")]
     #[case("sh -c 'a | b' || c", "a pipe,b or,sh or,c")]
     fn what_stands_between_commands_is_kept(#[case] line: &str, #[case] due: &str) {
         let shown = |one: Simple| {

@@ -87,6 +87,14 @@ impl<'a> Lexer<'a> {
                 '\\' => self.escaped(&mut word)?,
                 '`' => return Err("it has a backquote"),
                 '$' => self.expansion(&mut word, Rest::Words)?,
+                // Alone it is a program: no pattern is without an end.
+                '[' if word.text.is_empty()
+                    && word.rest == Rest::Nothing
+                    && !word.quoted
+                    && matches!(self.peek(), Some(' ')) =>
+                {
+                    word.push(c);
+                }
                 '*' | '?' | '[' => word.widen(Rest::Names),
                 '{' => {
                     brace = true;
@@ -165,7 +173,7 @@ impl<'a> Lexer<'a> {
             Some('(') => self.nested(),
             Some('{') => {
                 self.name()?;
-                if self.takes('}') { Ok(()) } else { Err("it changes a variable's value") }
+                if self.takes('}') { Ok(()) } else { self.fallback() }
             }
             Some('?' | '$' | '#' | '!' | '0'..='9') => Ok(()),
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
@@ -174,6 +182,14 @@ impl<'a> Lexer<'a> {
             }
             _ => Err("it has a dollar sign with another meaning from shell to shell"),
         }
+    }
+
+    /// `:-TEXT}`: plain text for a variable without a value, which stays without one.
+    fn fallback(&mut self) -> Result<(), Unsure> {
+        let plain = |c: &char| c.is_ascii_alphanumeric() || "_-./@ ".contains(*c);
+        let text = self.takes(':') && self.takes('-');
+        while text && self.chars.next_if(plain).is_some() {}
+        if text && self.takes('}') { Ok(()) } else { Err("it changes a variable's value") }
     }
 
     fn name(&mut self) -> Result<(), Unsure> {

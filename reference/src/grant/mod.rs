@@ -25,14 +25,14 @@ use crate::request::GIT_GRANT;
 use judge::{Part, Scene};
 pub(crate) use steers::{STEERS, steers};
 
-/// What the command of `run` is granted besides what `policy` grants; none where nothing would come
-/// of it. Only a line for a shell says what somebody means: a rewritten one by its original form.
+/// What the command of `run` is granted besides what `policy` grants, or why nothing; none where
+/// nothing would come of it. Only a line for a shell says what somebody means: a rewritten one by its original form.
 pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
     let held = policy.protect == Protect::Metadata && policy.mode == Mode::WorkspaceWrite;
     let asked = held && policy.infer_grants && !policy.grants.iter().any(|one| one == GIT_GRANT);
     let line = run.original_command.as_deref().or_else(|| shell_line(&run.command))?;
     let inferred = infer(line, policy.workspace.as_path(), run.cwd.as_path());
-    (asked && !inferred.granted.is_empty()).then_some(inferred)
+    asked.then_some(inferred)
 }
 
 /// What `line` grants itself, started in `cwd`.

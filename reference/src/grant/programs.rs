@@ -81,7 +81,9 @@ const PROGRAMS: &[(&str, Args)] = &[
     ("mv", Args::Files("f n v")),
     ("rm", Args::Files("f v")),
     ("tee", Args::Files("a")),
+    ("sort", Args::Files("b d f g h i M n r R s u V z")),
     ("touch", Args::Files("a c m")),
+    ("uniq", Args::Files("c d i u z")),
 ];
 
 /// Options of a shell that change how it goes on, not what it runs.

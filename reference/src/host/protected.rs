@@ -33,7 +33,7 @@ pub(crate) struct Protected {
 
 impl Protected {
     /// Looks at `roots` (real paths), but for the names that `grants` re-open.
-    pub(super) fn observe(roots: &[PathBuf], grants: &[String]) -> Self {
+    pub(crate) fn observe(roots: &[PathBuf], grants: &[String]) -> Self {
         let mut all = Self::default();
         for root in roots {
             let folds = fold::folds(root);

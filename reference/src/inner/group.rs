@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{self, Signal};
 
+use super::routes;
 use crate::control::{self, Order, Report};
 use crate::sys::{self, Child, Children};
 
@@ -31,11 +32,18 @@ pub(super) struct Group {
     left: Left,
     /// Whether a signal that ends it was passed on: then its members have a grace.
     is_ending: bool,
+    /// Whether its network is its own, and what it did not reach is told.
+    counts: bool,
 }
 
 impl Group {
     pub(super) fn led_by(leader: Pid) -> Self {
-        Self { leader, has_ended: false, left: Left::Unknown, is_ending: false }
+        Self { leader, has_ended: false, left: Left::Unknown, is_ending: false, counts: false }
+    }
+
+    /// The same, in a network of its own.
+    pub(super) fn counting(self) -> Self {
+        Self { counts: true, ..self }
     }
 
     /// Follows orders and reports the command's end; returns when everything is to be killed.
@@ -75,6 +83,10 @@ impl Group {
 
     fn tell(&mut self, end: Report, control: BorrowedFd<'_>) -> io::Result<()> {
         self.has_ended = true;
+        let failed = self.counts && end != Report::Exited(0);
+        if let Some(count) = failed.then(routes::unreached).flatten() {
+            control::post(control, Report::Unreached(count).encode())?;
+        }
         control::post(control, end.encode())
     }
 

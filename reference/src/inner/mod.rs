@@ -9,6 +9,7 @@ mod filter;
 mod group;
 #[cfg(any(test, not(target_os = "linux")))]
 mod rounds;
+mod routes;
 #[cfg_attr(not(target_os = "linux"), path = "../elsewhere/survivors.rs")]
 mod survivors;
 
@@ -215,7 +216,7 @@ pub(crate) fn serve(mut inner: Inner<'_>) -> io::Result<()> {
     let Inner { control, streams, .. } = inner;
     drop(streams);
     let Some(command) = starting.conclude(&control, mediation)? else { return Ok(()) };
-    Group::led_by(command).follow(&children, control.as_fd()).map(drop)
+    Group::led_by(command).counting().follow(&children, control.as_fd()).map(drop)
 }
 
 /// As an ordinary process beside the one that supervises, whose streams and socket stay its own:

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use boxproof_cases::protocol::{
-    Dialect, InferredGrants, Mode, Network, Policy, ProfileRequest, Readable, Run, RunRequest,
-    UNRESTRICTED_PROFILE,
+    Blocked, Dialect, InferredGrants, Mode, Network, Policy, ProfileRequest, Readable, Run,
+    RunRequest, UNRESTRICTED_PROFILE,
 };
 
 use crate::agents::AgentState;
 use crate::error::Refusal;
+use crate::explain::action::{self, Dialect as Words};
 use crate::law::Law;
 use crate::{block, grant, profile};
 
@@ -41,6 +42,10 @@ pub(crate) struct Order {
     pub(crate) run: Run,
     /// What the command's line grants itself; the policy has it already.
     pub(crate) inferred: Option<InferredGrants>,
+    /// Why its line grants itself nothing, where it might.
+    pub(crate) ungranted: Option<String>,
+    /// The language that its rules are in.
+    pub(crate) dialect: Words,
     /// What a person should know besides: said on stderr, and in the result.
     pub(crate) notes: Vec<String>,
     /// What is said, and put into the result, where the confined command ends with a code of failure.
@@ -53,9 +58,18 @@ pub(crate) struct Order {
 }
 
 impl Order {
+    /// `blocked` with an action in the words of this order's document.
+    pub(crate) fn in_its_words(&self, blocked: Blocked) -> Blocked {
+        action::in_words(blocked, self.dialect, self.ungranted.as_deref())
+    }
+
     /// The same with what its command's line grants itself.
     pub(crate) fn with_inferred(mut self) -> Self {
-        self.inferred = grant::for_run(&self.policy, &self.run);
+        let inferred = grant::for_run(&self.policy, &self.run);
+        let nothing = |inferred: &InferredGrants| inferred.granted.is_empty();
+        self.ungranted =
+            inferred.as_ref().filter(|one| nothing(one)).map(|one| one.because.clone());
+        self.inferred = inferred.filter(|one| !nothing(one));
         let granted = self.inferred.iter().flat_map(|inferred| inferred.granted.iter().cloned());
         self.policy.grants.extend(granted);
         self
@@ -76,6 +90,8 @@ impl From<RunRequest> for Order {
             lenient: false,
             profile_file: None,
             inferred: None,
+            ungranted: None,
+            dialect: Words::Neutral,
             on_failure: None,
         }
     }
@@ -110,6 +126,8 @@ impl TryFrom<ProfileRequest> for Order {
             lenient: false,
             profile_file: None,
             inferred: None,
+            ungranted: None,
+            dialect: Words::Orbit,
             on_failure: None,
         })
     }

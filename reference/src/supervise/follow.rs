@@ -110,6 +110,7 @@ impl Supervisor<'_> {
                 self.seen.failed = Some((what, errno));
             }
             Report::Passed => self.seen.passed = true,
+            Report::Unreached(count) => self.seen.unreached = Some(count),
             Report::Exited(_) | Report::Signalled(_) => {
                 self.seen.ended = Some(report);
                 self.seen.ended_at.get_or_insert_with(Instant::now);

@@ -23,7 +23,7 @@ use nix::sys::signal::Signal;
 
 use boxproof_cases::protocol::ErrorKind;
 
-use crate::control::{Failed, Report};
+use crate::control::{Failed, Report, Unreached};
 use crate::error::Refusal;
 use crate::mechanism::Running;
 
@@ -58,6 +58,8 @@ pub(crate) struct Outcome {
     pub(crate) failed: Option<(Failed, i32)>,
     /// How the command ended: [`Report::Exited`] or [`Report::Signalled`].
     pub(crate) ended: Option<Report>,
+    /// What it did not reach, if that was counted.
+    pub(crate) unreached: Option<Unreached>,
     /// When its start was seen, from which its time counts.
     pub(crate) started_at: Option<Instant>,
     /// When its end was seen.
@@ -89,6 +91,7 @@ struct Seen {
     started_at: Option<Instant>,
     failed: Option<(Failed, i32)>,
     ended: Option<Report>,
+    unreached: Option<Unreached>,
     ended_at: Option<Instant>,
     timed_out: bool,
     /// Whether the inner stage runs.
@@ -161,6 +164,7 @@ fn see_through(
         started: seen.started || (broken.is_some() && seen.failed.is_none()),
         failed: seen.failed,
         ended: seen.ended,
+        unreached: seen.unreached,
         started_at: seen.started_at,
         ended_at: seen.ended_at,
         timed_out: seen.timed_out,

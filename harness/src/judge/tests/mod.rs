@@ -222,6 +222,7 @@ fn result(exit_code: Option<i32>, signal: Option<i32>) -> RunResult {
         signal,
         timed_out: false,
         interrupted_by: None,
+        refused_routes: None,
         duration_ms: 1,
         mechanism: "test".to_owned(),
         enforced: BTreeMap::new(),

@@ -279,6 +279,7 @@ fn blocked(rule: &str) -> Blocked {
         path: None,
         reason: "It is.".to_owned(),
         suggested_action: None,
+        also: Vec::new(),
     }
 }
 

@@ -60,6 +60,7 @@ fn denied() -> Blocked {
         path: None,
         reason: "everything is refused".to_owned(),
         suggested_action: None,
+        also: Vec::new(),
     }
 }
 

@@ -26,6 +26,7 @@ pub(super) fn request(
         cwd: workspace.into(),
         exit_code: ended.exit,
         signal: ended.signal,
+        refused_routes: ended.refused_routes,
         stdout: text(&ended.stdout)?,
         stderr: text(&ended.stderr)?,
     };

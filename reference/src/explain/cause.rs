@@ -1,0 +1,160 @@
+//! Which of the refusals that a run met is why it failed: what failed last and made the exit code,
+//! not what was shrugged off before. Pure.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Denial;
+use super::course::Deciders;
+use super::phrases;
+use super::script::Step;
+
+/// A refusal, and the line of the stream that tells of it.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) line: usize,
+    pub(super) denial: Denial,
+}
+
+/// The refusal that is why, and what else was refused.
+#[derive(Debug)]
+pub(super) struct Cause {
+    pub(super) denial: Denial,
+    pub(super) also: Vec<Denial>,
+}
+
+/// What a thrown error is called where it is told of.
+static THROWN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"^(?:E\s+)?(?:[\w.$]+\.)?\w+(?:Error|Exception)\b(?: \[\w+\])?(?::|$)|^E\s+assert\b|^Error: |panicked at|^\S*:?\s*[Aa]ssertion\b.*\bfailed|^not ok \d|^FAIL(?:: |$)",
+    )
+    .ok()
+});
+/// Errors that only say that what another program did failed.
+static FOLLOWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"CalledProcessError|[Cc]ommand failed|non-zero exit|[Ee]xit(?:ed)?(?: with)? (?:status|code)|SystemExit|Can't load|During handling",
+    )
+    .ok()
+});
+/// What is said of an error that came of another one.
+const CHAINED: [&str; 3] =
+    ["During handling of the above exception", "direct cause of the following", "Caused by"];
+/// What is said where two texts are held against each other, or a program's text is shown.
+static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"[Aa]ssert(?:ion|Equal|In|That|Raises|_eq|\b)|^\s*[+?-] |^\s+(?:actual|expected): |^\s*\d+ \||^\s*\|| !== | != | not found in ['\x22]|:\d+:(?:\d+:)? (?:fatal )?(?:error|warning|note):",
+    )
+    .ok()
+});
+
+fn is(regex: &LazyLock<Option<Regex>>, line: &str) -> bool {
+    regex.as_ref().is_some_and(|regex| regex.is_match(line))
+}
+
+/// Whether `line` shows or compares texts, and complains of nothing itself.
+pub(super) fn compares(line: &str) -> bool {
+    is(&COMPARED, line)
+}
+
+/// The last line that tells of an error of the program's own, which nothing refused.
+pub(super) fn ordinary(lines: &[&str]) -> Option<usize> {
+    let own = |at: &usize| {
+        let line = lines[*at].trim_end();
+        let thrown = is(&THROWN, line) && (!line.starts_with("Error: ") || is_traced(lines, *at));
+        thrown && !is(&FOLLOWS, line) && (compares(line) || phrases::find(line).is_none())
+    };
+    (0..lines.len()).rev().find(own)
+}
+
+/// Whether a stack is shown below line `at`.
+fn is_traced(lines: &[&str], at: usize) -> bool {
+    lines.iter().skip(at + 1).take(3).any(|line| line.starts_with("    at "))
+}
+
+/// Whether what is told at line `later` came of what is told at line `sooner`.
+pub(super) fn came_of(lines: &[&str], sooner: usize, later: usize) -> bool {
+    let between = &lines[sooner.min(later)..=later];
+    between.iter().any(|line| CHAINED.iter().any(|said| line.contains(said)))
+}
+
+/// The refusal among `found` that is why: the last that no error of the program's own came after.
+pub(super) fn last(mut found: Vec<Found>, lines: &[&str], passed: &[usize]) -> Option<Cause> {
+    let last = found.pop()?;
+    let own = ordinary(lines).into_iter().chain(passed.iter().copied());
+    if own.into_iter().any(|at| at > last.line && !came_of(lines, last.line, at)) {
+        return None;
+    }
+    let mut also: Vec<Denial> = Vec::new();
+    for Found { denial, .. } in found {
+        let known = std::iter::once(&last.denial).chain(&also);
+        let same = |one: &Denial| one.rule == denial.rule && one.path == denial.path;
+        if !known.into_iter().any(same) {
+            also.push(denial);
+        }
+    }
+    Some(Cause { denial: last.denial, also })
+}
+
+/// Programs that only show what they are given.
+const SHOWING: [&str; 22] = [
+    "cat", "grep", "egrep", "fgrep", "rg", "head", "tail", "sed", "awk", "gawk", "mawk", "cut",
+    "sort", "uniq", "tr", "jq", "echo", "printf", "diff", "cmp", "less", "more",
+];
+/// Programs that only look, and say nothing of what they find.
+const LOOKING: [&str; 6] = ["test", "[", "[[", "false", "exit", "return"];
+
+/// Whether `step` is nothing that the network or what it works with can have refused.
+pub(super) fn is_plain(step: &Step) -> bool {
+    let known = SHOWING.contains(&step.program()) || LOOKING.contains(&step.program());
+    known && !step.files.iter().any(|file| file.contains('$'))
+}
+
+/// Whether all that was said on a stream is what programs were to show there, whatever `line` is.
+pub(super) fn is_shown(deciders: &Deciders<'_>, line: &str, on_stderr: bool) -> bool {
+    let shows = |step: &Step| SHOWING.contains(&step.program()) && (!on_stderr || step.to_stderr);
+    let all = !deciders.own.is_empty() && deciders.own.iter().all(|step| shows(step));
+    let mut known = deciders.own.iter().chain(&deciders.feeders);
+    all && !known.any(|step| speaks(step, line))
+}
+
+/// Whether `line` begins as what `step` itself says does.
+pub(super) fn speaks(step: &Step, line: &str) -> bool {
+    let name = line.split(": ").next().unwrap_or(line).rsplit('/').next().unwrap_or_default();
+    !step.program().is_empty() && name == step.program()
+}
+
+/// Whether a refusal at a path can be why the run ended as it did. `line` tells of it; `steps` are
+/// all commands of the line; `leads` says whether a word means the path, or something around it.
+pub(super) fn decides(
+    deciders: &Deciders<'_>,
+    steps: &[&Step],
+    line: &str,
+    leads: &dyn Fn(&str) -> Option<bool>,
+) -> bool {
+    if deciders.own.is_empty() {
+        // Only an `exit` is left, which was told how to end.
+        return true;
+    }
+    let named = |step: &Step| {
+        let words = step.words.iter().chain(&step.files);
+        words.filter_map(|word| leads(word)).max()
+    };
+    let speaking: Vec<&Step> = steps.iter().filter(|step| speaks(step, line)).copied().collect();
+    let candidates: Vec<&Step> = match speaking.is_empty() {
+        true => steps.iter().filter(|step| named(step) == Some(true)).copied().collect(),
+        false => {
+            let naming: Vec<&Step> =
+                speaking.iter().filter(|step| named(step).is_some()).copied().collect();
+            if naming.is_empty() { speaking } else { naming }
+        }
+    };
+    if candidates.is_empty() {
+        return !deciders.own.iter().all(|step| is_plain(step));
+    }
+    let among = |list: &[&Step], step: &Step| list.iter().any(|one| std::ptr::eq(*one, step));
+    candidates.iter().any(|step| {
+        among(&deciders.own, step) || among(&deciders.feeders, step) && named(step) == Some(true)
+    })
+}

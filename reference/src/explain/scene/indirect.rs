@@ -1,0 +1,139 @@
+//! Refusals that a message does not name plainly: what is not found because it is hidden, what takes
+//! a capability, what is read-only somewhere.
+
+use std::path::Path;
+
+use super::super::operation;
+use super::super::phrases::Class;
+use super::super::silent;
+use super::{Complaint, Deciders, Denial, Op, Rule, Scene, is_connect, resolve};
+
+/// What git says without a reason, and what it was to write.
+const UNEXPLAINED: [(&str, &str); 8] = [
+    ("could not write index", ".git/index"),
+    ("unable to write new index file", ".git/index"),
+    ("unable to write new_index file", ".git/index"),
+    ("could not lock config file .git/config", ".git/config"),
+    ("unable to create temporary object directory", ".git/objects"),
+    ("insufficient permission for adding an object", ".git/objects"),
+    ("unable to create directory for .git/refs", ".git/refs"),
+    ("unable to create directory for .git/logs", ".git/logs"),
+];
+
+/// What is said of acts that take a capability, where no path is.
+const PRIVILEGED: [&str; 6] = ["niceness", "priority", "mount:", "setuid", "setgid", "set groups"];
+
+impl Scene<'_> {
+    /// What was not found is on the host, but not in the sandbox; or could not be made where the
+    /// host has a folder for it, which the command cannot write in.
+    pub(super) fn missing(&self, complaint: &Complaint) -> Option<Denial> {
+        let says = |word: &str| complaint.words.contains(word);
+        let makes = says("mkdir") || says("creat");
+        let there = |path: &Path| (self.look.there)(path);
+        let denied =
+            |rule, op, path| Some(Denial { rule, op: Some(op), path: Some(path), what: None });
+        let paths = complaint.paths.iter().flat_map(|written| {
+            let bases = self.roles.bases.iter();
+            let real = move |base| resolve(base, written.as_ref(), true, self.look.link);
+            bases.map(move |base| (written, real(base)))
+        });
+        paths.into_iter().find_map(|(written, path)| {
+            if there(&path) {
+                let entered = says("can't cd to")
+                    .then(|| self.ground.refuses(&path, Op::Read, Class::Access));
+                let entered = entered.flatten().map(|(rule, _)| rule);
+                let rule = self.ground.lacks(&path).or(entered);
+                if rule.is_some() && self.roles.of(&path, written) == Op::Write {
+                    let refused = self.ground.refuses(&path, Op::Write, Class::Access);
+                    return refused.and_then(|(rule, _)| denied(rule, "write", path));
+                }
+                return rule.and_then(|rule| denied(rule, "read", path));
+            }
+            // What is not read there was to be made, where the sandbox has not even a directory.
+            let hidden = |parent: &Path| there(parent) && self.ground.lacks(parent).is_some();
+            let above = || path.ancestors().skip(1).find(|parent| there(parent));
+            let made = || self.roles.of(&path, written) != Op::Read && above().is_some_and(hidden);
+            let fits = makes && path.parent().is_some_and(there) || made();
+            let refused = self.ground.refuses(&path, Op::Write, Class::Access).filter(|_| fits);
+            refused.and_then(|(rule, _)| denied(rule, "write", path))
+        })
+    }
+
+    /// A move between two places that are one file system on the host.
+    pub(super) fn moved(&self, complaint: &Complaint) -> Option<Denial> {
+        let [to, from, ..] = &complaint.paths[..] else { return None };
+        let base = self.roles.bases.first()?;
+        let [to, from] = [to, from].map(|one| resolve(base, one.as_ref(), true, self.look.link));
+        let same = (self.look.device)(&to) == (self.look.device)(&from);
+        let rule = self.ground.moves([&to, &from]).filter(|_| same)?;
+        Some(Denial { rule, op: Some("write"), path: Some(to), what: None })
+    }
+
+    /// What root may do anywhere else, and a command without capabilities may not.
+    pub(super) fn lost_capability(&self, complaint: &Complaint, line: &str) -> Option<Denial> {
+        let bases = || self.roles.bases.iter();
+        let real = |path: &String| {
+            bases()
+                .map(|base| resolve(base, path.as_ref(), true, self.look.link))
+                .find(|path| (self.look.there)(path) || path.parent().is_some_and(self.look.there))
+        };
+        let path = complaint.paths.iter().find_map(real);
+        let runs = path.as_ref().is_none_or(|path| (self.look.runs)(path));
+        let executes = ["exec", "cannot run"].iter().any(|said| complaint.words.contains(said))
+            || self
+                .commands()
+                .any(|one| complaint.paths.iter().any(|path| one.words.first() == Some(path)));
+        let asks = |said: &str| line.contains(said);
+        let fits = match complaint.class {
+            Class::Permission => !is_connect(&complaint.words),
+            Class::Access if path.is_some() => runs || !executes,
+            Class::Access => PRIVILEGED.iter().any(|said| asks(said)),
+            _ => false,
+        };
+        let what = Some("a command has no capabilities in it, not even root's");
+        (fits && self.run.root && !line.contains("(publickey")).then_some(Denial {
+            rule: Rule::RuntimeDenied,
+            op: None,
+            path: None,
+            what,
+        })
+    }
+
+    /// A change was refused, and the message does not say of what.
+    pub(super) fn somewhere(&self) -> Option<Denial> {
+        let named = self.roles.written().iter().map(String::as_str);
+        // Git says of its objects only that they were not written.
+        let gits = self.runs(&["git"]).then_some(".git/objects");
+        let named = named.chain(gits);
+        let code =
+            self.commands().flat_map(|one| &one.words).flat_map(|code| silent::literals(code));
+        let code: Vec<String> =
+            code.filter(|(_, op)| *op == Op::Write).map(|(path, _)| path).collect();
+        let mut named = named.chain(code.iter().map(String::as_str));
+        let found = named.find_map(|path| self.at(path, Op::Write, Class::ReadOnly));
+        let Deciders { own, feeders } = self.deciders();
+        let words = own.iter().chain(&feeders).flat_map(|step| step.words.iter().skip(1));
+        let mut words = words.filter(|word| word.contains('/'));
+        found.or_else(|| words.find_map(|word| self.at(word, Op::Write, Class::ReadOnly)))
+    }
+
+    /// Git says of some of its files that they were not written, and not why.
+    pub(super) fn index(&self, text: &str) -> Option<Denial> {
+        let said = UNEXPLAINED.iter().filter(|(said, _)| text.contains(said));
+        said.into_iter().find_map(|(_, path)| self.at(path, Op::Write, Class::Access))
+    }
+
+    /// A database names no file: it is one that the code names.
+    pub(super) fn database(&self, text: &str) -> Option<Denial> {
+        let said = ["unable to open database file", "attempt to write a readonly database"];
+        if !said.iter().any(|said| text.contains(said)) {
+            return None;
+        }
+        let code =
+            self.commands().flat_map(operation::code).flat_map(|code| silent::literals(code));
+        let operands = self.commands().filter(|one| one.program() == "sqlite3");
+        let operands = operands.flat_map(|one| one.operands().take(1)).map(str::to_owned);
+        let mut named = code.map(|(path, _)| path).chain(operands);
+        named.find_map(|path| self.at(&path, Op::Write, Class::Access))
+    }
+}

@@ -1,0 +1,302 @@
+//! A shell line as a tree: lists of pipelines, with what is nested in them ([`parse`]). Only as much
+//! of a shell's grammar as telling which command made the exit code takes. Pure.
+
+use super::tokens::{self, Token};
+
+/// How deep commands in commands are looked into.
+const DEEPEST: usize = 6;
+/// Bytes of a line that are looked at.
+const LONGEST: usize = 64 * 1024;
+
+/// What follows a command.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Joint {
+    /// The next one is run however it ended.
+    #[default]
+    Then,
+    And,
+    Or,
+    Pipe,
+}
+
+/// One program with its arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Without quotes; what is expanded stays as it is written.
+    pub(super) words: Vec<String>,
+    /// Names that are assigned before it.
+    pub(super) sets: Vec<String>,
+    /// Files that it is redirected to or from.
+    pub(super) files: Vec<String>,
+    /// What it writes to stdout comes out at stderr.
+    pub(super) to_stderr: bool,
+    /// Its own complaints are not seen.
+    pub(super) hushed: bool,
+    /// Lines whose output stands in its words.
+    pub(super) inner: Vec<Script>,
+}
+
+impl Step {
+    /// The program's name.
+    pub(super) fn program(&self) -> &str {
+        self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+    }
+}
+
+/// What a list consists of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Node {
+    Step(Step),
+    /// Brackets, or the script of another shell.
+    Group(Script),
+    /// `if`, `case` and loops: what is asked, and what is done then.
+    Choice {
+        asked: Vec<Script>,
+        done: Vec<Script>,
+    },
+    /// A function is made, and nothing run.
+    Function(String, Script),
+}
+
+/// Commands and what follows each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Script {
+    pub(super) parts: Vec<(Node, Joint)>,
+    /// The first failure ends it.
+    pub(super) errexit: bool,
+    /// A pipeline fails if any of its commands does.
+    pub(super) pipefail: bool,
+}
+
+/// That of `argv`, a script if a shell is given one.
+pub(super) fn of_argv(argv: &[String]) -> Script {
+    let step = Step { words: argv.to_vec(), ..Step::default() };
+    Script { parts: vec![(unfolded(step, 0), Joint::Then)], ..Script::default() }
+}
+
+/// That of `line`.
+pub(super) fn parse(line: &str) -> Script {
+    nested(line, 0)
+}
+
+fn nested(line: &str, depth: usize) -> Script {
+    let mut end = line.len().min(LONGEST);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    let tokens = tokens::of(&line[..end]);
+    let mut reader = Reader { tokens: &tokens, at: 0, depth };
+    let mut script = reader.list(&[]);
+    while reader.at < tokens.len() {
+        // An end without a beginning.
+        reader.at += 1;
+        script.parts.extend(reader.list(&[]).parts);
+    }
+    let sets = |option: &str, letter: char| {
+        script.parts.iter().any(|(node, _)| match node {
+            Node::Step(step) if step.program() == "set" => step.words.iter().any(|word| {
+                word == option
+                    || word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
+            }),
+            _ => false,
+        })
+    };
+    let (errexit, pipefail) = (sets("errexit", 'e'), sets("pipefail", '\0'));
+    Script { errexit, pipefail, ..script }
+}
+
+struct Reader<'a> {
+    tokens: &'a [Token],
+    at: usize,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn keyword(&self) -> Option<&str> {
+        match self.tokens.get(self.at) {
+            Some(Token::Word { text, bare: true, .. }) => Some(text),
+            Some(Token::Open) => Some("("),
+            Some(Token::Close) => Some(")"),
+            _ => None,
+        }
+    }
+
+    /// Commands up to one of `ends`, which is left where it is, or to an end that is no beginning's.
+    fn list(&mut self, ends: &[&str]) -> Script {
+        let mut script = Script::default();
+        while let Some(token) = self.tokens.get(self.at) {
+            let stops = ["then", "else", "elif", "fi", "do", "done", "esac", "}", ")", ";;"];
+            if self.keyword().is_some_and(|word| ends.contains(&word) || stops.contains(&word)) {
+                break;
+            }
+            match token {
+                Token::Joint(joint) => {
+                    if let Some(last) = script.parts.last_mut().filter(|last| last.1 == Joint::Then)
+                    {
+                        last.1 = *joint;
+                    }
+                    self.at += 1;
+                }
+                _ => {
+                    let node = self.command();
+                    script.parts.push((node, Joint::Then));
+                }
+            }
+        }
+        script
+    }
+
+    fn command(&mut self) -> Node {
+        if self.keyword() == Some("!") {
+            self.at += 1;
+            return self.command();
+        }
+        let word = self.keyword().unwrap_or_default().to_owned();
+        match word.as_str() {
+            "{" => self.enclosed("}"),
+            "(" => self.enclosed(")"),
+            "if" => self.choice("fi"),
+            "while" | "until" => self.choice("done"),
+            "for" | "select" => {
+                self.skip_to("do");
+                self.choice("done")
+            }
+            "case" => {
+                self.skip_to("in");
+                self.choice("esac")
+            }
+            _ => self.step(),
+        }
+    }
+
+    fn enclosed(&mut self, end: &'static str) -> Node {
+        self.at += 1;
+        let script = self.list(&[end]);
+        self.at += 1;
+        let (mut step, to) = (Step::default(), self.at);
+        self.redirections(&mut step);
+        debug_assert!(self.at >= to);
+        Node::Group(script)
+    }
+
+    /// `if …; then …; else …; fi` and the like; the first word is skipped.
+    fn choice(&mut self, end: &'static str) -> Node {
+        let (mut asked, mut done) = (Vec::new(), Vec::new());
+        let mut asks = !matches!(self.keyword(), Some("do" | "in"));
+        self.at += 1;
+        loop {
+            let script = self.list(&[end]);
+            if asks {
+                asked.push(script);
+            } else {
+                done.push(script);
+            }
+            match self.keyword() {
+                Some("then" | "else" | "do" | ";;" | ")") => asks = false,
+                Some("elif") => asks = true,
+                _ => break,
+            }
+            self.at += 1;
+        }
+        self.at += 1;
+        let mut step = Step::default();
+        self.redirections(&mut step);
+        Node::Choice { asked, done }
+    }
+
+    fn skip_to(&mut self, word: &str) {
+        while self.at < self.tokens.len() && self.keyword() != Some(word) {
+            self.at += 1;
+        }
+    }
+
+    fn redirections(&mut self, step: &mut Step) {
+        while let Some(Token::Redirect(to)) = self.tokens.get(self.at) {
+            step.to_stderr |= to.is_copy_of_stderr();
+            step.hushed |= to.of_stderr && to.file.as_deref() != Some("&1");
+            step.files.extend(to.file.clone().filter(|file| !file.starts_with('&')));
+            self.at += 1;
+        }
+    }
+
+    fn step(&mut self) -> Node {
+        let mut step = Step::default();
+        loop {
+            self.redirections(&mut step);
+            match self.tokens.get(self.at) {
+                Some(Token::Word { text, inner, .. }) => {
+                    if self.depth < DEEPEST {
+                        step.inner.extend(inner.iter().map(|line| nested(line, self.depth + 1)));
+                    }
+                    let name = assigned(text).filter(|_| step.words.is_empty());
+                    match name {
+                        Some(name) => step.sets.push(name.to_owned()),
+                        None => step.words.push(text.clone()),
+                    }
+                    self.at += 1;
+                }
+                Some(Token::Open) if step.words.len() == 1 => {
+                    // `name() { …; }`
+                    self.at += 2;
+                    while self.tokens.get(self.at) == Some(&Token::Joint(Joint::Then)) {
+                        self.at += 1;
+                    }
+                    let body = self.command();
+                    let body = Script { parts: vec![(body, Joint::Then)], ..Script::default() };
+                    return Node::Function(step.words.remove(0), body);
+                }
+                Some(Token::Open) => self.at += 1,
+                _ => break,
+            }
+        }
+        unfolded(step, self.depth)
+    }
+}
+
+/// The name that `word` assigns.
+fn assigned(word: &str) -> Option<&str> {
+    let (name, _) = word.split_once('=')?;
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let fits = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    fits.then_some(name)
+}
+
+/// Programs that run the one that is named behind them.
+const WRAPPERS: [&str; 15] = [
+    "env", "sudo", "time", "nice", "nohup", "command", "exec", "builtin", "timeout", "xargs",
+    "stdbuf", "setsid", "doas", "eval", "ionice",
+];
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
+
+/// `step` without what only runs another program; a shell's script in place of the shell.
+fn unfolded(mut step: Step, depth: usize) -> Node {
+    while WRAPPERS.contains(&step.program()) && step.words.len() > 1 {
+        let wrapper = step.words.remove(0);
+        while step.words.len() > 1 && step.words[0].starts_with('-') {
+            step.words.remove(0);
+        }
+        while step.words.len() > 1 && assigned(&step.words[0]).is_some() {
+            step.words.remove(0);
+        }
+        if wrapper == "timeout" && step.words.len() > 1 {
+            step.words.remove(0);
+        }
+        if wrapper == "eval" && depth < DEEPEST {
+            return Node::Group(nested(&step.words.join(" "), depth + 1));
+        }
+    }
+    if SHELLS.contains(&step.program()) && depth < DEEPEST {
+        let is_c =
+            |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+        let at = step.words.iter().position(is_c);
+        let script = at.and_then(|at| Some((at, step.words.get(at + 1)?)));
+        if let Some((at, text)) = script {
+            let mut script = nested(text, depth + 1);
+            script.errexit |= step.words[at].contains('e');
+            script.errexit |= step.words[..at].iter().any(|word| word == "-e");
+            script.pipefail |= step.words[..at].iter().any(|word| word == "pipefail");
+            return Node::Group(script);
+        }
+    }
+    Node::Step(step)
+}

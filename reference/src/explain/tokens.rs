@@ -1,0 +1,270 @@
+//! The tokens of a shell line. Pure.
+
+use super::script::Joint;
+
+/// A redirection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Redirect {
+    /// Whether it is one of stderr.
+    pub(super) of_stderr: bool,
+    /// Where to or from: a file, or a copied descriptor behind `&`.
+    pub(super) file: Option<String>,
+}
+
+impl Redirect {
+    /// Whether stdout comes out at stderr.
+    pub(super) fn is_copy_of_stderr(&self) -> bool {
+        let names = ["&2", "/dev/stderr", "/proc/self/fd/2", "/dev/fd/2"];
+        !self.of_stderr && self.file.as_deref().is_some_and(|file| names.contains(&file))
+    }
+}
+
+/// A token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token {
+    Word {
+        text: String,
+        /// Nothing in it was quoted.
+        bare: bool,
+        /// Lines in `$(…)` or backquotes.
+        inner: Vec<String>,
+    },
+    Redirect(Redirect),
+    Joint(Joint),
+    Open,
+    Close,
+}
+
+/// Those of `line`.
+pub(super) fn of(line: &str) -> Vec<Token> {
+    let mut lexer =
+        Lexer { left: line, found: Vec::new(), word: None, next: None, ends: Vec::new() };
+    while lexer.step() {}
+    lexer.end_word();
+    lexer.found
+}
+
+#[derive(Default)]
+struct Word {
+    text: String,
+    quoted: bool,
+    inner: Vec<String>,
+}
+
+struct Lexer<'a> {
+    left: &'a str,
+    found: Vec<Token>,
+    word: Option<Word>,
+    /// The redirection that the next word belongs to.
+    next: Option<Redirect>,
+    /// Words that end here-documents, which begin on the next line.
+    ends: Vec<String>,
+}
+
+impl<'a> Lexer<'a> {
+    fn take(&mut self, bytes: usize) -> &'a str {
+        let (taken, left) = self.left.split_at(bytes);
+        self.left = left;
+        taken
+    }
+
+    fn take_if(&mut self, text: &str) -> bool {
+        let found = self.left.starts_with(text);
+        if found {
+            self.take(text.len());
+        }
+        found
+    }
+
+    fn word(&mut self) -> &mut Word {
+        self.word.get_or_insert_default()
+    }
+
+    fn end_word(&mut self) {
+        let Some(Word { text, quoted, inner }) = self.word.take() else { return };
+        match self.next.take() {
+            Some(redirect) => {
+                self.found.push(Token::Redirect(Redirect { file: Some(text), ..redirect }));
+            }
+            None => self.found.push(Token::Word { text, bare: !quoted, inner }),
+        }
+    }
+
+    fn mark(&mut self, token: Token) {
+        self.end_word();
+        self.found.push(token);
+    }
+
+    /// Takes one sign; false at the end.
+    fn step(&mut self) -> bool {
+        let Some(sign) = self.left.chars().next() else { return false };
+        for (text, token) in [
+            ("&&", Token::Joint(Joint::And)),
+            ("||", Token::Joint(Joint::Or)),
+            (";;", Token::Word { text: ";;".to_owned(), bare: true, inner: Vec::new() }),
+        ] {
+            if self.take_if(text) {
+                self.mark(token);
+                return true;
+            }
+        }
+        if self.left.starts_with("$(") || sign == '`' {
+            self.substitution();
+            return true;
+        }
+        if matches!(sign, '<' | '>') || self.left.starts_with("&>") {
+            self.redirection();
+            return true;
+        }
+        self.take(sign.len_utf8());
+        match sign {
+            '\'' => {
+                let end = self.left.find('\'').unwrap_or(self.left.len());
+                let text = self.take(end);
+                self.take_if("'");
+                let word = self.word();
+                word.quoted = true;
+                word.text.push_str(text);
+            }
+            '"' => self.double_quoted(),
+            '\\' => {
+                let next = self.left.chars().next();
+                self.take(next.map_or(0, char::len_utf8));
+                let word = self.word();
+                word.quoted = true;
+                word.text.extend(next.filter(|c| *c != '\n'));
+            }
+            '#' if self.word.is_none() => {
+                let end = self.left.find('\n').unwrap_or(self.left.len());
+                self.take(end);
+            }
+            '|' => {
+                self.take_if("&");
+                self.mark(Token::Joint(Joint::Pipe));
+            }
+            '\n' => {
+                self.mark(Token::Joint(Joint::Then));
+                self.skip_documents();
+            }
+            ';' | '&' => self.mark(Token::Joint(Joint::Then)),
+            '(' => self.mark(Token::Open),
+            ')' => self.mark(Token::Close),
+            c if c.is_whitespace() => self.end_word(),
+            c => self.word().text.push(c),
+        }
+        true
+    }
+
+    fn double_quoted(&mut self) {
+        self.word().quoted = true;
+        while let Some(sign) = self.left.chars().next() {
+            if self.left.starts_with("$(") || sign == '`' {
+                self.substitution();
+                continue;
+            }
+            self.take(sign.len_utf8());
+            match sign {
+                '"' => return,
+                '\\' => {
+                    let next = self.left.chars().next();
+                    self.take(next.map_or(0, char::len_utf8));
+                    self.word().text.extend(next);
+                }
+                sign => self.word().text.push(sign),
+            }
+        }
+    }
+
+    /// `$(…)` or backquotes: kept in the word, and its line beside it.
+    fn substitution(&mut self) {
+        let (open, close) = if self.left.starts_with('`') { ("`", '`') } else { ("$(", ')') };
+        self.take(open.len());
+        let end = if close == ')' { closing(self.left) } else { self.left.find('`') };
+        let line = self.take(end.unwrap_or(self.left.len()));
+        self.take_if(if close == ')' { ")" } else { "`" });
+        let word = self.word();
+        word.quoted = true;
+        word.text.push_str(open);
+        word.text.push_str(line);
+        word.text.push(close);
+        word.inner.push(line.to_owned());
+    }
+
+    fn redirection(&mut self) {
+        let number = self.word.take_if(|word| {
+            !word.quoted && !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_digit())
+        });
+        self.end_word();
+        let both = self.take_if("&>");
+        let of_stderr = both || number.is_some_and(|number| number.text == "2");
+        if !both {
+            self.take(1);
+        }
+        if self.take_if("<<") {
+            self.no_file();
+            return;
+        }
+        if self.take_if("<") {
+            self.take_if("-");
+            let end = self.left.trim_start().split(|c: char| c.is_whitespace() || c == ';').next();
+            self.ends.extend(end.map(|end| end.replace(['\'', '"', '\\'], "")));
+            self.no_file();
+            return;
+        }
+        if self.take_if("(") {
+            // What another line writes or reads.
+            let end = closing(self.left).unwrap_or(self.left.len());
+            let line = self.take(end).to_owned();
+            self.take_if(")");
+            self.word().inner.push(line);
+            return;
+        }
+        while self.take_if(">") || self.take_if("|") {}
+        self.next = Some(Redirect { of_stderr, file: None });
+        if self.take_if("&") {
+            self.word().text.push('&');
+        }
+    }
+
+    /// The next word names no file.
+    fn no_file(&mut self) {
+        self.take(self.left.len() - self.left.trim_start_matches([' ', '\t']).len());
+        self.next = Some(Redirect::default());
+        self.word().text.push('&');
+    }
+
+    fn skip_documents(&mut self) {
+        for end in std::mem::take(&mut self.ends) {
+            while !self.left.is_empty() {
+                let next = self.left.find('\n').map_or(self.left.len(), |at| at + 1);
+                if self.take(next).trim() == end {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Where the bracket that is open at the beginning of `text` closes.
+fn closing(text: &str) -> Option<usize> {
+    let (mut depth, mut quote, mut escaped) = (1, None, false);
+    for (at, sign) in text.char_indices() {
+        match (quote, sign) {
+            _ if escaped => escaped = false,
+            (Some('\''), '\'') => quote = None,
+            (Some('\''), _) => {}
+            (_, '\\') => escaped = true,
+            (Some('"'), '"') => quote = None,
+            (None, '\'' | '"') => quote = Some(sign),
+            (_, '(') => depth += 1,
+            (_, ')') => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,1 @@
+raise ValueError("unknown host key format")

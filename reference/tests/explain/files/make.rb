@@ -1,0 +1,2 @@
+require 'fileutils'
+FileUtils.mkdir_p(ARGV[0])

@@ -1,0 +1,1 @@
+puts File.read(ARGV[0])
