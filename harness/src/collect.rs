@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use boxproof_cases::{Case, RequirementId};
 use boxproof_probes::Record;
 use boxproof_reports::{
-    ArmName, ArmRow, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level, OracleRow,
-    Outcome, Promise, Selection, StreamText, TwinState, User, UserKind, Verdict,
+    ArmName, ArmRow, BackendInfo, BlindLook, BlindShown, CaseRow, CorpusInfo, ExitRow, Header,
+    Known, Level, OracleRow, Outcome, Promise, Selection, StreamText, TwinState, User, UserKind,
+    Verdict,
 };
 
 use crate::backend::Backend;
@@ -16,7 +17,7 @@ use crate::judge::Judgement;
 use crate::known::{Concluded, Known as Listed, Setting, Staleness};
 use crate::plan::{Plan, Planned};
 use crate::receipts::seen::Seen;
-use crate::session::Request;
+use crate::session::{BlindLooks, Judged, Request};
 
 /// Provenance of the run that `request` asked for.
 pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> Header {
@@ -84,10 +85,10 @@ fn backend_info(backend: &Backend) -> BackendInfo {
 }
 
 /// One row a planned pair whose backend is installed, in the plan's order.
-pub fn rows(
+pub(crate) fn rows(
     request: &Request,
     plan: &Plan,
-    judged: &std::collections::HashMap<(usize, usize), (Execution, Judgement)>,
+    (judged, looks): (&Judged, &BlindLooks),
     setting: &impl Fn(&Backend) -> Setting,
 ) -> Vec<CaseRow> {
     let row = |planned: &crate::plan::PlannedCase| {
@@ -97,6 +98,7 @@ pub fn rows(
             (Planned::Skip { verdict, reason }, _) => skipped(case, backend, *verdict, reason),
             (Planned::Run, Some((execution, judgement))) => {
                 let row = concluded(request, case, backend, execution, judgement);
+                let row = with_look(row, looks.get(&(planned.case, planned.backend)));
                 with_outcome(row, backend.known.of(&request.suite), &setting(backend))
             }
             (Planned::Run, None) => {
@@ -167,6 +169,7 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         purpose: case.purpose.clone(),
         asked: Some(crate::asked::of(case)),
         arms: Vec::new(),
+        blind: None,
         reproduce: None,
     }
 }
@@ -205,6 +208,14 @@ fn concluded(
         reproduce: Some(reproduce),
         ..skipped(case, backend, judgement.verdict, &judgement.reason)
     }
+}
+
+/// `row` with what the second look showed; what differs is shown again by one of every case.
+fn with_look(row: CaseRow, look: Option<&BlindLook>) -> CaseRow {
+    let Some(look) = look else { return row };
+    let differs = look.shown == BlindShown::Differs;
+    let reproduce = row.reproduce.map(|line| if differs { line + " --blind all" } else { line });
+    CaseRow { blind: Some(BlindLook { saw: bounded(&look.saw), ..look.clone() }), reproduce, ..row }
 }
 
 /// The start of a text that may hold a backend's own words, in as many bytes as a stream may have.
@@ -357,6 +368,7 @@ mod tests {
             scratch: None,
             commit: None,
             base_url: None,
+            blind: None,
             reproduce: " --cases c".to_owned(),
         }
     }
@@ -369,7 +381,7 @@ mod tests {
     fn row(what: Planned, judged: Option<(Execution, Judgement)>) -> CaseRow {
         let plan = Plan { cases: vec![PlannedCase { case: 0, backend: 0, what }] };
         let judged: HashMap<_, _> = judged.map(|judged| ((0, 0), judged)).into_iter().collect();
-        let mut rows = rows(&request(), &plan, &judged, &setting);
+        let mut rows = rows(&request(), &plan, (&judged, &BlindLooks::new()), &setting);
         assert_eq!(rows.len(), 1);
         rows.remove(0)
     }

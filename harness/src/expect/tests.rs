@@ -51,6 +51,7 @@ fn case_row(line: &str) -> CaseRow {
         purpose: String::new(),
         asked: None,
         arms: Vec::new(),
+        blind: None,
         reproduce: None,
     }
 }

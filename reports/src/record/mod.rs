@@ -20,7 +20,8 @@ pub use ledger::Fault;
 pub use line::RecordLine;
 pub use reader::read;
 pub use row::{
-    ArmName, ArmRow, CaseRow, ExitRow, Known, Level, OracleRow, STREAM_LIMIT, StreamText, TwinState,
+    ArmName, ArmRow, BlindLook, BlindShown, CaseRow, ExitRow, Known, Level, OracleRow,
+    STREAM_LIMIT, StreamText, TwinState,
 };
 pub use schema::schema;
 pub use writer::RecordWriter;

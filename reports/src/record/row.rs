@@ -53,9 +53,35 @@ pub struct CaseRow {
     pub asked: Option<Asked>,
     /// Every execution of the act, in the order they ran; empty when nothing ran.
     pub arms: Vec<ArmRow>,
+    /// What a second look showed, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blind: Option<BlindLook>,
     /// The command that runs this one case again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
+}
+
+/// What a second look showed, with ordinary names, and programs that any system has in place of the
+/// probe: it is told by the host alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlindLook {
+    /// What it showed.
+    pub shown: BlindShown,
+    /// What was seen, or why nothing could be; empty for the same.
+    pub saw: String,
+}
+
+/// Whether a second look showed the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlindShown {
+    /// The same.
+    Same,
+    /// Something else: the backend knows when it is tested, or what it does is left to chance.
+    Differs,
+    /// Nothing: the act cannot be done without a program of the harness.
+    Unable,
 }
 
 /// A known failure.

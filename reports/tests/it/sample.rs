@@ -54,6 +54,7 @@ pub(crate) fn row(id: &str, backend: &str) -> CaseRow {
         purpose: format!("The act of {id} is refused and leaves no trace."),
         asked: None,
         arms: Vec::new(),
+        blind: None,
         reproduce: None,
     }
 }

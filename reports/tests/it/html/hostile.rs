@@ -94,6 +94,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
             }],
             duration_ms: 1.0,
         }],
+        blind: None,
         reproduce: Some(text.to_owned()),
     }
 }

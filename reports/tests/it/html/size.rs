@@ -44,6 +44,7 @@ fn full_row(case: usize, backend: usize) -> CaseRow {
     let refused = json!({"outcome": "refused", "probe": "create", "errno": "EROFS", "by": backend});
     let confined = if failing { done.clone() } else { refused };
     CaseRow {
+        blind: None,
         reproduce: Some(format!("boxproof run '{id}' --backend {name} --verbose")),
         message: if failing {
             format!("`absent $OUT/new-{case}` does not hold")
