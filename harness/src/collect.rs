@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use boxproof_cases::{Case, RequirementId};
 use boxproof_reports::{
-    BackendInfo, CaseRow, CorpusInfo, EarlierTry, Header, Known, Level, Outcome, Promise,
-    Selection, TwinState, User, UserKind, Verdict,
+    BackendInfo, BlindLook, BlindShown, CaseRow, CorpusInfo, EarlierTry, Header, Known, Level,
+    Outcome, Promise, Selection, TwinState, User, UserKind, Verdict,
 };
 
 use crate::backend::Backend;
@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::judge::Judgement;
 use crate::known::{Concluded, Known as Listed, Setting, Staleness};
 use crate::plan::{Plan, Planned};
-use crate::session::{Request, Tries};
+use crate::session::{BlindLooks, Request, Tries};
 use arms::{arm_rows, bounded};
 
 /// Provenance of the run that `request` asked for.
@@ -85,10 +85,10 @@ fn backend_info(backend: &Backend) -> BackendInfo {
 }
 
 /// One row a planned pair whose backend is installed, in the plan's order.
-pub fn rows(
+pub(crate) fn rows(
     request: &Request,
     plan: &Plan,
-    tries: &Tries,
+    (tries, looks): (&Tries, &BlindLooks),
     setting: &impl Fn(&Backend) -> Setting,
 ) -> Vec<CaseRow> {
     let row = |planned: &crate::plan::PlannedCase| {
@@ -99,6 +99,7 @@ pub fn rows(
             (Planned::Skip { verdict, reason }, _) => skipped(case, backend, *verdict, reason),
             (Planned::Run, Some((execution, judgement))) => {
                 let row = concluded(request, case, backend, execution, judgement);
+                let row = with_look(row, looks.get(&pair));
                 let earlier = tries.earlier.get(&pair).map(earlier_try).into_iter().collect();
                 with_outcome(
                     CaseRow { earlier, ..row },
@@ -175,6 +176,7 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         asked: Some(crate::asked::of(case)),
         arms: Vec::new(),
         earlier: Vec::new(),
+        blind: None,
         reproduce: None,
     }
 }
@@ -216,6 +218,14 @@ fn earlier_try((execution, judgement): &(Execution, Judgement)) -> EarlierTry {
         message: bounded(&judgement.message),
         arms: arm_rows(execution),
     }
+}
+
+/// `row` with what the second look showed; what differs is shown again by one of every case.
+fn with_look(row: CaseRow, look: Option<&BlindLook>) -> CaseRow {
+    let Some(look) = look else { return row };
+    let differs = look.shown == BlindShown::Differs;
+    let reproduce = row.reproduce.map(|line| if differs { line + " --blind all" } else { line });
+    CaseRow { blind: Some(BlindLook { saw: bounded(&look.saw), ..look.clone() }), reproduce, ..row }
 }
 
 /// `word` as a shell takes it for one word.
@@ -279,6 +289,7 @@ mod tests {
             scratch: None,
             commit: None,
             base_url: None,
+            blind: None,
             reproduce: " --cases c".to_owned(),
         }
     }
@@ -292,7 +303,7 @@ mod tests {
         let plan = Plan { cases: vec![PlannedCase { case: 0, backend: 0, what }] };
         let last: HashMap<_, _> = judged.map(|judged| ((0, 0), judged)).into_iter().collect();
         let tries = Tries { last, earlier: HashMap::new() };
-        let mut rows = rows(&request(), &plan, &tries, &setting);
+        let mut rows = rows(&request(), &plan, (&tries, &BlindLooks::new()), &setting);
         assert_eq!(rows.len(), 1);
         rows.remove(0)
     }

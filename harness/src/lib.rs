@@ -2,6 +2,7 @@
 
 pub mod asked;
 pub mod backend;
+pub mod blind;
 pub mod cli;
 pub mod collect;
 pub mod dispatch;
@@ -12,6 +13,7 @@ pub mod host;
 pub mod judge;
 pub mod known;
 pub mod models;
+pub mod names;
 mod output;
 mod plain_file;
 pub mod plan;

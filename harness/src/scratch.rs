@@ -18,11 +18,12 @@ use boxproof_probes::Key;
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, Uid};
 
+use crate::names;
 use crate::removal::{self, OwnedDirectory};
 use crate::sys;
 
 pub(crate) use base::RefusedBase;
-pub use base::default_base;
+pub use base::{default_base, ordinary_base};
 
 /// Whether the probe's copy is sealed: macOS runs no signed program with bytes after its signature.
 const SEALS: bool = cfg!(target_os = "linux");
@@ -32,7 +33,7 @@ const SEALS: bool = cfg!(target_os = "linux");
 pub struct Scratch {
     /// The run's own directory.
     pub path: PathBuf,
-    /// The run's word; every nonce of it starts with this.
+    /// The run's word; every nonce of it starts with this, and it tells how directories are called.
     pub run_id: String,
     pub(crate) directory: OwnedDirectory,
     /// Directories above that go with the run when they are empty, innermost first.
@@ -54,10 +55,22 @@ impl Scratch {
     /// What cannot be made, where, and what to do about it; [`RefusedBase`] for a place where
     /// verdicts would be wrong.
     pub fn make(base: &Path) -> io::Result<Self> {
+        Self::make_called(base, names::open_run(&sys::random::<4>()?))
+    }
+
+    /// The same with ordinary names: what is called so stays where run and janitor are killed.
+    ///
+    /// # Errors
+    /// As [`Scratch::make`].
+    pub fn make_ordinary(base: &Path) -> io::Result<Self> {
+        Self::make_called(base, names::ordinary_run(&sys::random::<4>()?))
+    }
+
+    fn make_called(base: &Path, run_id: String) -> io::Result<Self> {
         base::check(base)?;
         // What the run makes is read by backends; what is written elsewhere keeps the mask.
         let umask = umask(Mode::from_bits_truncate(0o022));
-        Self::make_below(base, umask).map_err(|error| {
+        Self::make_below(base, run_id, umask).map_err(|error| {
             nix::sys::stat::umask(umask);
             if RefusedBase::is(&error) {
                 return error;
@@ -68,8 +81,7 @@ impl Scratch {
         })
     }
 
-    fn make_below(base: &Path, umask: Mode) -> io::Result<Self> {
-        let run_id = format!("bx{}", sys::random::<4>()?);
+    fn make_below(base: &Path, run_id: String, umask: Mode) -> io::Result<Self> {
         let made = base::make(base, &run_id)?;
         janitor::clear_dead_runs(&made.base);
         let path = made.base.join(&run_id);

@@ -1,5 +1,7 @@
 //! One run from plan to rows: plan, execute, judge, collect. Main function: [`conduct`].
 
+mod second_look;
+
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
@@ -10,6 +12,7 @@ use boxproof_reports::{CaseRow, Header, UserKind, Verdict};
 use nix::sys::signal::{Signal, kill};
 
 use crate::backend::Backend;
+use crate::blind::Share;
 use crate::collect;
 use crate::execution::{Arm, Execution};
 use crate::host::{Host, Tools};
@@ -27,6 +30,7 @@ use crate::strays;
 use crate::termination::{self, Termination};
 use crate::worker::Birthright;
 use crate::{sweep, sys};
+pub(crate) use second_look::BlindLooks;
 
 /// What is asked of a run.
 #[derive(Debug, Clone)]
@@ -49,6 +53,8 @@ pub struct Request {
     pub commit: Option<String>,
     /// Where the files of the corpus can be read; by default, where those of the built-in one are.
     pub base_url: Option<String>,
+    /// How many of the cases are looked at again with ordinary names and programs.
+    pub blind: Option<Share>,
     /// What a reproduce line needs besides case and backend, such as `--cases DIR`.
     pub reproduce: String,
 }
@@ -74,7 +80,7 @@ pub struct Finished {
 }
 
 /// The judgements of a run: (case, backend) → what was seen and concluded.
-type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
+pub(crate) type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 
 /// What was seen and concluded, try by try.
 #[derive(Debug, Default)]
@@ -100,7 +106,7 @@ pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
 pub fn conduct(
     request: &Request,
     tools: Tools,
-    progress: impl FnMut(usize, usize),
+    mut progress: impl FnMut(usize, usize),
 ) -> io::Result<Conclusion> {
     sweep::check_sight()?;
     // Until nothing is left to clean up.
@@ -118,9 +124,14 @@ pub fn conduct(
     let host = Host::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
-    let tries = execute(request, &plan, &scratch, progress)?;
+    let tries = execute(request, &plan, &scratch, &mut progress)?;
     drop(scratch);
-    let tries = match (tries, termination.release()) {
+    let tries = tries.map(|tries| looked_again(request, tries, &mut progress));
+    let tries = match tries {
+        Ok(looked) => looked?,
+        Err(signal) => Err(signal),
+    };
+    let (tries, looks) = match (tries, termination.release()) {
         (_, Some(signal)) | (Err(signal), None) => return Ok(Conclusion::Interrupted(signal)),
         (Ok(tries), None) => tries,
     };
@@ -132,9 +143,22 @@ pub fn conduct(
         today: Date::today(),
     };
     let header = collect::header(request, &plan, &host, started);
-    let rows = collect::rows(request, &plan, &tries, &setting);
+    let rows = collect::rows(request, &plan, (&tries, &looks), &setting);
     let stale = collect::stale(request, &rows, &setting);
     Ok(Conclusion::Finished(Box::new(Finished { header, rows, stale })))
+}
+
+/// Looks again, where that is asked for.
+fn looked_again(
+    request: &Request,
+    mut tries: Tries,
+    progress: &mut impl FnMut(usize, usize),
+) -> io::Result<Result<(Tries, BlindLooks), Signal>> {
+    let looks = match request.blind {
+        Some(share) => second_look::look_again(request, share, &mut tries.last, progress)?,
+        None => Ok(BlindLooks::new()),
+    };
+    Ok(looks.map(|looks| (tries, looks)))
 }
 
 /// Executes and judges every planned pair; what is worth it gets one more try, alone.
@@ -142,7 +166,7 @@ fn execute(
     request: &Request,
     plan: &Plan,
     scratch: &Scratch,
-    mut progress: impl FnMut(usize, usize),
+    mut progress: &mut impl FnMut(usize, usize),
 ) -> io::Result<Result<Tries, Signal>> {
     let probe = InstalledProbe::remember(scratch.install_probe()?)?;
     let pairs: Vec<(usize, usize)> = plan

@@ -36,8 +36,11 @@ impl Limits {
     /// Reads the counters of the control group that this process is in.
     pub(crate) fn read() -> Self {
         Self {
-            refused_forks: counter("pids.events", "max"),
-            killed_for_memory: counter("memory.events", "oom_kill"),
+            refused_forks: counter(["pids", "pids.events", "pids.events"], "max"),
+            killed_for_memory: counter(
+                ["memory", "memory.events", "memory.oom_control"],
+                "oom_kill",
+            ),
         }
     }
 }
@@ -145,14 +148,33 @@ fn namespaces() -> Option<String> {
     Some(format!("namespaces: a user namespace cannot be made here: {refused}"))
 }
 
-/// A number of a file of this process's control group; 0 where there is none.
-fn counter(file: &str, name: &str) -> u64 {
+/// A number that `controller` counts of this process's control group, in the file of version 2 or
+/// else of version 1; 0 where there is none.
+fn counter([controller, unified, legacy]: [&str; 3], name: &str) -> u64 {
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let Some(path) = own.lines().find_map(|line| line.strip_prefix("0::/")) else { return 0 };
-    let at = PathBuf::from("/sys/fs/cgroup").join(path).join(file);
-    let text = std::fs::read_to_string(at).unwrap_or_default();
+    let files = [
+        group_of("", &own).map(|path| Path::new("/sys/fs/cgroup").join(path).join(unified)),
+        group_of(controller, &own)
+            .map(|path| Path::new("/sys/fs/cgroup").join(controller).join(path).join(legacy)),
+    ];
+    let texts = files.into_iter().flatten().filter_map(|file| std::fs::read_to_string(file).ok());
+    texts.filter_map(|text| number(&text, name)).next().unwrap_or(0)
+}
+
+/// The group below the mount of `controller` (none: version 2) that `own`, the text of
+/// cgroups(7)'s file, names.
+fn group_of(controller: &str, own: &str) -> Option<PathBuf> {
+    own.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let names = fields.next()?.split(',').any(|listed| listed == controller);
+        let path = fields.next()?.strip_prefix('/')?;
+        names.then(|| PathBuf::from(path))
+    })
+}
+
+fn number(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
-    lines.find(|(key, _)| *key == name).and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+    lines.find(|(key, _)| *key == name).and_then(|(_, value)| value.parse().ok())
 }
 
 /// Refuses a run that could not even clear up after itself.
@@ -208,6 +230,18 @@ pub(crate) fn warnings() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_of_both_versions_are_found() {
+        let own = "8:pids:/a/b\n4:cpu,memory:/m\n1:name=systemd:/x\n0::/u\n";
+        let group = |controller| group_of(controller, own).map(|path| path.display().to_string());
+        assert_eq!(group("pids").as_deref(), Some("a/b"));
+        assert_eq!(group("memory").as_deref(), Some("m"));
+        assert_eq!(group("").as_deref(), Some("u"));
+        assert_eq!(group("io"), None);
+        let text = "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n";
+        assert_eq!((number(text, "oom_kill"), number(text, "max")), (Some(3), None));
+    }
 
     #[test]
     fn a_run_needs_room() {

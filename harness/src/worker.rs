@@ -12,6 +12,7 @@ use nix::unistd::{Pid, Uid, setsid};
 use serde::{Deserialize, Serialize};
 
 use crate::execution::{Arm, ArmKind, Report};
+use crate::names::ArmNames;
 use crate::probe::InstalledProbe;
 use crate::removal::OwnedDirectory;
 use crate::run::{Scene, run_arm};
@@ -50,7 +51,8 @@ pub(crate) const ANSWER_LIMIT: usize = 32 << 20;
 
 /// A worker's life: it takes job numbers from `boss` and answers each, until `boss` hangs up.
 pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i32 {
-    let folder = birthright.scratch.join(format!("w{number}"));
+    let worker = ArmNames::of(birthright.run_id).worker;
+    let folder = birthright.scratch.join(format!("{worker}{number}"));
     let lived = match settle(&folder) {
         Ok(place) => {
             let lived = serve(boss, birthright, &place);

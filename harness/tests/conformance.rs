@@ -123,6 +123,7 @@ fn request(suite: &Suite, wanted: &[String], backend: Backend) -> Request {
         scratch: None,
         commit: None,
         base_url: None,
+        blind: None,
         reproduce: String::new(),
     }
 }

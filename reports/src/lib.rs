@@ -33,9 +33,9 @@ pub use exit::{ExitCode, ExitOptions, exit_code};
 pub use matrix::Matrix;
 pub use merge::{MergeError, merge, merge_partial};
 pub use record::{
-    ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, EarlierTry, ExitRow, Footer, Header,
-    Known, Level, OracleRow, Promise, RecordError, RecordWriter, Run, Selection, Shard, StreamText,
-    TwinState, User, UserKind, WriteError,
+    ArmName, ArmRow, Asked, BackendInfo, BlindLook, BlindShown, CaseRow, CorpusInfo, EarlierTry,
+    ExitRow, Footer, Header, Known, Level, OracleRow, Promise, RecordError, RecordWriter, Run,
+    Selection, Shard, StreamText, TwinState, User, UserKind, WriteError,
 };
 pub use summary::{Tally, summary_line};
 pub use text::{excerpt, printable};

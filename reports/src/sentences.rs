@@ -1,9 +1,11 @@
 //! What it comes to, in sentences that every format for people shares.
 
+use std::collections::BTreeMap;
+
 use crate::claims::{Claim, ClaimRow, Standing};
 use crate::findings::gaps;
 use crate::matrix::{Column, Matrix};
-use crate::record::{CaseRow, Level};
+use crate::record::{BlindShown, CaseRow, Level};
 use crate::verdict::Outcome;
 
 /// The most cases that an over-claim names.
@@ -45,6 +47,36 @@ pub(crate) fn claim_counts(table: &[ClaimRow<'_>], column: usize) -> String {
     let told = Standing::ALL.into_iter().filter(|standing| !standing.words().is_empty());
     let parts = told.map(|standing| (count(standing), standing.words())).filter(|(n, _)| *n > 0);
     parts.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
+}
+
+/// What the second look came to, and what it could not be taken at: lines a column.
+pub(crate) fn blind_lines(matrix: &Matrix<'_>, verbose: bool) -> Vec<String> {
+    let of_column = |(index, column): (usize, &Column<'_>)| {
+        let looks = || matrix.rows_of(index).filter_map(|row| Some((row, row.blind.as_ref()?)));
+        let count = |shown| looks().filter(|(_, look)| look.shown == shown).count();
+        let (same, differ) = (count(BlindShown::Same), count(BlindShown::Differs));
+        let mut unable: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (row, look) in looks().filter(|(_, look)| look.shown == BlindShown::Unable) {
+            unable.entry(&look.saw).or_default().push(&row.id);
+        }
+        let none: usize = unable.values().map(Vec::len).sum();
+        if same + differ + none == 0 {
+            return Vec::new();
+        }
+        let total = format!(
+            "{}: {} asked again blind: {same} the same, {differ} differ; {none} cannot be",
+            column.label,
+            same + differ
+        );
+        let reasons = unable.into_iter().map(|(why, ids)| {
+            let few = verbose || ids.len() <= NAMED;
+            let named = &ids[..if few { ids.len() } else { NAMED }];
+            let more = if few { "" } else { ", …" };
+            format!("not asked again, {} as {why}: {}{more}", ids.len(), named.join(", "))
+        });
+        [total].into_iter().chain(reasons).collect()
+    };
+    matrix.columns.iter().enumerate().flat_map(of_column).collect()
 }
 
 /// What was selected and not run, a line a column.

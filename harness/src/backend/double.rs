@@ -1,9 +1,9 @@
-//! Built-in false backends that run nothing: [`Double`]. What passes on one of them proves nothing.
+//! Built-in false backends: [`Double`]. What passes on one of them proves nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a backend that runs nothing says instead.
+/// What a false backend says instead of running a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Double {
@@ -20,17 +20,21 @@ pub enum Double {
     /// The record of a probe whose act succeeded, and the output and exit that the command line
     /// tells of.
     ForgerAllows,
+    /// As [`Double::ForgerDenies`], where it knows the act and the corpus forbids it; all else it
+    /// runs, and confines nothing.
+    KnowsCorpus,
 }
 
 impl Double {
     /// Every double.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::SilentSuccess,
         Self::SilentFailure,
         Self::SilentRefusal,
         Self::Echo,
         Self::ForgerDenies,
         Self::ForgerAllows,
+        Self::KnowsCorpus,
     ];
 
     /// Its name, which its manifest has, too.
@@ -42,6 +46,7 @@ impl Double {
             Self::Echo => "echo",
             Self::ForgerDenies => "forger-denies",
             Self::ForgerAllows => "forger-allows",
+            Self::KnowsCorpus => "knows-corpus",
         }
     }
 
@@ -52,7 +57,12 @@ impl Double {
 
     /// Whether it writes records in the probe's name.
     pub fn forges(self) -> bool {
-        matches!(self, Self::ForgerDenies | Self::ForgerAllows)
+        matches!(self, Self::ForgerDenies | Self::ForgerAllows | Self::KnowsCorpus)
+    }
+
+    /// Whether it runs what it says nothing of.
+    pub fn runs(self) -> bool {
+        self == Self::KnowsCorpus
     }
 }
 

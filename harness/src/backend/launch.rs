@@ -9,7 +9,7 @@ use boxproof_cases::protocol::{
     Document, Mode, ProfileRequest, Reading, RunRequest, SettingsDialect, SettingsRunRequest,
 };
 
-use super::{Backend, Exits, Kind, Manifest, Noise, Stop, context, program, template};
+use super::{Backend, Double, Exits, Kind, Manifest, Noise, Stop, context, program, template};
 
 /// What the harness brings to a launch.
 #[derive(Debug, Clone, Copy)]
@@ -105,11 +105,11 @@ impl Backend {
                 let why = "it is a receipts channel and runs no commands";
                 return Err(LaunchError::Inexpressible(why.to_owned()));
             }
-            Kind::Bare => Spawn {
+            // A double is played where its arm is watched; what is not played is run.
+            Kind::Bare | Kind::Double(Double::KnowsCorpus) => Spawn {
                 argv: request.run.command.to_argv().into_iter().map(Into::into).collect(),
                 ..plain(request, ctx)
             },
-            // A double is played where its arm is watched; there is nothing to start.
             Kind::Refuse | Kind::Double(_) => {
                 return Ok(Launch::Refuse {
                     message: format!("{}: refused, as always", self.name),

@@ -100,7 +100,7 @@ pub enum Kind {
     Bare,
     /// Not at all: every run is refused.
     Refuse,
-    /// Not at all: nothing is run, and this is said instead.
+    /// Not at all: this is said instead.
     Double(Double),
 }
 
@@ -119,7 +119,7 @@ impl Backend {
         self.claims.get(capability).copied().unwrap_or_default()
     }
 
-    /// Which false backend it is, if it is one that runs nothing.
+    /// Which false backend it is, if it is one that says something instead.
     pub fn double(&self) -> Option<Double> {
         match self.kind {
             Kind::Double(double) => Some(double),

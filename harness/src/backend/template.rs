@@ -98,6 +98,26 @@ fn check_filters(expression: &str) -> Result<(), String> {
             return Err(format!("there is no filter `{name}`"));
         }
     }
+    check_tests(&bare)
+}
+
+/// Whether every test of `bare`, an expression without texts, is there.
+fn check_tests(bare: &str) -> Result<(), String> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut words = bare.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).peekable();
+    while let Some(word) = words.next() {
+        if word != "is" {
+            continue;
+        }
+        words.next_if_eq(&"not");
+        let Some(name) = words.peek() else { continue };
+        let test = format!("0 is {name}");
+        let asked = TEXTS.compile_expression(&test);
+        let asked = asked.and_then(|expression| expression.eval(()));
+        if asked.is_err_and(|error| error.kind() == ErrorKind::UnknownTest) {
+            return Err(format!("there is no test `{name}`"));
+        }
+    }
     Ok(())
 }
 
@@ -289,6 +309,9 @@ mod tests {
     #[case("{{ exist(cwd) }}", "there is no `exist`")]
     #[case("\u{1}", "U+0001")]
     #[case("x{{ uid | nope }}", "no filter `nope`")]
+    #[case("{% if uid is nope %}x{% endif %}", "no test `nope`")]
+    #[case("{% if uid is not nope %}x{% endif %}", "no test `nope`")]
+    #[case("{{ 'a' if policy.mode is nope(1) else 'b' }}", "no test `nope`")]
     #[case("{% for a in policy.writable | sort | nope %}{{ a }}{% endfor %}", "no filter `nope`")]
     #[case("{% include 'x' %}", "syntax error")]
     #[case("{% import 'x' as y %}", "syntax error")]
@@ -301,6 +324,7 @@ mod tests {
     #[case("uid ==", "syntax error")]
     #[case("polcy.mode == 'x'", "there is no `polcy`")]
     #[case("policy.writable | nope", "no filter `nope`")]
+    #[case("policy.mode is nope", "no test `nope`")]
     fn so_is_a_broken_rule(#[case] expression: &str, #[case] message: &str) {
         let error = check_rule(expression).unwrap_err();
         assert!(error.contains(message), "{error}");

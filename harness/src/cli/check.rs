@@ -95,6 +95,7 @@ fn rows(
         scratch,
         commit: None,
         base_url: None,
+        blind: None,
         reproduce: String::new(),
     };
     let tools = tools_for(&request.suite, &request.selection);

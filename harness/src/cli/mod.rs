@@ -2,6 +2,7 @@
 
 mod audit;
 mod backend;
+mod blind;
 mod check;
 mod child;
 mod compare;
@@ -217,9 +218,16 @@ impl Cases {
 
     /// The selection that was asked for; filters that match nothing are said so.
     fn selection(&self, suite: &Suite) -> Result<Selection, Failure> {
+        self.selection_and(suite, None)
+    }
+
+    /// The same with one more filter.
+    fn selection_and(&self, suite: &Suite, more: Option<&str>) -> Result<Selection, Failure> {
         let slow = if self.slow { Slow::Included } else { Slow::ByIdOnly };
-        let selection = Selection::new(&self.filters, slow)
-            .map_err(|error| Failure::usage(error.to_string()))?;
+        let filters: Vec<String> =
+            self.filters.iter().cloned().chain(more.map(str::to_owned)).collect();
+        let selection =
+            Selection::new(&filters, slow).map_err(|error| Failure::usage(error.to_string()))?;
         for filter in selection.idle(suite) {
             note(format_args!("filter `{filter}` matches no case; see `boxproof list`"));
         }

@@ -8,10 +8,12 @@ use boxproof_reports::{ExitCode, ExitOptions, RecordWriter, Run, exit_code, merg
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::blind::SecondLook;
 use super::outputs::{OutputArgs, PageOutputs, annotate};
 use super::user::{Who, settle};
 use super::{Cases, Failure, backends, note, print, terminal_options, unusable};
 use crate::backend::SettledUser;
+use crate::blind::Share;
 use crate::output::ReportOutput;
 use crate::selection::Selection;
 use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
@@ -57,6 +59,8 @@ pub(super) struct Args {
     #[command(flatten)]
     outputs: OutputArgs,
     #[command(flatten)]
+    second_look: SecondLook,
+    #[command(flatten)]
     who: Who,
     /// List every case, not only those to look at.
     #[arg(long, short)]
@@ -78,7 +82,8 @@ pub(super) enum Format {
 
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let suite = args.cases.suite()?;
-    let selection = args.cases.selection(&suite)?;
+    let (blind, filter) = args.second_look.read()?;
+    let selection = args.cases.selection_and(&suite, filter)?;
     let report = args.report.as_deref().map(ReportOutput::open).transpose();
     let mut report = report.map_err(unusable)?;
     let mut pages = args.outputs.open(args.report.as_deref())?;
@@ -93,7 +98,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let termination = Termination::catch()?;
     sys::subreaper()?;
     sys::deny_tracing()?;
-    let concluded = conclude(args, (suite, selection), &settled);
+    let concluded = conclude(args, (suite, selection), blind, &settled);
     match termination.release() {
         Some(signal) => {
             note(format_args!("ended by {signal}; nothing is concluded"));
@@ -107,6 +112,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
 fn conclude(
     args: &Args,
     (suite, selection): (Suite, Selection),
+    blind: Option<Share>,
     settled: &SettledUser,
 ) -> Result<Finished, Failure> {
     // They start up while the backends are asked.
@@ -122,6 +128,7 @@ fn conclude(
         scratch: args.scratch.clone(),
         commit: args.commit.clone().or_else(|| std::env::var("GITHUB_SHA").ok()),
         base_url: args.base_url.clone(),
+        blind,
         reproduce: args.cases.reproduce() + &args.who.reproduce(),
     };
     let bar = progress_bar();

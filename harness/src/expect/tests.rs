@@ -52,6 +52,7 @@ fn case_row(line: &str) -> CaseRow {
         asked: None,
         arms: Vec::new(),
         earlier: Vec::new(),
+        blind: None,
         reproduce: None,
     }
 }

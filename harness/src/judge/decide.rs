@@ -137,7 +137,11 @@ fn one_run(
 }
 
 /// The oracles hold, and the end state is the control's.
-fn end_state(case: &Case, control: Option<&Report>, confined: &Report) -> Result<(), Finding> {
+pub(super) fn end_state(
+    case: &Case,
+    control: Option<&Report>,
+    confined: &Report,
+) -> Result<(), Finding> {
     if let Some(reading) = confined.oracles.iter().find(|reading| !reading.holds) {
         let verdict = if reading.positive { Verdict::OverBlock } else { Verdict::Contract };
         let message = format!("`{}` does not hold: {}", reading.oracle, reading.saw);
@@ -216,7 +220,12 @@ fn ended_otherwise(wanted: &ExitExpect, run: &RunReport) -> Result<(), Finding> 
     })
 }
 
-fn ended_unlike(case: &Case, control: &RunReport, run: &RunReport) -> Result<(), Finding> {
+/// An act that ends otherwise than without a sandbox was refused, where it succeeds there.
+pub(super) fn ended_unlike(
+    case: &Case,
+    control: &RunReport,
+    run: &RunReport,
+) -> Result<(), Finding> {
     let compared = case.expect.compare.contains(&Compare::Exit);
     if !compared || ending::same_exit(case, control, run) {
         return Ok(());

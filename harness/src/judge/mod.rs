@@ -3,6 +3,7 @@
 //! Main function: [`judge`]. An observation that is missing is never a denial: without one the
 //! verdict is inconclusive, whatever the exit code says.
 
+mod again;
 mod channel;
 mod compiled;
 mod decide;
@@ -31,6 +32,7 @@ use crate::execution::{Arm, Execution, Report, is_about_resource};
 use effect::Shortfall;
 use reason::{Finding, gravest};
 
+pub use again::{LookedAgain, look_again, set_beside};
 pub(crate) use ending::words as reason_words;
 pub use reason::Reason;
 
@@ -84,7 +86,11 @@ fn twin_state(case: &Case, execution: &Execution) -> TwinState {
 /// What is found, unless the host was at fault: a short host refuses much that a policy allows, and
 /// nothing is concluded of the backend then. What the host saw to happen stays.
 fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
-    let found = find(case, execution);
+    unless_short(find(case, execution), execution)
+}
+
+/// What was found, unless it blames the backend for what the host was short of.
+fn unless_short(found: Result<(), Finding>, execution: &Execution) -> Result<(), Finding> {
     let blames = |finding: &Finding| {
         use Verdict::{Contract, Error, Inconclusive, OverBlock};
         matches!(finding.verdict, Contract | Error | Inconclusive | OverBlock)
@@ -173,6 +179,11 @@ fn report<'a>(name: &str, arm: Option<&'a Arm>) -> Result<&'a Report, Finding> {
             Err(Finding::error(Reason::Harness, format!("the {name} arm is missing")))
         }
     }
+}
+
+/// The control, whatever it has shown.
+fn control_report(execution: &Execution) -> Result<&Report, Finding> {
+    report("control", execution.control.as_ref())
 }
 
 /// The control, if there is one, after it has shown the act to be possible.

@@ -110,6 +110,8 @@ reasons! {
     Unmet = "unmet",
     /// Fewer runs took place than the case asks for.
     NothingRan = "nothing-ran",
+    /// With ordinary names and programs it is otherwise.
+    Blind = "blind",
 }
 
 /// A verdict with its reason, on the way to a judgement.

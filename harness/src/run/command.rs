@@ -3,6 +3,8 @@
 use boxproof_cases::case::Act;
 use boxproof_cases::vars::Vars;
 
+use crate::names::ArmNames;
+
 /// What is executed, and where its record is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commandline {
@@ -10,13 +12,16 @@ pub struct Commandline {
     pub argv: Vec<String>,
     /// Whether a record with the arm's nonce is expected.
     pub records: bool,
+    /// Whether it carries the nonce in a place of the harness's own, so that it tells of a test.
+    pub is_marked: bool,
 }
 
-/// The command line of `act`, variables expanded. Every act but a bare argv carries the nonce.
+/// The command line of `act`, variables expanded. Every act but a bare argv carries the nonce,
+/// unless names are ordinary: a shell line is called `sh` then.
 ///
 /// # Errors
 /// An unknown variable or probe.
-pub fn commandline(act: &Act, vars: &Vars) -> Result<Commandline, String> {
+pub fn commandline(act: &Act, vars: &Vars, names: ArmNames) -> Result<Commandline, String> {
     match act {
         Act::Probe { probe, args } => {
             let spec = boxproof_probes::probe(probe).ok_or(format!("unknown probe `{probe}`"))?;
@@ -31,16 +36,18 @@ pub fn commandline(act: &Act, vars: &Vars) -> Result<Commandline, String> {
                     argv.push(format!("--{name}={value}"));
                 }
             }
-            Ok(Commandline { argv, records: true })
+            Ok(Commandline { argv, records: true, is_marked: true })
         }
         Act::Sh(line) => {
             let line = vars.expand_shell(line);
-            let argv = vec!["/bin/sh".into(), "-c".into(), line, known(vars, "NONCE")?];
-            Ok(Commandline { argv, records: false })
+            let name = if names.ordinary { "sh".into() } else { known(vars, "NONCE")? };
+            let argv = vec!["/bin/sh".into(), "-c".into(), line, name];
+            Ok(Commandline { argv, records: false, is_marked: !names.ordinary })
         }
         Act::Argv(argv) => {
             let argv = argv.iter().map(|arg| vars.expand(arg).map_err(|e| e.to_string()));
-            Ok(Commandline { argv: argv.collect::<Result<_, _>>()?, records: false })
+            let argv = argv.collect::<Result<_, _>>()?;
+            Ok(Commandline { argv, records: false, is_marked: false })
         }
         Act::Decide(_) => Err("a question is no command".to_owned()),
         Act::Receipts(_) => Err("a channel is no command".to_owned()),
@@ -63,20 +70,25 @@ mod tests {
     #[test]
     fn a_probe_gets_nonce_and_arguments() {
         let args = BTreeMap::from([("path".to_owned(), vec!["$WS/f".to_owned()])]);
-        let line = commandline(&Act::Probe { probe: "stat".into(), args }, &vars()).unwrap();
+        let line =
+            commandline(&Act::Probe { probe: "stat".into(), args }, &vars(), ArmNames::of("bx1"))
+                .unwrap();
         assert_eq!(line.argv, ["/p", "--nonce", "bx1", "stat", "--path=/w/f"]);
         assert!(line.records);
     }
 
     #[test]
     fn a_shell_line_carries_the_nonce_as_its_name() {
-        let line = commandline(&Act::Sh("cd $WS; echo $$".into()), &vars()).unwrap();
+        let line =
+            commandline(&Act::Sh("cd $WS; echo $$".into()), &vars(), ArmNames::of("bx1")).unwrap();
         assert_eq!(line.argv, ["/bin/sh", "-c", "cd /w; echo $$", "bx1"]);
+        let line = commandline(&Act::Sh("cd $WS".into()), &vars(), ArmNames::of("web-1")).unwrap();
+        assert_eq!(line.argv, ["/bin/sh", "-c", "cd /w", "sh"]);
     }
 
     #[test]
     fn an_unknown_probe_is_an_error() {
         let act = Act::Probe { probe: "nope".into(), args: BTreeMap::new() };
-        assert!(commandline(&act, &vars()).unwrap_err().contains("nope"));
+        assert!(commandline(&act, &vars(), ArmNames::of("bx1")).unwrap_err().contains("nope"));
     }
 }

@@ -48,7 +48,7 @@ fn answer(double: Double, command: &[String], word: &str) -> Answer {
         Double::Echo => {
             Answer { out: format!("{}\n", command.join(" ")).into_bytes(), ..Answer::default() }
         }
-        Double::ForgerDenies => denied(command, word),
+        Double::ForgerDenies | Double::KnowsCorpus => denied(command, word),
         Double::ForgerAllows => allowed(command, word),
     }
 }

@@ -44,8 +44,9 @@ pub use watch::SETTLED;
 use watch::{Around, Verge, watch};
 use watched::Watched;
 
-use crate::backend::{Backend, Kind, Launch, LaunchContext, LaunchError, Spawn};
+use crate::backend::{Backend, Double, Kind, Launch, LaunchContext, LaunchError, Spawn};
 use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Report, RunReport};
+use crate::names::ArmNames;
 use crate::shortage;
 use crate::sweep::{self, Baseline, SharedObjects, Survivors, Traces};
 use crate::workspace::{Workspace, base_env};
@@ -58,7 +59,7 @@ pub struct Scene<'a> {
     pub folder: &'a Path,
     /// The probe program.
     pub probe: &'a Path,
-    /// The run's word.
+    /// The run's word, which tells how its directories are called.
     pub run_id: &'a str,
     /// Who asked for the arm; when it hangs up, the arm is abandoned.
     pub boss: Option<BorrowedFd<'a>>,
@@ -115,7 +116,7 @@ fn attempt(
     if kind == ArmKind::Twin && backend.double().is_some_and(|double| !double.forges()) {
         return Err(Stop::Inexpressible(ONE_ANSWER.to_owned()));
     }
-    let root = scene.folder.join("arm");
+    let root = scene.folder.join(ArmNames::of(scene.run_id).root);
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     let baseline = baseline(case, &workspace);
     let before = oracle::Before::look(case, &workspace, &baseline.mounts)?;
@@ -244,8 +245,8 @@ impl Runner<'_> {
         count: u32,
         workspace: &mut Workspace,
     ) -> Result<Vec<Streams>, Stop> {
-        let line = commandline(&step.act, &workspace.vars)?;
-        if let Some(double) = self.backend.double().filter(|_| self.kind != ArmKind::Control) {
+        let line = commandline(&step.act, &workspace.vars, workspace.names())?;
+        if let Some(double) = self.backend.double().filter(|double| self.plays(*double, &line)) {
             let played = |_| double::play(double, &line, (self.case, workspace));
             return Ok((0..count).map(played).collect());
         }
@@ -261,6 +262,15 @@ impl Runner<'_> {
         let runs = runs?;
         torn_down?;
         Ok(runs)
+    }
+
+    /// Whether `double` says something instead of running `line`.
+    fn plays(&self, double: Double, line: &Commandline) -> bool {
+        let forbids = self.case.expect.decision.is_negative();
+        match double.runs() {
+            true => self.kind == ArmKind::Confined && forbids && line.is_marked,
+            false => self.kind != ArmKind::Control,
+        }
     }
 
     /// How long each command that prepares or clears up may take.
@@ -475,8 +485,9 @@ impl Runner<'_> {
     }
 
     fn launcher_env(&self, workspace: &Workspace) -> Result<BTreeMap<String, String>, String> {
-        let mut env = base_env(&workspace.vars);
-        env.insert(sweep::ARM_VARIABLE.to_owned(), workspace.nonce.clone());
+        let mut env = base_env(&workspace.vars, workspace.names());
+        let marked = (!workspace.names().ordinary).then(|| workspace.nonce.clone());
+        env.extend(marked.map(|nonce| (sweep::ARM_VARIABLE.to_owned(), nonce)));
         for (name, value) in &self.case.launcher.env {
             let value = workspace.vars.expand(value).map_err(|e| e.to_string())?;
             env.insert(name.clone(), value);

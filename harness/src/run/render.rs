@@ -7,6 +7,7 @@ use boxproof_cases::vars::Vars;
 use super::{Runner, Scene, Stop, commandline};
 use crate::backend::{Backend, Launch};
 use crate::execution::ArmKind;
+use crate::names::ArmNames;
 use crate::workspace::Workspace;
 
 /// One arm, rendered.
@@ -66,7 +67,7 @@ pub fn token(variable: &str) -> String {
 /// # Errors
 /// What cannot be laid out, or that it is no question.
 pub fn render_question(case: &Case, scene: &Scene<'_>) -> Result<(Rendered, String), Unrendered> {
-    let root = scene.folder.join("arm");
+    let root = scene.folder.join(ArmNames::of(scene.run_id).root);
     let workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     let request = super::question::request(&[case], &workspace)?;
     Ok((Rendered { vars: workspace.vars.clone(), steps: Vec::new() }, request))
@@ -84,7 +85,7 @@ pub fn render(
     scene: &Scene<'_>,
     uid: u32,
 ) -> Result<Rendered, Unrendered> {
-    let root = scene.folder.join("arm");
+    let root = scene.folder.join(ArmNames::of(scene.run_id).root);
     let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     for name in LATE.into_iter().filter(|name| case.uses(name)) {
         workspace.vars.set(name, token(name));
@@ -93,7 +94,7 @@ pub fn render(
         Runner { case, kind, backend, scene, uid, state: 0, stalled: Default::default() };
     let mut steps = Vec::new();
     for step in &case.steps {
-        let line = commandline(&step.act, &workspace.vars)?;
+        let line = commandline(&step.act, &workspace.vars, workspace.names())?;
         let request = runner.request(step, &line.argv, &workspace)?;
         let start = runner.launch(step, &request, &workspace)?;
         steps.push(RenderedStep { policy: request.policy, start });

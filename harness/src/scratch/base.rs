@@ -169,6 +169,12 @@ pub fn default_base() -> PathBuf {
     cache.unwrap_or_else(|| "/var/cache".into()).join("boxproof")
 }
 
+/// Where those with ordinary names are by default: where every program has its cache.
+pub fn ordinary_base() -> PathBuf {
+    let base = default_base();
+    base.parent().map_or_else(|| base.clone(), Path::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

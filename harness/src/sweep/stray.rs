@@ -1,5 +1,5 @@
 //! Objects that appear during an arm in places every program of the host shares, and that carry no
-//! nonce: temporary files, System V IPC objects, message queues and keys. That one appears during
+//! nonce: temporary files, System V IPC objects, message queues, keys and abstract sockets. That one appears during
 //! an arm is no proof that the arm made it; [`Recurrence`] gathers the proof.
 
 use std::collections::BTreeSet;
@@ -9,6 +9,9 @@ use std::time::{Duration, SystemTime};
 use nix::poll::{PollTimeout, poll};
 use nix::unistd::geteuid;
 
+use super::sockets;
+use crate::names::OPEN;
+
 /// Directories in which every program may leave something; message queues show as files.
 const SHARED: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"];
 /// Tables of System V IPC: file, column of the owner, what a row is, and how it is removed.
@@ -17,6 +20,8 @@ const IPC: [(&str, usize, &str, &str); 3] = [
     ("/proc/sysvipc/msg", 7, "System V message queue", "ipcrm -q"),
     ("/proc/sysvipc/sem", 4, "System V semaphore set", "ipcrm -s"),
 ];
+/// What an abstract socket is called; its name follows.
+const SOCKET: &str = "abstract socket @";
 /// How far the time of a file may lag behind the clock.
 const LAG: Duration = Duration::from_millis(10);
 
@@ -40,7 +45,11 @@ impl SharedObjects {
         let files = SHARED.iter().flat_map(|directory| self.files_in(Path::new(directory)));
         let files = files.map(|file| file.display().to_string());
         let objects = objects().into_iter().filter(|object| !self.objects.contains(object));
-        files.chain(objects).filter(|object| !object.contains(nonce)).collect()
+        // Listeners of other arms of the run are named by its identifier.
+        let run_id = nonce.rsplit_once('-').map_or(nonce, |(run_id, _)| run_id);
+        let of_run = |object: &str| object.starts_with(SOCKET) && object.contains(run_id);
+        let found = files.chain(objects);
+        found.filter(|object| !object.contains(nonce) && !of_run(object)).collect()
     }
 
     fn files_in(&self, directory: &Path) -> Vec<PathBuf> {
@@ -68,16 +77,30 @@ fn is_there(object: &str) -> bool {
     }
 }
 
-/// The IPC objects and keys of this user.
+/// The IPC objects and keys of this user, and every abstract socket: nothing tells whose one is.
 fn objects() -> BTreeSet<String> {
     let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
     let uid = geteuid().to_string();
     let mut found: BTreeSet<String> = keys(&read("/proc/keys"), &uid).collect();
+    found.extend(abstract_names(sockets::bound()).map(|name| format!("{SOCKET}{name}")));
     for (file, owner, what, remedy) in IPC {
         found
             .extend(ipc(&read(file), owner, &uid).map(|id| format!("{what} {id} ({remedy} {id})")));
     }
     found
+}
+
+/// The names of `bound` sockets that are abstract; those that the kernel chose, and those that carry
+/// the nonce of a run, are left out.
+fn abstract_names(bound: Vec<String>) -> impl Iterator<Item = String> {
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let names = bound.into_iter().filter_map(|name| name.strip_prefix('@').map(str::to_owned));
+    names.filter(move |name| {
+        let run = name.strip_prefix(OPEN).and_then(|rest| rest.split_once('-'));
+        let is_nonce = run.is_some_and(|(digits, _)| digits.len() == 8 && is_hex(digits));
+        let is_chosen = name.len() == 5 && is_hex(name);
+        !(is_nonce || is_chosen)
+    })
 }
 
 /// The identifiers in a table of System V IPC whose owner is `uid`.
@@ -176,6 +199,26 @@ mod tests {
             0afb I--Q--- 1 perm 3f01 0 0 user      box: 4\n";
         let found: Vec<String> = keys(table, "1500").collect();
         assert_eq!(found, ["key 0af8 of type user (keyctl unlink 0x0af8)"]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn abstract_sockets_are_known_and_those_of_the_run_are_not_told() {
+        use std::os::linux::net::SocketAddrExt;
+        let bound = ["@left over", "@0001f", "/run/s", "@bx0123abcd-4567"].map(str::to_owned);
+        let names: Vec<String> = abstract_names(bound.to_vec()).collect();
+        assert_eq!(names, ["left over"]);
+        let before = SharedObjects::look();
+        let own = |name: &str| {
+            let address = std::os::unix::net::SocketAddr::from_abstract_name(name).unwrap();
+            std::os::unix::net::UnixListener::bind_addr(&address).unwrap()
+        };
+        let word = format!("bxstray{}", std::process::id());
+        let _sockets = [own(&format!("{word}-0123-dgram")), own(&format!("stray-{word}"))];
+        let appeared = before.appeared(&format!("{word}-4567"));
+        assert!(!appeared.iter().any(|object| object.contains(&word)), "{appeared:?}");
+        let appeared = before.appeared("bxother-4567");
+        assert!(appeared.contains(&format!("abstract socket @stray-{word}")), "{appeared:?}");
     }
 
     #[rstest]

@@ -198,7 +198,7 @@ pub(crate) fn own_tmpfs(folder: &Path) -> io::Result<()> {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let size = available(&text).map_or(ROOM, |bytes| (bytes / 4).min(ROOM));
     let options = format!("mode=0755,size={size},nr_inodes={INODES}");
-    Ok(mount(Some("boxproof"), folder, Some("tmpfs"), flags, Some(options.as_str()))?)
+    Ok(mount(Some("tmpfs"), folder, Some("tmpfs"), flags, Some(options.as_str()))?)
 }
 
 /// The bytes of memory that can be had, as /proc/meminfo tells them.

@@ -15,6 +15,8 @@ mod process_state;
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
 mod system;
+#[cfg_attr(not(target_os = "linux"), path = "no_title.rs")]
+mod title;
 
 #[cfg(target_os = "linux")]
 pub(crate) use nested::nest;
@@ -32,3 +34,4 @@ pub(crate) use system::{
     become_owner, become_user, children_of, deny_tracing, detach, end_after, end_with_parent,
     exit_watch, mount_id, own_tmpfs, private_mounts, subreaper, table, tasks_of_user,
 };
+pub(crate) use title::ProcessTitle;

@@ -36,6 +36,7 @@ pub use terminal::Terminal;
 pub use victim::{VERB as VICTIM_VERB, Victim, serve as serve_victim};
 pub(crate) use walk::{Found, walk};
 
+use crate::names::ArmNames;
 use crate::removal::{Leftover, OwnedDirectory};
 use crate::sys;
 use crate::sys::MountPlace;
@@ -46,6 +47,8 @@ use crate::sys::network::Namespaces;
 pub struct Workspace {
     root: PathBuf,
     directory: OwnedDirectory,
+    /// What its directories are called.
+    names: ArmNames,
     /// What each variable stands for in this arm.
     pub vars: Vars,
     /// The secret word of this arm.
@@ -68,10 +71,6 @@ pub struct Workspace {
     removed: bool,
 }
 
-/// The folders below an arm's root, with the variable each is known by.
-const FOLDERS: [(&str, &str); 4] =
-    [("ws", "WS"), ("out", "OUT"), ("home", "HOME"), ("tmp", "TMPDIR")];
-
 impl Workspace {
     /// Lays out the fixture of `case` below `root`, which must not exist.
     ///
@@ -82,21 +81,23 @@ impl Workspace {
         // Of a probe that cannot be read no record is believed.
         let unknown = boxproof_probes::Key::new(sys::random_bytes().map_err(|e| e.to_string())?);
         let probe_key = boxproof_probes::Key::read(probe).unwrap_or(Some(unknown));
-        let canary = format!("CANARY{}", random::<12>()?);
+        let names = ArmNames::of(run_id);
+        let canary = format!("{}{}", if names.ordinary { "" } else { "CANARY" }, random::<12>()?);
         let mut vars = Vars::default();
         let (root, directory) = own_root(root, &nonce)?;
-        for (folder, name) in FOLDERS {
+        for (folder, name) in names.folders() {
             let path = root.join(folder);
             std::fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
             vars.set(name, path.to_string_lossy());
         }
-        std::fs::create_dir(root.join("state")).map_err(|e| e.to_string())?;
+        std::fs::create_dir(root.join(names.state)).map_err(|e| e.to_string())?;
         vars.set("PROBE", probe.to_string_lossy());
         vars.set("NONCE", &nonce);
         vars.set("CANARY", &canary);
         let mut workspace = Self {
             root,
             directory,
+            names,
             vars,
             probe_word: boxproof_probes::word(probe_key.as_ref(), &nonce),
             nonce,
@@ -134,7 +135,8 @@ impl Workspace {
         let names = listen::NAMES.iter().copied().filter(|name| case.uses(name));
         if case.launcher.hosts.is_empty() {
             for name in names {
-                let value = self.listeners.open(name, &self.root.join("out"), &self.nonce);
+                let value =
+                    self.listeners.open(name, &self.root.join(self.names.outside), &self.nonce);
                 self.vars.set(name, value.map_err(|e| format!("listener ${name}: {e}"))?);
             }
             return Ok(());
@@ -176,7 +178,7 @@ impl Workspace {
             .args(["-c", &self.vars.expand_shell(line)])
             .current_dir(self.ws())
             .env_clear()
-            .envs(base_env(&self.vars));
+            .envs(base_env(&self.vars, self.names));
         finish("prepare", command, Duration::from_millis(case.timeout_ms))
     }
 
@@ -189,6 +191,11 @@ impl Workspace {
         Ok(self.ws().join(expanded))
     }
 
+    /// What its directories are called.
+    pub(crate) fn names(&self) -> ArmNames {
+        self.names
+    }
+
     /// The folder that holds everything of the arm.
     pub fn root(&self) -> &Path {
         &self.root
@@ -196,17 +203,17 @@ impl Workspace {
 
     /// The workspace folder itself.
     pub fn ws(&self) -> PathBuf {
-        self.root.join("ws")
+        self.root.join(self.names.workspace)
     }
 
     /// A folder for the backend's own state, outside every grant.
     pub fn state(&self) -> PathBuf {
-        self.root.join("state")
+        self.root.join(self.names.state)
     }
 
     /// The folders a command could write to, by the variable each is known by.
     pub fn folders(&self) -> impl Iterator<Item = (&'static str, PathBuf)> + '_ {
-        FOLDERS.iter().map(|(folder, name)| (*name, self.root.join(folder)))
+        self.names.folders().into_iter().map(|(folder, name)| (name, self.root.join(folder)))
     }
 
     /// `bytes` with what differs from arm to arm replaced by its variable.
@@ -257,7 +264,8 @@ fn own_root(root: &Path, nonce: &str) -> Result<(PathBuf, OwnedDirectory), Strin
     let made = |root: PathBuf| OwnedDirectory::create(&root).map(|directory| (root, directory));
     let own = match made(root.to_owned()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            made(root.with_file_name(format!("arm-{nonce}")))
+            let name = root.file_name().unwrap_or_default().to_string_lossy();
+            made(root.with_file_name(format!("{name}-{nonce}")))
         }
         own => own,
     };
@@ -265,12 +273,16 @@ fn own_root(root: &Path, nonce: &str) -> Result<(PathBuf, OwnedDirectory), Strin
 }
 
 /// The environment every launcher starts from.
-pub fn base_env(vars: &Vars) -> BTreeMap<String, String> {
+pub fn base_env(vars: &Vars, names: ArmNames) -> BTreeMap<String, String> {
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    let mut env: BTreeMap<String, String> =
-        [("PATH", path), ("LANG", "C"), ("LC_ALL", "C"), ("TERM", "dumb")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into();
+    let user = [("USER", names.home), ("LOGNAME", names.home), ("SHELL", "/bin/sh")];
+    let terminal = if names.ordinary { "xterm-256color" } else { "dumb" };
+    let all = [("PATH", path), ("LANG", "C"), ("LC_ALL", "C"), ("TERM", terminal)];
+    let mut env: BTreeMap<String, String> = all
+        .into_iter()
+        .chain(user.into_iter().filter(|_| names.ordinary))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
     for name in ["HOME", "TMPDIR"] {
         env.extend(vars.get(name).map(|value| (name.to_owned(), value.to_owned())));
     }

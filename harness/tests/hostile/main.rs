@@ -16,6 +16,8 @@ mod context;
 #[cfg(target_os = "linux")]
 mod endless;
 #[cfg(target_os = "linux")]
+mod liars;
+#[cfg(target_os = "linux")]
 mod malformed;
 #[cfg(target_os = "linux")]
 mod measure;
@@ -52,6 +54,7 @@ fn main() {
         answers::rows(),
         baseline::rows(),
         endless::rows(),
+        liars::rows(),
         malformed::rows(),
         observation::rows(),
         outputs::rows(),

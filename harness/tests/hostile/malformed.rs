@@ -114,6 +114,11 @@ fn manifests(context: &RowContext) {
             "'{{ command | nope }}'",
             "bad.yaml:4: argv: there is no filter `nope`",
         ),
+        (
+            "'{{ command }}'",
+            "\"{% if uid is nope %}x{% endif %}\"",
+            "bad.yaml:4: argv: there is no test `nope`",
+        ),
         ("'{{ command }}'", "\"{% include 'x' %}\"", "bad.yaml:4: argv: "),
         ("claims: all", "claims: all\nstop: {signal: NOPE}", "bad.yaml:6: stop.signal: `NOPE`"),
         ("claims: all", "residue: ['$WS/[']", "bad.yaml:5: residue: "),

@@ -37,6 +37,20 @@ const ROWS: &[Row] = &[
     ("host-unmapped-user", &[User::Ordinary], false, unmapped_user),
     ("host-scratch-almost-full", &[User::Ordinary], false, almost_full),
     ("host-liar-about-space", BOTH, false, liar),
+    ("host-processes-170-to-230", &[User::Ordinary], true, many_processes),
+    ("host-memory", BOTH, false, |context| limited(context, "ulimit -v 300000", true)),
+    ("host-pids-cgroup", &[User::Root], false, pids_cgroup),
+    ("host-without-capabilities", &[User::Root], false, |context| without(context, "-all")),
+    ("host-without-sys-admin", &[User::Root], false, |context| without(context, "-sys_admin")),
+    ("host-processes-hidden", BOTH, false, |context| {
+        in_mounts(context, "mount -t proc -o hidepid=2 proc /proc", false);
+    }),
+    ("host-proc-covered", BOTH, false, |context| {
+        in_mounts(context, "mount -t tmpfs none /proc/sys", true);
+    }),
+    ("host-without-proc", BOTH, false, |context| {
+        in_mounts(context, "mount -t tmpfs none /proc", true);
+    }),
     ("host-filled-by-a-backend", &[User::Ordinary], true, fills_disk),
     ("host-frozen", &[User::Ordinary], true, frozen),
 ];
@@ -86,6 +100,58 @@ fn limited(context: &RowContext, limit: &str, short: bool) {
 
 fn processes(context: &RowContext, count: u32) {
     limited(context, &format!("prlimit --pid $$ --nproc={count}:{count}"), true);
+}
+
+/// As many processes as some of the workers need and not all of them: more cases, more at once.
+fn many_processes(context: &RowContext) {
+    for count in [170, 185, 200, 230] {
+        let limit = format!("prlimit --pid $$ --nproc={count}:{count}");
+        let mut args = context.arguments(&["reference"], &["exec/**", "fs/**", "protect/**"]);
+        let jobs = args.iter().position(|arg| arg == "--jobs").unwrap();
+        args[jobs + 1] = "32".to_owned();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let ran = context.finish(context.below_shell(&limit, &args));
+        accuses_no_one(&ran);
+    }
+}
+
+/// A cgroup with few processes, where there is one.
+fn pids_cgroup(context: &RowContext) {
+    let parent = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].map(std::path::Path::new);
+    let Some(parent) = parent.into_iter().find(|path| path.join("cgroup.procs").exists()) else {
+        return;
+    };
+    let group = parent.join(format!("boxproof-{}", std::process::id()));
+    if std::fs::create_dir(&group).is_err() {
+        return;
+    }
+    for count in ["10", "24"] {
+        if std::fs::write(group.join("pids.max"), count).is_err() {
+            break;
+        }
+        let limit = format!("echo $$ > {}/cgroup.procs", group.display());
+        limited(context, &limit, true);
+    }
+    let _ = std::fs::remove_dir(&group);
+}
+
+/// Root with only some of its capabilities.
+fn without(context: &RowContext, capabilities: &str) {
+    let wrapper = ["setpriv", "--bounding-set", capabilities, "--inh-caps", capabilities, "--"];
+    let args = context.arguments(&["reference"], CASES);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = context.finish(context.command_under(&wrapper, &args));
+    accuses_no_one(&ran);
+}
+
+/// A run in a mount namespace of its own, after the shell line `line`.
+fn in_mounts(context: &RowContext, line: &str, short: bool) {
+    let args = context.arguments(&["reference"], CASES);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = context.finish(context.in_own_mounts(line, &args));
+    accuses_no_one(&ran);
+    let due: &[i32] = if short { &[0, 3, 4] } else { &[0] };
+    assert!(due.contains(&ran.code), "{}: {}", ran.code, ran.stderr);
 }
 
 /// A user whose uid is not mapped may make no user namespace.

@@ -56,6 +56,7 @@ const OS: &[(&str, &str)] = &[
     ("harness/src/scratch.rs", "makes the scratch folder"),
     ("harness/src/scratch/", "says where it may be, and clears it"),
     ("harness/src/session.rs", "holds run, scratch and signals together"),
+    ("harness/src/session/", "holds the second look together"),
     ("harness/src/shortage.rs", "looks what the host is short of"),
     ("harness/src/sweep/", "looks for what is left"),
     ("harness/src/sys/", "system calls"),

@@ -7,6 +7,7 @@ use super::tables::Table;
 use super::words;
 use crate::findings::gaps;
 use crate::matrix::Matrix;
+use crate::sentences::blind_lines;
 use crate::verdict::Verdict;
 
 /// A row a verdict and reason.
@@ -28,8 +29,19 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
         false => table.end(),
     };
     format!(
-        "<section id=\"gaps\">\n<h2>Not covered</h2>\n<p class=\"soft\">Selected and not run, by reason.</p>\n{body}</section>\n"
+        "<section id=\"gaps\">\n<h2>Not covered</h2>\n<p class=\"soft\">Selected and not run, by reason.</p>\n{body}{}</section>\n",
+        second_look(matrix)
     )
+}
+
+/// What the second look came to; nothing where there was none.
+fn second_look(matrix: &Matrix<'_>) -> String {
+    let lines = blind_lines(matrix, true);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", text(line))).collect();
+    format!("<h3>Second look, with ordinary names and programs</h3>\n<ul>\n{items}</ul>\n")
 }
 
 fn cell(count: u64) -> String {

@@ -15,7 +15,7 @@ use escape::text;
 
 use crate::label::{backend_words, corpus_words, missing_words, place_words, selection_words};
 use crate::matrix::Matrix;
-use crate::sentences::{gap_lines, outcome_line};
+use crate::sentences::{blind_lines, gap_lines, outcome_line};
 use crate::summary::summary_line;
 
 /// The most bytes GitHub takes for a comment, and a safe size for a step summary.
@@ -42,6 +42,8 @@ pub fn render(matrix: &Matrix<'_>, budget: usize) -> String {
     blocks.extend(tables::conformance(matrix));
     blocks.push(claims::block(matrix));
     blocks.push(list("Not covered by this run", &gap_lines(matrix)));
+    let looks = blind_lines(matrix, true);
+    blocks.push(list("Second look, with ordinary names and programs", &looks));
     blocks.extend(tables::areas(matrix));
     blocks.push(provenance(matrix));
     fit(blocks, budget)

@@ -20,8 +20,8 @@ pub use ledger::Fault;
 pub use line::RecordLine;
 pub use reader::read;
 pub use row::{
-    ArmName, ArmRow, CaseRow, EarlierTry, ExitRow, Known, Level, OracleRow, STREAM_LIMIT,
-    StreamText, TwinState,
+    ArmName, ArmRow, BlindLook, BlindShown, CaseRow, EarlierTry, ExitRow, Known, Level, OracleRow,
+    STREAM_LIMIT, StreamText, TwinState,
 };
 pub use schema::schema;
 pub use writer::RecordWriter;

@@ -56,6 +56,9 @@ pub struct CaseRow {
     /// What earlier tries came to, the first one first, where one alone was not believed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierTry>,
+    /// What a second look showed, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blind: Option<BlindLook>,
     /// The command that runs this one case again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
@@ -81,6 +84,29 @@ pub struct EarlierTry {
     pub message: String,
     /// Every execution of the act.
     pub arms: Vec<ArmRow>,
+}
+
+/// What a second look showed, with ordinary names, and programs that any system has in place of the
+/// probe: it is told by the host alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlindLook {
+    /// What it showed.
+    pub shown: BlindShown,
+    /// What was seen, or why nothing could be; empty for the same.
+    pub saw: String,
+}
+
+/// Whether a second look showed the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlindShown {
+    /// The same.
+    Same,
+    /// Something else: the backend knows when it is tested, or what it does is left to chance.
+    Differs,
+    /// Nothing: the act cannot be done without a program of the harness.
+    Unable,
 }
 
 /// A known failure.

@@ -77,6 +77,7 @@ pub fn render(matrix: &Matrix<'_>, options: TerminalOptions) -> String {
         page.conformance(),
         page.claims(),
         page.gaps(),
+        page.second_look(),
         page.totals(),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();

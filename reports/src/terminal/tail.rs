@@ -4,7 +4,7 @@ use super::Page;
 use super::grid::{Cell, Grid};
 use crate::conformance::Share;
 use crate::record::{CaseRow, Level};
-use crate::sentences::{gap_lines, outcome_line};
+use crate::sentences::{blind_lines, gap_lines, outcome_line};
 use crate::summary::summary_line;
 use crate::text::{clean, wrap};
 
@@ -42,6 +42,13 @@ impl Page<'_> {
         let lines: Vec<String> =
             gap_lines(self.matrix).iter().flat_map(|line| self.hanging(line)).collect();
         self.titled("not covered by this run", &lines)
+    }
+
+    /// What the second look came to.
+    pub(super) fn second_look(&self) -> String {
+        let lines = blind_lines(self.matrix, self.verbose);
+        let lines: Vec<String> = lines.iter().flat_map(|line| self.hanging(line)).collect();
+        self.titled("second look, with ordinary names and programs", &lines)
     }
 
     /// Totals a column, and the summary line.

@@ -55,6 +55,7 @@ pub(crate) fn row(id: &str, backend: &str) -> CaseRow {
         asked: None,
         arms: Vec::new(),
         earlier: Vec::new(),
+        blind: None,
         reproduce: None,
     }
 }

@@ -344,8 +344,8 @@ fn each_row_gets_its_verdict_and_reason() {
 
 #[test]
 fn the_rows_reach_every_reason_and_every_verdict_of_the_judge() {
-    // Questions and channels have tables of their own.
-    let others = std::iter::once(Reason::Decision).chain(channel::REACHED);
+    // Questions, channels and second looks have tables of their own.
+    let others = [Reason::Decision, Reason::Blind].into_iter().chain(channel::REACHED);
     let reached: BTreeSet<Reason> = rows().filter_map(|row| row.4).chain(others).collect();
     let all: BTreeSet<Reason> = Reason::ALL.iter().copied().collect();
     assert_eq!(reached, all);

@@ -95,6 +95,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
             duration_ms: 1.0,
         }],
         earlier: Vec::new(),
+        blind: None,
         reproduce: Some(text.to_owned()),
     }
 }

@@ -45,6 +45,7 @@ fn full_row(case: usize, backend: usize) -> CaseRow {
     let confined = if failing { done.clone() } else { refused };
     CaseRow {
         earlier: Vec::new(),
+        blind: None,
         reproduce: Some(format!("boxproof run '{id}' --backend {name} --verbose")),
         message: if failing {
             format!("`absent $OUT/new-{case}` does not hold")

@@ -1,0 +1,159 @@
+//! The second look at a sample of the cases: by ordinary programs, below ordinary names, and from a
+//! process with an ordinary title. What differs from the first look becomes the verdict. Main
+//! function: [`look_again`].
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use boxproof_cases::Case;
+use boxproof_reports::{BlindLook, BlindShown, Verdict};
+use nix::sys::signal::Signal;
+
+use super::{Judged, Request, Runner, Seen, abreast, default_jobs, merge};
+use crate::blind::{self, Share};
+use crate::execution::Execution;
+use crate::judge::{LookedAgain, look_again as judge_again, set_beside};
+use crate::pool::Ended;
+use crate::probe::InstalledProbe;
+use crate::schedule::Order;
+use crate::scratch::{self, Scratch};
+use crate::sys::{self, ProcessTitle};
+
+/// Stands where backends are told the probe's path.
+const ORDINARY_PROGRAM: &str = "/bin/sh";
+
+/// (case, backend) → what the second look showed.
+pub(crate) type BlindLooks = HashMap<(usize, usize), BlindLook>;
+
+/// (case, backend) → what ordinary programs showed.
+type Looked = HashMap<(usize, usize), LookedAgain>;
+
+/// Looks again at a `share` of what was judged, and puts what differs into `judged`.
+///
+/// # Errors
+/// As [`super::conduct`].
+pub(super) fn look_again(
+    request: &Request,
+    share: Share,
+    judged: &mut Judged,
+    progress: &mut impl FnMut(usize, usize),
+) -> io::Result<Result<BlindLooks, Signal>> {
+    let mut looks = BlindLooks::new();
+    let mut cases: Vec<Arc<Case>> = request.suite.cases.iter().cloned().map(Arc::new).collect();
+    let mut pairs = Vec::new();
+    for pair in sample(request, share, judged)? {
+        match blind::ordinary(&request.suite.cases[pair.0]) {
+            Ok(ordinary) => {
+                cases[pair.0] = Arc::new(ordinary);
+                pairs.push(pair);
+            }
+            Err(why) => drop(looks.insert(pair, unable(why))),
+        }
+    }
+    let seen = match executed(request, &cases, &pairs, progress)? {
+        Ok(seen) => seen,
+        Err(signal) => return Ok(Err(signal)),
+    };
+    for (pair, looked) in seen {
+        if let Some((_, judgement)) = judged.get_mut(&pair) {
+            looks.insert(pair, set_beside(judgement, looked));
+        }
+    }
+    Ok(Ok(looks))
+}
+
+fn unable(saw: String) -> BlindLook {
+    BlindLook { shown: BlindShown::Unable, saw }
+}
+
+/// The pairs to look at again, in the order of the suite.
+fn sample(request: &Request, share: Share, judged: &Judged) -> io::Result<Vec<(usize, usize)>> {
+    let seed = sys::random::<16>()?;
+    let taken = |(case, backend): &(usize, usize)| {
+        let case = &request.suite.cases[*case];
+        let plays = request.backends[*backend].double().is_some_and(|double| !double.runs());
+        !plays && blind::runs(case) && share.takes(&seed, case.id.as_str())
+    };
+    let mut pairs: Vec<_> = judged.keys().copied().filter(taken).collect();
+    pairs.sort_unstable();
+    Ok(pairs)
+}
+
+/// What the second look at `pairs` showed; what is not as promised gets one more, alone.
+fn executed(
+    request: &Request,
+    cases: &[Arc<Case>],
+    pairs: &[(usize, usize)],
+    progress: &mut impl FnMut(usize, usize),
+) -> io::Result<Result<Looked, Signal>> {
+    let mut looked = Looked::new();
+    if pairs.is_empty() {
+        return Ok(Ok(looked));
+    }
+    let _title = ProcessTitle::take();
+    let base = request.scratch.clone().unwrap_or_else(scratch::ordinary_base);
+    let scratch = Scratch::make_ordinary(&base)?;
+    let probe = InstalledProbe::remember(Path::new(ORDINARY_PROGRAM).canonicalize()?)?;
+    let runner = Runner { scratch: &scratch, probe, renewals: 0 };
+    let order = |pairs: &[_]| Order::new(cases.to_vec(), request.backends.clone(), pairs);
+    let slots = request.jobs.unwrap_or_else(default_jobs);
+    let first = all_seen(&runner, order(pairs), slots, progress)?;
+    let look =
+        |(pair, seen): ((usize, usize), Execution)| (pair, judge_again(&cases[pair.0], &seen));
+    let first = match first {
+        Ok(first) => first,
+        Err(signal) => return Ok(Err(signal)),
+    };
+    looked.extend(first.into_iter().map(look));
+    let doubtful: Vec<_> =
+        looked.iter().filter(|(_, looked)| is_doubtful(looked)).map(|(pair, _)| *pair).collect();
+    if !doubtful.is_empty() {
+        let slots = abreast(doubtful.len());
+        match all_seen(&runner, order(&doubtful).alone(), slots, progress)? {
+            Ok(second) => looked.extend(second.into_iter().map(look)),
+            Err(signal) => return Ok(Err(signal)),
+        }
+    }
+    Ok(Ok(looked))
+}
+
+/// What may be chance, or the doing of a busy host. What must not happen and happened once is none.
+fn is_doubtful(looked: &LookedAgain) -> bool {
+    match looked {
+        LookedAgain::AsPromised => false,
+        LookedAgain::Otherwise { verdict, .. } => *verdict != Verdict::UnderBlock,
+        LookedAgain::Unable(_) => true,
+    }
+}
+
+/// Everything that was seen of `order`.
+fn all_seen(
+    runner: &Runner<'_>,
+    order: Order,
+    slots: usize,
+    progress: &mut impl FnMut(usize, usize),
+) -> io::Result<Result<Seen, Signal>> {
+    let mut seen = Seen::new();
+    for part in order.parts() {
+        match runner.seen(&part, slots, &mut *progress)? {
+            Ended::Complete(arms) => merge(&mut seen, arms),
+            Ended::Interrupted(signal) => return Ok(Err(signal)),
+        }
+    }
+    Ok(Ok(seen))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_once_is_not_asked_again() {
+        let verdict = Verdict::UnderBlock;
+        let happened = LookedAgain::Otherwise { verdict, saw: String::new() };
+        assert!(!is_doubtful(&happened) && !is_doubtful(&LookedAgain::AsPromised));
+        assert!(is_doubtful(&LookedAgain::Unable(String::new())));
+    }
+}
