@@ -87,7 +87,7 @@ fn promised(case: &Case, execution: &Execution) -> Result<(), Finding> {
     let confined = report("confined", execution.confined.as_ref())?;
     let control_arm = execution.control.as_ref();
     gravest([
-        decide::nothing_happened(case, confined),
+        decide::nothing_happened(case, confined, control_arm),
         evidence::stands(case, confined, control_arm),
         left::behind("in the sandbox", execution.confined.as_ref(), control_arm),
         left::behind("under the twin", execution.twin.as_ref(), control_arm),

@@ -29,7 +29,7 @@ pub(super) fn writable(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Ref
 fn real(names: &[WirePath], host: &Host) -> Result<Vec<PathBuf>, Refusal> {
     let names = names.iter().map(WirePath::as_path);
     let found = |name: &Path| host.at(name).map(|found| found.real.clone());
-    names.map(|name| found(name).ok_or_else(|| absent(name))).collect()
+    names.map(|name| found(name).ok_or_else(|| absent(name, host))).collect()
 }
 
 fn named(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
