@@ -176,7 +176,8 @@ fn concluded(outcome: Outcome, program: &str) -> Result<ProcessResult, ProcessEr
         return Err(ProcessError::Spawn(why));
     }
     let ended = report::Ending::of(&outcome);
-    if outcome.ended.is_none() && !ended.is_forced() {
+    // What does not take its stdin is ended, by KILL in the end, without a report of its end.
+    if outcome.ended.is_none() && !ended.is_forced() && ended.stdin_error.is_none() {
         let lost = "failed waiting for process: what followed it was killed";
         return Err(ProcessError::Wait(lost.to_owned()));
     }

@@ -30,8 +30,11 @@ fn more_than_a_pipe_holds_goes_both_ways_at_once() {
 #[rstest]
 #[case::e22_unread("echo out; exit 0", Some(0))]
 #[case::e22_partly("head -c 3; echo; echo out; exit 0", Some(0))]
-#[case::e25_closed_and_handled("trap 'echo out; exit 4' TERM; exec <&-; sleep 600", Some(4))]
-#[case::e25_closed_and_running("exec <&-; echo out; sleep 600; echo on; exit 4", None)]
+#[case::e25_closed_and_handled(
+    "trap 'echo out; exit 4' TERM; exec <&-; while :; do sleep 0.01; done",
+    Some(4)
+)]
+#[case::e25_closed_and_running("echo out; exec <&-; sleep 600; echo on; exit 4", None)]
 fn unread_stdin_is_an_error_beside_the_end(#[case] line: &str, #[case] code: Option<i32>) {
     let result = run(fed(sh(line), 1 << 20));
     let why = "failed to write process stdin: Broken pipe (os error 32)";
