@@ -52,10 +52,6 @@ fn has_late_port(step: &Step) -> bool {
 /// Why this case has no script, if it has none.
 pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
     let launcher = &case.launcher;
-    let about_terminal = |oracle: &Oracle| {
-        use Oracle::{Displayed, TerminalRestored, Undisplayed, Untyped};
-        matches!(oracle, Untyped(_) | Displayed(_) | Undisplayed(_) | TerminalRestored(_))
-    };
     let texts = || case.strings().into_iter().chain(case.shell_lines());
     let obstacles = [
         (
@@ -111,6 +107,11 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
     ];
     let found = obstacles.into_iter().find(|(there, _)| *there);
     found.map(|(_, why)| why.to_owned())
+}
+
+fn about_terminal(oracle: &Oracle) -> bool {
+    use Oracle::{Displayed, TerminalRestored, Undisplayed, Untyped};
+    matches!(oracle, Untyped(_) | Displayed(_) | Undisplayed(_) | TerminalRestored(_))
 }
 
 fn is_plain_signal(during: &During) -> bool {

@@ -1,5 +1,7 @@
 //! The verb `run`: request → host → plan → mechanism → supervise → result, in that order.
 
+mod reasons;
+
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use nix::sys::signal::Signal;
 
 use boxproof_cases::protocol::{
-    Blocked, ClaimLevel, Command, ErrorKind, Mode, Network, OnUnavailable, RunResult, Stdin,
+    ClaimLevel, Command, ErrorKind, Mode, Network, OnUnavailable, RunResult, Stdin,
 };
 
 use crate::answer::{self, declined};
@@ -20,7 +22,7 @@ use crate::destination::Destination;
 use crate::dialect::orbit::{Event, EventKind, EventLines, Sink};
 use crate::egress::{self, Denied, Door, Outlet};
 use crate::error::Refusal;
-use crate::explain::{self, Finished};
+use crate::explain;
 use crate::host::{Host, launcher_environment};
 use crate::inner::Inner;
 use crate::launch::{Hold, Launch};
@@ -30,6 +32,7 @@ use crate::report::Trouble;
 use crate::request::{Mechanism, Order};
 use crate::supervise::{self, Input, Ours, Outcome, Output, Secrets};
 use crate::{control, mediate, report, sys};
+use reasons::{blocked, closed, told};
 
 /// Times a run is set up at most, because host sockets came or went meanwhile.
 const ATTEMPTS: usize = 30;
@@ -206,73 +209,6 @@ fn conclude(
     }
     result.blocked = result.blocked.map(|blocked| order.in_its_words(blocked));
     (result, code)
-}
-
-/// What is said because the confined command itself ended with a code of failure.
-fn closed<'a>(order: &'a Order, mechanism: Mechanism, result: &RunResult) -> Option<&'a str> {
-    let failed = result.exit_code.is_some_and(|code| code != 0) && result.interrupted_by.is_none();
-    let confined = mechanism != Mechanism::Unconfined;
-    order.on_failure.as_deref().filter(|_| failed && confined)
-}
-
-/// Whom the command wanted to reach and might not, a line each.
-fn told(unreached: &[Denied], order: &Order) -> Vec<String> {
-    if unreached.is_empty() {
-        return Vec::new();
-    }
-    let secrets = secrets(order);
-    let line = |Denied { whom, why }: &Denied| format!("network_restricted: {whom}: {why}");
-    unreached.iter().map(|one| explain::hidden(line(one), &secrets)).collect()
-}
-
-/// Values that must not be shown.
-fn secrets(order: &Order) -> Vec<String> {
-    let launcher = launcher_environment();
-    let inherited = launcher.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
-    let set = order.policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
-    explain::secrets(inherited.chain(set))
-}
-
-/// Why the run failed, if the sandbox is why.
-fn blocked(
-    outcome: &Outcome,
-    mechanism: Mechanism,
-    order: &Order,
-    refusal: Option<&Refusal>,
-    known: &Known,
-) -> Option<Blocked> {
-    if let Some(refusal) = refusal {
-        return answer::why_blocked(refusal);
-    }
-    let ending = report::Ending::of(outcome);
-    if mechanism == Mechanism::Unconfined || !outcome.started || ending.is_forced() {
-        return None;
-    }
-    let secrets = secrets(order);
-    // What the proxy refused is known, not guessed; a run that ended well went another way.
-    if let Some(Denied { whom, why }) =
-        known.unreached.first().filter(|_| ending.exit_code != Some(0))
-    {
-        return Some(explain::unreached(whom, why, &secrets));
-    }
-    let captured = outcome.captured.as_ref();
-    let finished = Finished {
-        policy: &order.policy,
-        law: order.law.as_deref(),
-        command: &order.run.command,
-        original: order.run.original_command.as_deref(),
-        cwd: order.run.cwd.as_path(),
-        exit_code: ending.exit_code,
-        signal: ending.signal,
-        stdout: captured.map_or(&[], |captured| &captured.stdout),
-        stderr: captured.map(|captured| captured.stderr.as_slice()),
-        refused: &known.places,
-        refused_routes: known.refused_routes,
-        held: &known.held,
-        root: nix::unistd::geteuid().is_root(),
-        secrets: &secrets,
-    };
-    explain::explain(&finished, explain::HOST)
 }
 
 /// Plans and carries out, by the first mechanism that this host does not refuse.

@@ -1,0 +1,83 @@
+//! Why a run failed, in words and as a verdict, from what was observed of it.
+
+use boxproof_cases::protocol::{Blocked, RunResult};
+
+use super::Known;
+use crate::egress::Denied;
+use crate::error::Refusal;
+use crate::explain::{self, Finished};
+use crate::host::launcher_environment;
+use crate::request::{Mechanism, Order};
+use crate::supervise::Outcome;
+use crate::{answer, report};
+
+/// What is said because the confined command itself ended with a code of failure.
+pub(super) fn closed<'a>(
+    order: &'a Order,
+    mechanism: Mechanism,
+    result: &RunResult,
+) -> Option<&'a str> {
+    let failed = result.exit_code.is_some_and(|code| code != 0) && result.interrupted_by.is_none();
+    let confined = mechanism != Mechanism::Unconfined;
+    order.on_failure.as_deref().filter(|_| failed && confined)
+}
+
+/// Whom the command wanted to reach and might not, a line each.
+pub(super) fn told(unreached: &[Denied], order: &Order) -> Vec<String> {
+    if unreached.is_empty() {
+        return Vec::new();
+    }
+    let secrets = secrets(order);
+    let line = |Denied { whom, why }: &Denied| format!("network_restricted: {whom}: {why}");
+    unreached.iter().map(|one| explain::hidden(line(one), &secrets)).collect()
+}
+
+/// Values that must not be shown.
+fn secrets(order: &Order) -> Vec<String> {
+    let launcher = launcher_environment();
+    let inherited = launcher.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    let set = order.policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
+    explain::secrets(inherited.chain(set))
+}
+
+/// Why the run failed, if the sandbox is why.
+pub(super) fn blocked(
+    outcome: &Outcome,
+    mechanism: Mechanism,
+    order: &Order,
+    refusal: Option<&Refusal>,
+    known: &Known,
+) -> Option<Blocked> {
+    if let Some(refusal) = refusal {
+        return answer::why_blocked(refusal);
+    }
+    let ending = report::Ending::of(outcome);
+    if mechanism == Mechanism::Unconfined || !outcome.started || ending.is_forced() {
+        return None;
+    }
+    let secrets = secrets(order);
+    // What the proxy refused is known, not guessed; a run that ended well went another way.
+    if let Some(Denied { whom, why }) =
+        known.unreached.first().filter(|_| ending.exit_code != Some(0))
+    {
+        return Some(explain::unreached(whom, why, &secrets));
+    }
+    let captured = outcome.captured.as_ref();
+    let finished = Finished {
+        policy: &order.policy,
+        law: order.law.as_deref(),
+        command: &order.run.command,
+        original: order.run.original_command.as_deref(),
+        cwd: order.run.cwd.as_path(),
+        exit_code: ending.exit_code,
+        signal: ending.signal,
+        stdout: captured.map_or(&[], |captured| &captured.stdout),
+        stderr: captured.map(|captured| captured.stderr.as_slice()),
+        refused: &known.places,
+        refused_routes: known.refused_routes,
+        held: &known.held,
+        root: nix::unistd::geteuid().is_root(),
+        secrets: &secrets,
+    };
+    explain::explain(&finished, explain::HOST)
+}
