@@ -41,7 +41,7 @@ pub enum BackendError {
     Load(#[from] LoadError),
     /// A program that does not answer `capabilities` as it should.
     #[error(
-        "backend `{name}`: `{program} capabilities` failed: {message}; see the protocol in cases/README.md"
+        "backend `{name}`: `{program} capabilities` failed: {message}; see cases/PROTOCOL.md"
     )]
     Native {
         /// The backend's name.

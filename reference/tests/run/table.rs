@@ -1,4 +1,4 @@
-//! The table of claims in the README is what `refbox capabilities` says on such a host, as whoever runs
+//! The table of claims in docs/mechanisms.md is what `refbox capabilities` says on such a host, as whoever runs
 //! this, and where no user namespaces are. `UPDATE_TABLE=1` writes it anew.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,7 +91,7 @@ fn the_table_of_claims_is_what_is_claimed() {
         assert!(why.contains("sysctl -w user.max_user_namespaces"), "{mechanism}: {why}");
     }
     assert_eq!(without_namespaces("landlock").as_ref(), Ok(&found[2]));
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/mechanisms.md");
     let text = std::fs::read_to_string(&page).unwrap();
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let (written, after) = rest.split_once(END).unwrap();
@@ -100,5 +100,5 @@ fn the_table_of_claims_is_what_is_claimed() {
         std::fs::write(&page, format!("{before}{BEGIN}{due}{END}{after}")).unwrap();
         return;
     }
-    assert_eq!(written, due, "README.md: its table of claims is stale: UPDATE_TABLE=1");
+    assert_eq!(written, due, "docs/mechanisms.md: its table of claims is stale: UPDATE_TABLE=1");
 }

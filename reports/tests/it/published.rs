@@ -1,4 +1,4 @@
-//! The published matrix: its pages, and the summary in the README, are renderings of its records.
+//! The published matrix: its pages, and the summary in its README, are renderings of its records.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ fn records() -> Vec<Run> {
 
 /// What the README shows between its marks.
 fn shown() -> String {
-    let readme = text(&folder().join("../../README.md"));
+    let readme = text(&folder().join("README.md"));
     let (_, rest) = readme.split_once("<!-- matrix -->\n").unwrap();
     rest.split_once("<!-- /matrix -->\n").unwrap().0.trim().to_owned()
 }
