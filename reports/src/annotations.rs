@@ -9,7 +9,7 @@ use crate::findings::Kind;
 use crate::matrix::Matrix;
 use crate::reading::{Reading, case_path, headline};
 use crate::record::CaseRow;
-use crate::text::{clean, shorten};
+use crate::text::{clean, inert, shorten};
 
 /// How many annotations of one type GitHub shows of a step.
 const SHOWN: usize = 10;
@@ -54,10 +54,10 @@ fn limited(command: &str, mut lines: Vec<(&CaseRow, String)>) -> String {
     out
 }
 
-/// A message: `%`, CR and LF as the runner writes them.
+/// A message: `%`, CR and LF as the runner writes them, and nothing that an older runner obeys.
 fn data(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(clean).collect();
-    let text = shorten(&lines.join("\n"), LIMIT);
+    let text = shorten(&inert(&lines.join("\n")), LIMIT);
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 

@@ -40,9 +40,7 @@ pub enum BackendError {
     #[error("{0}")]
     Load(#[from] LoadError),
     /// A program that does not answer `capabilities` as it should.
-    #[error(
-        "backend `{name}`: `{program} capabilities` failed: {message}; see cases/PROTOCOL.md"
-    )]
+    #[error("backend `{name}`: `{program} capabilities` failed: {message}; see cases/PROTOCOL.md")]
     Native {
         /// The backend's name.
         name: String,

@@ -98,7 +98,7 @@ fn cases(context: &RowContext) {
         ([CASE.as_bytes(), b"# \xff\n"].concat(), "fs/one.yaml: line 5 is not UTF-8"),
         (more(&format!("# {}", "x".repeat(2 << 20))), "fs/one.yaml: more than 1048576 bytes"),
         (more("repeat: 4294967295"), "fs/one.yaml:5: repeat: 4294967295 is more than"),
-        (more("purpose: Again."), "fs/one.yaml:5: duplicate field `purpose`"),
+        (more("purpose: Again."), "fs/one.yaml:5: duplicate key `purpose`"),
         (CASE.replace("sh: echo hello", "probe: nope").into_bytes(), "fs/one.yaml: probe-call: "),
     ];
     for (text, message) in texts {
@@ -125,7 +125,7 @@ fn manifests(context: &RowContext) {
         ("claims: all", "stop: {grace_ms: 18446744073709551615}", "bad.yaml:5: stop.grace_ms: "),
         ("name: box", "name: reference", "bad.yaml:1: name: "),
         ("name: box", "name: none", "bad.yaml:1: name: "),
-        ("claims: all", "claims: all\nname: two", "bad.yaml:6: duplicate field `name`"),
+        ("claims: all", "claims: all\nname: two", "bad.yaml:6: duplicate key `name`"),
     ];
     for (from, to, message) in texts {
         context.place.write("bad.yaml", &MANIFEST.replace(from, to));

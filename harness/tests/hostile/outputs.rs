@@ -260,9 +260,16 @@ fn obeys_nothing(text: &str) {
     let hidden = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{200b}'..='\u{200f}');
     assert!(!text.contains(|c| is_control(c) || hidden(c)), "{text:?}");
     for line in text.lines() {
-        assert!(!line.trim_start().starts_with("::"), "{line}");
+        assert!(!line.trim_start().starts_with("::") || is_annotation(line), "{line}");
         assert!(!line.contains("##[") && !line.contains("##vso["), "{line}");
     }
+}
+
+/// Whether `line` is the program's own annotation of the one case, whose message is data to a runner.
+fn is_annotation(line: &str) -> bool {
+    let place = "/corpus/a/one.yaml,title=noisy%3A a/one::";
+    ["::error file=/", "::warning file=/"].iter().any(|start| line.starts_with(start))
+        && line.split_once(place).is_some_and(|(before, _)| !before[2..].contains("::"))
 }
 
 fn words_of_a_terminal(context: &RowContext) {
