@@ -128,9 +128,17 @@ fn memory() -> Option<String> {
     (kib << 10 < MEMORY).then(|| format!("memory: {kib} KiB are available"))
 }
 
+/// How many processes this user may have; not read on other systems.
+fn process_limit() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    return getrlimit(Resource::RLIMIT_NPROC).ok().map(|(soft, _)| soft);
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// Half of the allowed processes of this user are there: what needs several at once finds none.
 fn processes() -> Option<String> {
-    let (soft, _) = getrlimit(Resource::RLIMIT_NPROC).ok()?;
+    let soft = process_limit()?;
     let count = || crate::sys::tasks_of_user(nix::unistd::geteuid().as_raw());
     // Counting takes a look at every process: not where the limit is out of reach anyway.
     let count = (soft < 1 << 16).then(count)?;

@@ -5,8 +5,6 @@ use super::*;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use nix::unistd::Uid;
-
 /// A base, and in it a directory of the harness called `own`.
 fn place() -> (tempfile::TempDir, OwnedDirectory) {
     let base = tempfile::tempdir().unwrap();
@@ -132,7 +130,7 @@ fn a_path_is_removed_whatever_is_there() {
 /// Runs `body` in a thread with a mount namespace of its own, where that can be had.
 #[cfg(target_os = "linux")]
 fn with_own_mounts(body: impl FnOnce() + Send) {
-    if !Uid::effective().is_root() {
+    if !nix::unistd::geteuid().is_root() {
         return;
     }
     std::thread::scope(|scope| {

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use nix::sys::signal::Signal;
 use nix::unistd::{Gid, Pid, Uid, User};
 
 use super::NestedPlaces;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 /// Where the parts of a nested host lie.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "mount namespaces are Linux's"))]
 pub(crate) struct NestedPlaces {
     /// What is mounted in it, in this order.
     pub(crate) mounts: Vec<MountPlace>,
@@ -13,6 +14,7 @@ pub(crate) struct NestedPlaces {
 
 /// One mount of a nested host.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "mount namespaces are Linux's"))]
 pub(crate) struct MountPlace {
     /// What is mounted.
     pub(crate) from: PathBuf,

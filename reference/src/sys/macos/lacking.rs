@@ -56,6 +56,11 @@ pub(crate) fn gain_nothing() -> nix::Result<()> {
     Err(nix::errno::Errno::ENOTSUP)
 }
 
+/// Refused: nothing is mediated here.
+pub(crate) fn drop_privileges(_looks: bool) -> io::Result<()> {
+    unsupported()
+}
+
 pub(crate) fn drop_capabilities() -> io::Result<()> {
     unsupported()
 }
