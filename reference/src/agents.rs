@@ -1,13 +1,13 @@
 //! Where coding agents keep their state: by their variables, else below the home ([`AgentState`]). Pure.
 
-/// An agent's variable, and its folder below the home where the variable is not set.
+/// An agent's variable, and its directory below the home where the variable is not set.
 const AGENTS: [(Option<&str>, &str); 4] = [
     (Some("CODEX_HOME"), ".codex"),
     (Some("CLAUDE_CONFIG_DIR"), ".claude"),
     (None, ".gemini"),
     (Some("GROK_HOME"), ".grok"),
 ];
-/// The folder below the home that every agent writes to.
+/// The directory below the home that every agent writes to.
 const LOGS: &str = ".orbit/state/logs";
 
 /// The places, absolute and not the root: that would grant everything.
@@ -15,7 +15,7 @@ const LOGS: &str = ".orbit/state/logs";
 pub(crate) struct AgentState {
     /// The home.
     pub(crate) home: Option<String>,
-    /// Folders.
+    /// Directories.
     pub(crate) folders: Vec<String>,
     /// A file, beside which others of its name are made.
     pub(crate) file: Option<String>,
@@ -23,7 +23,7 @@ pub(crate) struct AgentState {
 
 impl AgentState {
     /// The state of who has the variables that `value` tells. An empty value counts as none; a relative
-    /// one names no folder, so that it grants nothing.
+    /// one names no directory, so that it grants nothing.
     pub(crate) fn of(value: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name: &str| value(name).filter(|text| !text.is_empty());
         let home = value("HOME").filter(|home| is_folder(home));

@@ -1,5 +1,5 @@
 //! The place of a file of ours ([`Destination`]): a name in a folder that is opened before anything
-//! runs, so that who swaps the folder for another meanwhile changes nothing for us.
+//! runs, so that who swaps the directory for another meanwhile changes nothing for us.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -94,7 +94,7 @@ impl Destination {
     }
 }
 
-/// The folder that `file` lies in.
+/// The directory that `file` lies in.
 pub(crate) fn folder_of(file: &Path) -> PathBuf {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

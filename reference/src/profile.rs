@@ -122,7 +122,7 @@ mod tests {
 
     proptest::proptest! {
         /// What is asked about by its own name is decided as the command finds it, whatever the name;
-        /// and what is said of a folder beforehand is said of all that is in it.
+        /// and what is said of a directory beforehand is said of all that is in it.
         #[test]
         fn what_is_decided_is_what_is_enforced(
             rules in proptest::collection::vec((proptest::bool::ANY, 0..RULES.len()), 1..5),

@@ -89,7 +89,7 @@ pub struct CompileProfile {
     pub profile: Option<String>,
     /// The folder that paths of the documents start at (absolute).
     pub workspace: WirePath,
-    /// Folders that an executor opens behind every deny (absolute, or from the workspace down).
+    /// Directories that an executor opens behind every deny (absolute, or from the workspace down).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side_roots: Vec<WirePath>,
 }

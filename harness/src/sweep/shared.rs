@@ -12,7 +12,7 @@ const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// without another time to show.
 const COARSE: Duration = Duration::from_millis(50);
 
-/// The shared folders before a run.
+/// The shared directories before a run.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// When each was changed last; `None` if that tells nothing about later changes.

@@ -17,7 +17,7 @@ use crate::{block, profile, settings};
 pub(super) struct Asked {
     pub(super) order: Order,
     pub(super) opens: Opens,
-    /// Folders that are opened behind every deny.
+    /// Directories that are opened behind every deny.
     pub(super) sides: Vec<PathBuf>,
 }
 

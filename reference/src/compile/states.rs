@@ -6,7 +6,7 @@ use super::pattern::of_path;
 use super::sbpl::{literal, regex, subpath};
 use crate::agents::AgentState;
 
-/// The folder below the home that macOS caches in.
+/// The directory below the home that macOS caches in.
 const CACHES: &str = "Library/Caches";
 
 /// The filters of what an agent may write under `env`.

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::paths::{self, Passage};
 
-/// Folders of folders that are looked into for links.
+/// Directories of directories that are looked into for links.
 const DEPTH: usize = 2;
 /// The end of a mount's root in the mount table where that was removed.
 const DELETED: &[u8] = b"//deleted";
 
-/// A link in a folder of service state.
+/// A link in a directory of service state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceLink {
     /// What it leads to (real path).
@@ -29,7 +29,7 @@ pub(super) fn ways(names: impl Iterator<Item = PathBuf>) -> Vec<Passage> {
     ways.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The links in `folders` that lead to something, and in the folders in them.
+/// The links in `folders` that lead to something, and in the directories in them.
 pub(super) fn in_folders(folders: &[PathBuf]) -> Vec<ServiceLink> {
     let mut links = Vec::new();
     let mut ahead: Vec<(PathBuf, usize)> =
@@ -49,7 +49,7 @@ pub(super) fn in_folders(folders: &[PathBuf]) -> Vec<ServiceLink> {
     links
 }
 
-/// Where something is mounted whose file or folder was removed.
+/// Where something is mounted whose file or directory was removed.
 pub(super) fn unlinked_mounts() -> Vec<PathBuf> {
     unlinked(&fs::read("/proc/self/mountinfo").unwrap_or_default())
 }

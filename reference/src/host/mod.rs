@@ -58,7 +58,7 @@ pub(crate) struct Host {
     pub(crate) paths: BTreeMap<PathBuf, Found>,
     /// What the names of grants lead through: a grant is good by the name that it was given.
     pub(crate) ways: Vec<Passage>,
-    /// Links in the folders of service state.
+    /// Links in the directories of service state.
     pub(crate) service_links: Vec<ServiceLink>,
     /// Why nothing was found at a path of the request.
     pub(crate) reasons: BTreeMap<PathBuf, &'static str>,

@@ -92,12 +92,12 @@ impl Folder {
     }
 }
 
-/// What a path leads through besides the folders of its real path.
+/// What a path leads through besides the directories of its real path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Passage {
     /// A symbolic link: where it stands (real path), and what it says.
     Link(PathBuf, PathBuf),
-    /// A folder that `..` leaves again (real path).
+    /// A directory that `..` leaves again (real path).
     Folder(PathBuf),
 }
 

@@ -122,7 +122,7 @@ impl Steered {
         }
     }
 
-    /// A folder of hooks; where it is a root, or above one, the hooks by their names.
+    /// A directory of hooks; where it is a root, or above one, the hooks by their names.
     fn hooks(&mut self, folder: &Path, roots: &[PathBuf]) {
         let real = paths::find(folder).map(|found| found.real);
         if folder.ends_with("_") {
@@ -167,7 +167,7 @@ fn at(folder: &Path, value: &str) -> PathBuf {
     }
 }
 
-/// The same path without dots that name the folder itself.
+/// The same path without dots that name the directory itself.
 fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }

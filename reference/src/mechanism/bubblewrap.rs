@@ -89,7 +89,7 @@ pub(crate) fn standalone(view: &View, cwd: &Path, nested: bool) -> Result<Vec<Os
             Step::MaskFile(path) | Step::MaskSocket(path) => {
                 list.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
             }
-            // What folders are like where the text is used is not known.
+            // What directories are like where the text is used is not known.
             Step::Folder(_) => {}
             step => list.extend(rendered(step, -1)),
         }
@@ -190,7 +190,7 @@ fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
             list
         }
         Step::Tmpfs(path, mode) => words(&["--perms", &format!("{mode:04o}"), "--tmpfs"], path, 1),
-        // What the host has no such folder for, the program makes by itself.
+        // What the host has no such directory for, the program makes by itself.
         Step::Folder(path) => std::fs::symlink_metadata(path).map_or_else(
             |_| Vec::new(),
             |found| {

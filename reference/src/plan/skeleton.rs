@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Step;
 
-/// `steps` with the folders that lie between each and the fresh folder that it is put into.
+/// `steps` with the directories that lie between each and the fresh directory that it is put into.
 pub(super) fn with_folders(steps: Vec<Step>) -> Vec<Step> {
     let mut fresh: HashMap<PathBuf, bool> = HashMap::new();
     let mut whole = Vec::with_capacity(steps.len());
@@ -25,7 +25,7 @@ pub(super) fn with_folders(steps: Vec<Step>) -> Vec<Step> {
     whole
 }
 
-/// The folders above `path` that nothing has made yet, outermost first.
+/// The directories above `path` that nothing has made yet, outermost first.
 fn missing(path: &Path, fresh: &HashMap<PathBuf, bool>) -> Vec<PathBuf> {
     let above = || path.ancestors().skip(1);
     let innermost = above().find_map(|folder| Some((folder, *fresh.get(folder)?)));

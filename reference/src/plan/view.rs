@@ -253,7 +253,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Links by which something granted was named, and those of `/run` to what can be read, with the
-    /// folders that such names lead out of again: as far as they would not be there.
+    /// directories that such names lead out of again: as far as they would not be there.
     fn passages(&self) -> Vec<Step> {
         let leads = self.host.service_links.iter().filter(|link| self.is_seen(&link.target));
         let ways = self.host.ways.iter().chain(leads.flat_map(|link| &link.way));

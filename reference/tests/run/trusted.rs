@@ -60,7 +60,7 @@ fn so_it_is_in_every_writable_root_and_nowhere_else() {
     assert_eq!(written(&bed.ws("r.json"))["exit_code"], 3);
 }
 
-/// What a command that nothing confines can do to the folder of the result.
+/// What a command that nothing confines can do to the directory of the result.
 #[rstest]
 #[case::swapped("mv res r2; ln -s \"$1\" res", Some("r2/r.json"))]
 #[case::renamed("mv res r2", Some("r2/r.json"))]
@@ -109,7 +109,7 @@ fn where_the_disk_is_full_nothing_is_left_and_the_code_is_kept() {
     let words: Vec<_> = plain.get_args().map(|word| word.to_str().unwrap().to_owned()).collect();
     let result = bed.out("full/r.json");
     let program = plain.get_program().to_str().unwrap();
-    // The folder's file system has no room for a byte more, and an old result in it.
+    // The directory's file system has no room for a byte more, and an old result in it.
     let line = format!(
         "mount -t tmpfs -o size=4096 none {0} && head -c 4096 /dev/zero > {0}/filler && : > {1} && exec {program} run --request {2} --result {1}",
         bed.out("full").display(),

@@ -55,7 +55,7 @@ fn literal(written: &str) -> Option<&'static str> {
     LITERAL.iter().find(|(sign, _)| written.contains(sign)).map(|(_, why)| *why)
 }
 
-/// A denial of a folder that closes nothing of what is in it.
+/// A denial of a directory that closes nothing of what is in it.
 fn folder_alone(
     rule: &ProfileRule,
     rules: &[ProfileRule],

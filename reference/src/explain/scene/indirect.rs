@@ -25,7 +25,7 @@ const PRIVILEGED: [&str; 6] = ["niceness", "priority", "mount:", "setuid", "setg
 
 impl Scene<'_> {
     /// What was not found is on the host, but not in the sandbox; or could not be made where the
-    /// host has a folder for it, which the command cannot write in.
+    /// host has a directory for it, which the command cannot write in.
     pub(super) fn missing(&self, complaint: &Complaint) -> Option<Denial> {
         let says = |word: &str| complaint.words.contains(word);
         let makes = says("mkdir") || says("creat");

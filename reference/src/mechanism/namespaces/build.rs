@@ -170,7 +170,7 @@ impl Site {
         symlinkat(to, open(self.view.as_fd(), &parent)?, name.as_c_str())
     }
 
-    /// Makes a folder like the host's at `at`, unless something is there already.
+    /// Makes a directory like the host's at `at`, unless something is there already.
     fn make_alike(&self, at: &CStr) -> nix::Result<()> {
         let (parent, name) = split(at);
         let parent = open(self.view.as_fd(), &parent)?;

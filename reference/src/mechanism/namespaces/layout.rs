@@ -48,7 +48,7 @@ pub(super) enum Work {
     /// Puts `source` over `at` with at least these mount attributes; with `make` the place is
     /// made first, as it lies in a fresh folder.
     Attach { source: Source, at: CString, attributes: u64, make: bool },
-    /// Makes a folder in a fresh one, with the mode and owner that it has on the host.
+    /// Makes a directory in a fresh one, with the mode and owner that it has on the host.
     Folder(CString),
     /// Makes a link in a fresh folder.
     Link { at: CString, to: CString },
@@ -106,7 +106,7 @@ impl Fresh {
         self.0.insert(path.to_owned(), fresh);
     }
 
-    /// Whether the innermost folder put above `path` is fresh, so that its place has to be made.
+    /// Whether the innermost directory put above `path` is fresh, so that its place has to be made.
     fn holds(&self, path: &Path) -> bool {
         path.ancestors().skip(1).find_map(|folder| self.0.get(folder)).copied().unwrap_or(false)
     }
