@@ -37,7 +37,7 @@ impl Capability {
         &self.0
     }
 
-    /// What claiming it means, in one sentence.
+    /// Returns the meaning of a claim of this capability, in one sentence.
     pub fn meaning(&self) -> &'static str {
         LIST.get(&self.0).map_or("", String::as_str)
     }

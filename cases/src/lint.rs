@@ -18,9 +18,9 @@ const PURPOSE_MAX: usize = 120;
 pub struct Finding {
     /// The file.
     pub file: PathBuf,
-    /// Which rule found it, such as `purpose-sentence`.
+    /// The name of the lint rule, such as `purpose-sentence`.
     pub rule: &'static str,
-    /// What is wrong and what to do.
+    /// The problem and its remedy.
     pub message: String,
 }
 
@@ -102,8 +102,8 @@ fn unique_purposes(suite: &Suite) -> Vec<Finding> {
     found
 }
 
-/// Every requirement has the kinds of case it asks for. A corpus of somebody's own need not cover what
-/// it cites.
+/// Checks that the suite has the kinds of case that each requirement asks for. A corpus with
+/// requirements of its own need not cover every requirement that it cites.
 fn coverage(suite: &Suite) -> Vec<Finding> {
     let (mut positive, mut negative) = (BTreeSet::new(), BTreeSet::new());
     for case in &suite.cases {

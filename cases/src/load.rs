@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// What is wrong with a file, and where.
+/// An error in a file, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
     /// The file.
@@ -15,7 +15,7 @@ pub struct LoadError {
     pub line: usize,
     /// The field, such as `rows.two.expect`; empty when the whole file is meant.
     pub field: String,
-    /// What is wrong and what to do.
+    /// The problem and its remedy.
     pub message: String,
 }
 
@@ -55,7 +55,7 @@ impl LoadError {
 pub const FILE_LIMIT: u64 = 1 << 20;
 /// The most lists and maps within each other; the reader takes ever longer with each.
 const NESTING_LIMIT: usize = 64;
-/// What some editors put at the beginning of a file.
+/// The byte order mark that some editors put at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Refuses a text that is too large to be read, or nested too deeply.
@@ -180,7 +180,7 @@ fn plain(error: &serde_yaml::Error, field: &str) -> String {
     }
 }
 
-/// How the message about a key that is there twice begins.
+/// The beginning of the message about a key that occurs twice.
 const DUPLICATE: &str = "duplicate key";
 /// The message about a file with several documents.
 const SECOND_DOCUMENT: &str = "a second document begins here: give it a file of its own";
@@ -197,8 +197,8 @@ fn is_content(line: &str) -> bool {
     !line.is_empty() && !line.starts_with('#') && !line.starts_with("---")
 }
 
-/// Whether `line` is not before the key at the top that `field` begins with: what a type of ours says
-/// is located where the map around it begins.
+/// Returns whether `line` is not above the top-level key that `field` begins with. An error raised
+/// by one of this crate's own types carries the position of the enclosing map.
 fn is_within(text: &str, field: &str, line: usize) -> bool {
     let top = field.split(['.', '[']).next().unwrap_or_default();
     top.is_empty() || line >= line_of(text, top)

@@ -101,7 +101,7 @@ pub fn unknown_in(text: &str) -> Option<UnknownVariable> {
         .map(|(_, name)| UnknownVariable(name.to_owned()))
 }
 
-/// Where each `$NAME` (capitals, digits, underscores) starts, and the name.
+/// Returns the offset and the name of each `$NAME` (capitals, digits, underscores).
 fn names(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices('$').filter_map(|(at, _)| {
         let rest = &text[at + 1..];

@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Channel, Question};
 use crate::protocol::CompileTarget;
 
-/// What tries the thing: a probe, a shell line or an argument vector; or a question, or what is done
-/// to a receipts channel.
+/// The act of a step: a probe, a shell line, an argument vector, a question, or steps on a receipts
+/// channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     /// A native probe and its arguments; it reports an observation.
@@ -28,7 +28,7 @@ pub enum Act {
     Argv(Vec<String>),
     /// A question about policy documents; nothing is run.
     Decide(Question),
-    /// What is done to a receipts channel.
+    /// Steps on a receipts channel.
     Receipts(Box<Channel>),
 }
 
@@ -53,7 +53,7 @@ impl Act {
         }
     }
 
-    /// What is done to a receipts channel, if it is that.
+    /// Returns the receipts channel of the act, if it has one.
     pub fn channel(&self) -> Option<&Channel> {
         match self {
             Self::Receipts(channel) => Some(channel),
@@ -61,7 +61,7 @@ impl Act {
         }
     }
 
-    /// Whether a probe makes the attempt, so that there is an observation to expect.
+    /// Returns whether a probe makes the attempt, so that there is an observation to expect.
     pub fn is_probe(&self) -> bool {
         matches!(self, Self::Probe { .. })
     }

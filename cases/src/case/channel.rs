@@ -9,28 +9,28 @@ use serde_json::Value;
 
 use super::channel_check::VerifyStep;
 
-/// What is done to a channel, in order.
+/// The steps on a channel, in order, and the channel's setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
-    /// Where receipts carry the channel's own members.
+    /// The place of the channel's own members in receipts.
     #[serde(default)]
     pub profile: Profile,
     /// The token that execd asks for; only the proxy is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// What execd answers instead of its own answer: each is used once, by the first request it fits.
+    /// The answers of execd in place of its own: each is used once, by the first request it fits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub execd: Vec<Scripted>,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<ChannelStep>,
 }
 
-/// Where receipts carry the channel's own members.
+/// The place of the channel's own members in receipts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
-    /// Where every published verifier keeps them.
+    /// The place where every published verifier keeps them.
     #[default]
     Wire,
     /// Below the credential's subject; verified from raw bytes only.
@@ -47,7 +47,7 @@ impl Profile {
     }
 }
 
-/// What execd answers to one request.
+/// The answer of execd to one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scripted {
@@ -143,17 +143,17 @@ impl Part {
     }
 }
 
-/// How a part is ended; the step takes until it is gone.
+/// The end of a part; the step lasts until the part is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopStep {
-    /// Which.
+    /// The part.
     pub part: Part,
-    /// How.
+    /// The signal that ends the part.
     pub by: Ending,
 }
 
-/// How a part is ended.
+/// The signal that ends a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -163,7 +163,7 @@ pub enum Ending {
     Kill,
 }
 
-/// What becomes of connections from proxy to relay.
+/// The fate of connections from proxy to relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
@@ -185,7 +185,7 @@ pub enum Misplaced {
     NotASocket,
     /// Another daemon listens there.
     Taken,
-    /// The folder of its socket is open to everybody.
+    /// The directory of the daemon's socket is open to every user.
     OpenFolder,
     /// Its key can be read by everybody.
     OpenKey,
@@ -204,7 +204,7 @@ pub struct RequestStep {
     pub method: String,
     /// Path and query, as sent.
     pub path: String,
-    /// Whose proxy.
+    /// The sandbox whose proxy gets the request.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub sandbox: String,
     /// Headers besides those that HTTP needs.
@@ -222,16 +222,16 @@ pub struct RequestStep {
     /// Files to upload, each a pair of metadata and bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upload: Vec<Upload>,
-    /// How many of it at once; `#` in body and path is the number of each, from 1.
+    /// The number of concurrent requests; `#` in body and path is the number of each, from 1.
     #[serde(default = "once", skip_serializing_if = "is_once")]
     pub times: u32,
-    /// What is called to finish it; it goes on once `until` was read.
+    /// The name by which a later step finishes the request; the case goes on once `until` was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The text of the answer after which the step is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Whether the agent hangs up then.
+    /// Whether the agent hangs up after `until` was read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hang_up: bool,
 }
@@ -264,9 +264,9 @@ fn is_once(times: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Upload {
-    /// Where to.
+    /// The path of the uploaded file.
     pub path: String,
-    /// What it holds.
+    /// The content of the file.
     pub text: String,
 }
 
@@ -276,10 +276,10 @@ pub struct Upload {
 pub struct RawStep {
     /// The lines of the head, each ended by CR LF, with an empty one after them.
     pub head: Vec<String>,
-    /// What follows.
+    /// The bytes after the header.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// Whose proxy.
+    /// The sandbox whose proxy gets the bytes.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub sandbox: String,
 }
@@ -293,10 +293,10 @@ pub struct SocketStep {
     /// Path and query; a new name needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Whose proxy.
+    /// The sandbox whose proxy carries the session.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub sandbox: String,
-    /// What is said and awaited, in order.
+    /// The messages that are sent and awaited, in order.
     #[serde(default, rename = "do", skip_serializing_if = "Vec::is_empty")]
     pub dialogue: Vec<Said>,
 }
@@ -339,7 +339,7 @@ pub struct FrameStep {
     /// The name of the connection that is used; it stays open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
-    /// Whether the daemon must close the connection then.
+    /// Whether the daemon must close the connection after the frame.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closes: bool,
 }
@@ -351,7 +351,7 @@ pub struct PostStep {
     /// The certificate that is shown.
     #[serde(default)]
     pub certificate: Certificate,
-    /// Whose.
+    /// The sandbox whose certificate is shown.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub sandbox: String,
     /// Members that differ from a good frame; null removes one. A dot goes one object down.
@@ -410,19 +410,19 @@ impl Channel {
         found
     }
 
-    /// Whether a proxy is spoken to.
+    /// Returns whether a step sends to a proxy.
     pub fn proxied(&self) -> bool {
         self.steps.iter().any(|step| {
             matches!(step, ChannelStep::Request(_) | ChannelStep::Raw(_) | ChannelStep::Socket(_))
         })
     }
 
-    /// Whether the relay is spoken to.
+    /// Returns whether a step sends to the relay, directly or through a proxy.
     pub fn relayed(&self) -> bool {
         self.proxied() || self.steps.iter().any(|step| matches!(step, ChannelStep::Post(_)))
     }
 
-    /// Whether the daemon is spoken to.
+    /// Returns whether a step involves the daemon.
     pub fn stored(&self) -> bool {
         let only =
             |step: &ChannelStep| matches!(step, ChannelStep::Verify(_) | ChannelStep::Refuse(_));
@@ -463,7 +463,7 @@ impl ChannelStep {
         }
     }
 
-    /// Whether something is answered to it that an expectation can be about.
+    /// Returns whether the step has an answer that an expectation can be about.
     pub fn is_answered(&self) -> bool {
         matches!(
             self,

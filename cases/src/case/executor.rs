@@ -21,7 +21,7 @@ pub struct ExecutorSpec {
 }
 
 impl ExecutorSpec {
-    /// What messages call the file.
+    /// The name of the file in messages.
     pub const NAME: &str = "executor.yaml";
 
     /// The file.
@@ -30,7 +30,7 @@ impl ExecutorSpec {
     }
 }
 
-/// What is started; members that are left out are not looked at.
+/// The expected start of an agent; members that are left out are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartExpect {

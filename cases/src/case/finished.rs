@@ -7,9 +7,9 @@ use crate::protocol::Command;
 /// A run that is over. Variables may stand in its texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// What was executed.
+    /// The command that was executed.
     pub command: Command,
-    /// What the user typed, where the command is a rewritten form of it.
+    /// The command as the user typed it, if `command` is a rewritten form of it.
     pub original: Option<String>,
     /// Its exit code; none where it died of a signal.
     pub exit: Option<i32>,
@@ -17,9 +17,9 @@ pub struct Ended {
     pub signal: Option<i32>,
     /// Packets that found no way out of its own network, where that was counted.
     pub refused_routes: Option<u32>,
-    /// What it wrote to stdout.
+    /// The command's stdout.
     pub stdout: String,
-    /// What it wrote to stderr.
+    /// The command's stderr.
     pub stderr: String,
 }
 
@@ -34,7 +34,8 @@ impl Ended {
         command.into_iter().chain(rest.into_iter().flatten().map(String::as_str)).collect()
     }
 
-    /// What is written beside `decide: explain`; what is left over is taken out of `rest`.
+    /// Reads the members beside `decide: explain` out of `rest`; members that are unknown stay
+    /// there.
     pub(super) fn written(rest: &mut BTreeMap<String, Vec<String>>) -> Result<Self, String> {
         let command = match (rest.remove("sh"), rest.remove("argv")) {
             (Some(line), None) => Command::Shell(single("sh", line)?),

@@ -33,7 +33,7 @@ impl Addresses {
     }
 }
 
-/// Why a name or an address has no place here.
+/// The reason why a name or an address is not allowed here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoHosts {
     /// A text that is no name.
@@ -76,7 +76,7 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Hosts {
-    /// Whether there are none, and so no network of the harness's own.
+    /// Returns whether there are no names, and so no network of the harness's own.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

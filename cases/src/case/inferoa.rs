@@ -19,7 +19,7 @@ pub struct InferoaSpec {
 }
 
 impl InferoaSpec {
-    /// What messages call the file.
+    /// The name of the file in messages.
     pub const NAME: &str = "config.yaml";
 
     /// The file.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{FileModeMask, Hosts, LimitedResource, Nested, SignalState};
 
-/// What the launcher (the process that starts the backend) brings along.
+/// The launcher's side of a run: the setup of the process that starts the backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Launcher {
@@ -22,8 +22,8 @@ pub struct Launcher {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "tty")]
     #[schemars(schema_with = "tty_schema")]
     pub tty: Option<Tty>,
-    /// Whether a process of its own starts the backend, instead of the harness itself: what ends
-    /// as the backend does, and can be killed apart from it.
+    /// Whether a separate process starts the backend, instead of the harness itself. That process
+    /// ends as the backend does, and can be killed apart from it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub apart: bool,
     /// A host inside this one that every arm runs on; without it, this one.
@@ -71,7 +71,7 @@ impl Launcher {
         *self == Self::default()
     }
 
-    /// Whether the backend starts with signals, limits, priority or mask of its own.
+    /// Returns whether the backend starts with signals, limits, priority or mask of its own.
     pub fn has_process_state(&self) -> bool {
         let scheduled = self.nice.is_some() || self.umask.is_some();
         scheduled || !self.signals.is_empty() || !self.limits.is_empty()
@@ -84,7 +84,7 @@ impl Launcher {
         self.env.values().map(String::as_str).chain(paths).chain(nested).collect()
     }
 
-    /// Whether this stream of the backend is its terminal.
+    /// Returns whether this stream of the backend is its terminal.
     pub fn on_terminal(&self, stream: TtyStream) -> bool {
         self.tty.as_ref().is_some_and(|tty| tty.streams.contains(&stream))
     }
@@ -96,7 +96,7 @@ impl Launcher {
 pub struct Inherit {
     /// The file it is open on.
     pub path: String,
-    /// Whether it is open for writing too.
+    /// Whether the descriptor is open for writing too.
     #[serde(default)]
     pub write: bool,
 }
@@ -108,11 +108,11 @@ pub struct Tty {
     /// The backend's streams that are this terminal; by default stdin.
     #[serde(default = "stdin_alone")]
     pub streams: Vec<TtyStream>,
-    /// Whether it is the controlling terminal of a session that the backend leads.
+    /// Whether the terminal is the controlling terminal of a session that the backend leads.
     #[serde(default = "yes")]
     pub controlling: bool,
-    /// Whether it works on lines, echoes, and makes signals of Ctrl-C and the like; by default it
-    /// is raw.
+    /// Whether the terminal is in canonical mode, with echo and signals for Ctrl-C and the like; by
+    /// default it is raw.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cooked: bool,
     /// Its size.
@@ -178,7 +178,7 @@ fn tty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tty>, D::Err
     }
 }
 
-/// How a native backend is asked to run the command: members of the request's `run`.
+/// The request by which a native backend runs the command: members of the request's `run`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
@@ -191,11 +191,11 @@ pub struct RunSpec {
     /// Whether captured streams are also to be shown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub debug: bool,
-    /// What the user typed, where the command is a rewritten form of it.
+    /// The command as the user typed it, if the command is a rewritten form of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
-    /// Where the command's stdin is to come from; by default from the launcher, where the case has
-    /// a stdin or the launcher a terminal.
+    /// The source of the command's stdin; by default the launcher, if the case has a stdin or the
+    /// launcher a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<StdinFrom>,
     /// The file that the request is written to; by default one outside every grant.
@@ -217,13 +217,13 @@ impl RunSpec {
     }
 }
 
-/// Where the command's stdin comes from.
+/// The source of the command's stdin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StdinFrom {
-    /// From the launcher, whatever that has.
+    /// The launcher's stdin.
     Launcher,
-    /// From nowhere, whatever the launcher has.
+    /// No source, even if the launcher has a stdin.
     Nowhere,
     /// From the request: the case's `stdin` travels in it, and the launcher has none.
     Request,

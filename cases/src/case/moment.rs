@@ -34,7 +34,7 @@ impl Moment {
         Self::Exit
     }
 
-    /// Whether only the act's own output tells of it.
+    /// Returns whether only the act's own output announces the moment.
     pub fn is_said(&self) -> bool {
         matches!(self, Self::Ready | Self::Mark(_))
     }
@@ -61,7 +61,7 @@ impl fmt::Display for Moment {
     }
 }
 
-/// How much time lies between two moments. Both are in order, whatever the bounds.
+/// The allowed time between two moments. The moments must be in order, independent of the bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bound {

@@ -39,7 +39,7 @@ pub enum Oracle {
     TerminalRestored(Nothing),
 }
 
-/// How survivors are looked for, besides by every trace a process has.
+/// The ways to find survivors, besides the traces that every process has.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Survivors {
@@ -52,7 +52,7 @@ pub struct Survivors {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
-    /// Where.
+    /// The path of the file.
     pub path: String,
     /// The whole text.
     pub equals: String,
@@ -64,7 +64,8 @@ pub struct Content {
 pub struct Nothing {}
 
 impl Oracle {
-    /// Whether it asks that something happened; a denial needs one that asks the opposite.
+    /// Returns whether the oracle asks that something happened; a denial needs one that asks the
+    /// opposite.
     pub fn is_positive(&self) -> bool {
         matches!(self, Self::Exists(_) | Self::Content(_) | Self::Reached(_) | Self::Displayed(_))
     }

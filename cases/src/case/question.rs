@@ -8,25 +8,25 @@ use crate::protocol::{AskQuestion, CompileTarget, Operation, Permission};
 /// A question about the documents of the case's policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// Whether the profile lets this be done to this path, which is meant letter for letter.
+    /// Whether the profile allows this operation on this path, which is taken literally.
     Path(Operation, String),
-    /// Which rules of the profile are in force.
+    /// The rules of the profile that are in force.
     Effective,
-    /// Whether the documents are in order.
+    /// Whether the documents are valid.
     Validate,
-    /// What the settings come to.
+    /// The effective values of the settings.
     Settings,
     /// Whether a person is asked before this command is run.
     Ask(AskQuestion),
-    /// Whether the sandbox is why this run failed.
+    /// Whether the sandbox made this run fail.
     Explain(Box<Ended>),
-    /// What a sandbox block comes to.
+    /// The status that follows from a sandbox block.
     Status,
-    /// What an agent executor starts.
+    /// The start of an agent by an agent executor.
     Executor,
-    /// Which grant this shell line gives itself.
+    /// The grants that are inferred from this shell line.
     Grants(String),
-    /// Whether this can be done under the policy as it is compiled for this target.
+    /// Whether this attempt is allowed under the policy as it is compiled for this target.
     Compile(CompileTarget, Attempt),
 }
 
@@ -63,12 +63,12 @@ impl Question {
         }
     }
 
-    /// Whether it is about settings and not about policy documents.
+    /// Returns whether the question is about settings and not about policy documents.
     pub fn is_about_settings(&self) -> bool {
         matches!(self, Self::Settings | Self::Ask(_))
     }
 
-    /// What is written beside `decide`, name by name.
+    /// Returns the members beside `decide`, as (name, value).
     pub fn details(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Compile(_, attempt) => vec![(attempt.deed.word(), attempt.object.clone())],
@@ -88,7 +88,7 @@ impl Question {
         }
     }
 
-    /// Whether it is about policy documents.
+    /// Returns whether the question is about policy documents.
     pub fn is_of_documents(&self) -> bool {
         !matches!(self, Self::Explain(_))
     }

@@ -1,22 +1,22 @@
-//! What a native backend's result must say: [`ResultExpect`].
+//! The expected result of a native backend: [`ResultExpect`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::protocol::ErrorKind;
 
-/// What the result must say; what is not named is not looked at. Judged where the backend gives a
-/// result.
+/// The expected result; members that are left out are not compared. It is judged if the backend
+/// gives a result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResultExpect {
-    /// Whether it may be lost, because the command takes its place away.
+    /// Whether the result may be lost, because the command takes its place away.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub lost: bool,
     /// Whether the command was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<bool>,
-    /// Whether it ended cleanly with 0.
+    /// Whether the command ended cleanly with 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub success: Option<bool>,
     /// The exit code, or null for none.
@@ -27,7 +27,7 @@ pub struct ResultExpect {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[schemars(with = "Option<String>")]
     pub signal: Option<Option<String>>,
-    /// Whether the time was up.
+    /// Whether the time limit was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<bool>,
     /// The signal that ended the run, its name without SIG, or null for none.
@@ -40,7 +40,7 @@ pub struct ResultExpect {
     /// All limits, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Vec<String>>,
-    /// What the command's line granted itself, in any order; an empty list for nothing.
+    /// The grants inferred from the command's line, in any order; an empty list for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferred: Option<Vec<String>>,
     /// Whether captured output was cut.
@@ -50,7 +50,7 @@ pub struct ResultExpect {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[schemars(with = "Option<ErrorExpect>")]
     pub error: Option<Option<ErrorExpect>>,
-    /// How long the run took by the backend's own clock.
+    /// The duration of the run by the backend's own clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationExpect>,
 }
@@ -79,7 +79,7 @@ pub struct DurationExpect {
     pub within: Option<u64>,
 }
 
-/// What is written, null included: only what is not written is not looked at.
+/// Reads a member that is present, null included: only an absent member is not compared.
 fn given<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: Deserializer<'de>,

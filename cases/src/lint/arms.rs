@@ -23,7 +23,7 @@ fn at(case: &Case, rule: &'static str, message: &str) -> Finding {
     finding(&case.file, rule, format!("{}: {message}", case.id))
 }
 
-/// What must not happen is promised by some capability.
+/// Checks that each denial names the capability that promises it.
 fn claims(case: &Case) -> Option<Finding> {
     let promised = !case.expect.decision.is_negative() || !case.needs.is_empty();
     (!promised).then(|| at(case, "no-claim", "name in `needs` the capability that promises this"))
@@ -74,7 +74,8 @@ fn oracles_see_the_act(case: &Case) -> Option<Finding> {
     Some(at(case, "oracle-apart", &format!("no act and no link leads to `{apart}`")))
 }
 
-/// What nobody announces never comes, and with it nothing that waits for it.
+/// Checks that the act announces each moment that the case waits for: an event at a moment that is
+/// never announced never comes.
 fn moments_are_said(case: &Case) -> Option<Finding> {
     let unsaid = case.moments().find(|moment| match moment {
         Moment::Ready => !says(case.act(), "ready"),
@@ -108,7 +109,7 @@ fn reaching(case: &Case) -> Vec<&str> {
     acts.chain(laid).chain(case.prepare.as_deref()).collect()
 }
 
-/// What is unchanged was laid out before; what is absent was not.
+/// Checks that an `unchanged` path was laid out, and that an `absent` path was not.
 fn paths_fit(case: &Case) -> Option<Finding> {
     let laid = |path: &str| case.fixture.keys().any(|key| Path::new(key).starts_with(path));
     case.expect.oracle.iter().find_map(|oracle| match oracle {

@@ -1,4 +1,4 @@
-//! What `executor --request FILE` reads, and what it answers: what starts an agent.
+//! The input and the answer of `executor --request FILE`: the start of an agent.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct ExecutorRequest {
     pub programs: Option<Vec<WirePath>>,
 }
 
-/// What is started.
+/// The start of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutorStart {
@@ -35,8 +35,8 @@ pub struct ExecutorStart {
     pub config: BTreeMap<String, String>,
     /// Whether the outer sandbox runs.
     pub enforced: bool,
-    /// Folders that are made writable behind every deny, in order.
+    /// Directories that are made writable behind every deny, in order.
     pub side_roots: Vec<WirePath>,
-    /// What a person should know.
+    /// The warnings for a person.
     pub warnings: Vec<String>,
 }

@@ -8,7 +8,7 @@ use super::{Run, WirePath};
 /// The profile that is there even if no document has it, and the one of who names none.
 pub const UNRESTRICTED_PROFILE: &str = "unrestricted";
 
-/// What `run --request FILE` reads instead of a [`super::RunRequest`].
+/// The input of `run --request FILE` in place of a [`super::RunRequest`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileRequest {
@@ -22,9 +22,9 @@ pub struct ProfileRequest {
     /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// The folder that paths of the documents start at (absolute).
+    /// The directory that paths of the documents start at (absolute).
     pub workspace: WirePath,
-    /// What to run.
+    /// The run.
     pub run: Run,
 }
 
@@ -42,7 +42,7 @@ pub enum Dialect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// What errors call it: a path or a label.
+    /// The document's name in errors: a path or a label.
     pub name: String,
     /// Its text.
     pub text: String,

@@ -1,5 +1,6 @@
-//! What verbs that only answer say: `check`, `effective`, `validate`, `compile`, `explain`,
-//! `settings`, `decide-ask`, `status`, `grants` and `executor`. No answer at all is no answer: never a denial.
+//! The answers of the verbs that only answer: `check`, `effective`, `validate`, `compile`,
+//! `explain`, `settings`, `decide-ask`, `status`, `grants` and `executor`. A missing answer is
+//! never a denial.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use super::{
     WirePath,
 };
 
-/// What is written to `--result FILE` by each of these verbs.
+/// The content of `--result FILE` for each of these verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyAnswer {
@@ -47,7 +48,7 @@ pub enum Told {
     Invalid(PolicyFault),
 }
 
-/// What is decided of one path.
+/// The decision on one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PathAnswer {
@@ -61,17 +62,18 @@ pub enum PathAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathDecision {
-    /// Whether it is allowed.
+    /// Whether the operation is allowed.
     pub allowed: bool,
     /// The last rule that matches, without `!`; `<no matching rule>`, `[]` (nothing is granted) or
     /// `<outside workspace>`.
     pub matched_rule: String,
-    /// What the path means on the disk, from the workspace down; a place outside in full.
+    /// The path after resolution on the disk, relative to the workspace; absolute if it lies
+    /// outside.
     pub means: WirePath,
     /// The rule that decided, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<RuleInForce>,
-    /// What a person should know besides.
+    /// A warning for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -82,9 +84,9 @@ pub struct PathDecision {
 pub struct RuleInForce {
     /// As it is written.
     pub rule: String,
-    /// What it does where it decides.
+    /// The effect of the rule where it decides.
     pub effect: RuleEffect,
-    /// Where it comes from.
+    /// The origin of the rule.
     pub origin: RuleOrigin,
     /// The document's name; none for a rule that no document says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +96,7 @@ pub struct RuleInForce {
     pub line: Option<u32>,
 }
 
-/// What a rule does where it decides.
+/// The effect of a rule where it decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
@@ -106,7 +108,7 @@ pub enum RuleEffect {
     LiftsADeny,
 }
 
-/// Where a rule comes from.
+/// The origin of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleOrigin {
@@ -134,7 +136,7 @@ pub struct EffectiveProfile {
     pub modify: Vec<RuleInForce>,
 }
 
-/// What is wrong with documents, and where.
+/// A fault in documents, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyFault {
