@@ -6,7 +6,7 @@ use crate::matrix::Matrix;
 use crate::record::CaseRow;
 use crate::verdict::{Outcome, Verdict};
 
-/// Why a row must be seen. The order is the order of reports.
+/// The reason why a row must be seen. The order is the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// It failed, or is unexpected in some other way.
@@ -26,7 +26,7 @@ impl Kind {
     pub const ALL: [Self; 5] =
         [Self::Failure, Self::Xpass, Self::Unlearnt, Self::Flaky, Self::Known];
 
-    /// Why this row must be seen; `None` when it need not be.
+    /// Returns the reason why this row must be seen; `None` when it need not be.
     #[must_use]
     pub fn of(row: &CaseRow) -> Option<Self> {
         match row.outcome {
@@ -74,7 +74,7 @@ pub fn findings<'a>(matrix: &Matrix<'a>, kind: Kind) -> Vec<Finding<'a>> {
     found
 }
 
-/// What was selected and not run: verdict and reason → rows.
+/// Counts the rows that were selected and not judged: verdict and reason → rows.
 #[must_use]
 pub fn gaps<'a>(rows: impl Iterator<Item = &'a CaseRow>) -> BTreeMap<(Verdict, &'a str), u64> {
     let mut gaps = BTreeMap::new();

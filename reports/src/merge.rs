@@ -11,7 +11,7 @@ use crate::label::{backend_label, column_labels, host_label};
 use crate::matrix::{Column, Matrix, MatrixRow, Section};
 use crate::record::{BackendInfo, CaseRow, Header, Run, Shard};
 
-/// Why runs cannot be set side by side.
+/// The reason why runs cannot be set side by side.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MergeError {
     /// There are no runs.
@@ -45,11 +45,11 @@ pub enum MergeError {
          look at it with report"
     )]
     Interrupted {
-        /// When the run started.
+        /// The start time of the run.
         started: String,
-        /// What ended it.
+        /// The signal or event that ended the run.
         by: String,
-        /// How many rows it has.
+        /// The number of its rows.
         rows: u64,
     },
     /// The records of a backend are not its whole selection.
@@ -60,11 +60,11 @@ pub enum MergeError {
     Incomplete {
         /// The backend, host and user.
         column: String,
-        /// How many cases the records have.
+        /// The number of cases in the records.
         found: u64,
-        /// How many were selected.
+        /// The number of selected cases.
         selected: u64,
-        /// Which shards are there.
+        /// The shards that are present.
         shards: String,
     },
     /// Records of one backend, host and user were made with different selections.
@@ -129,7 +129,7 @@ fn interruption(run: &Run) -> Option<(&Run, &str)> {
 
 /// The records that make up one column.
 struct Group<'a> {
-    /// Whether the run of one of them did not come to its end.
+    /// True if the run of a shard was interrupted.
     interrupted: bool,
     backend: &'a BackendInfo,
     header: &'a Header,
@@ -150,7 +150,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Whether `backend` in `run` is the same backend on the same host under the same user.
+    /// Returns whether `backend` in `run` is the same backend on the same host under the same user.
     fn takes(&self, run: &Run, backend: &BackendInfo) -> bool {
         let identity = |b: &BackendInfo| BackendInfo { program: String::new(), ..b.clone() };
         let (ours, theirs) = (self.header, &run.header);

@@ -116,7 +116,7 @@ pub struct AskExpect {
     /// The basis of the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<AskBy>,
-    /// Whether the sandbox holds the command.
+    /// True if the sandbox holds the command.
     pub sandboxed: bool,
     /// The pattern that takes it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

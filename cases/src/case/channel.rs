@@ -231,7 +231,7 @@ pub struct RequestStep {
     /// The text of the answer after which the step is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Whether the agent hangs up after `until` was read.
+    /// True if the agent hangs up after `until` was read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hang_up: bool,
 }
@@ -339,7 +339,7 @@ pub struct FrameStep {
     /// The name of the connection that is used; it stays open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
-    /// Whether the daemon must close the connection after the frame.
+    /// True if the daemon must close the connection after the frame.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closes: bool,
 }

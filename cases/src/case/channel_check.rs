@@ -20,7 +20,7 @@ pub struct VerifyStep {
     /// The changes of the good chain, applied one after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Edit>,
-    /// Whether the verifier is strict.
+    /// True if the verifier is strict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
     /// The length it is told.
@@ -32,10 +32,10 @@ pub struct VerifyStep {
     /// The response that is supplied for each receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Value>,
-    /// Whether each receipt must name the process that the daemon saw.
+    /// True if each receipt must name the process that the daemon saw.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provenance: bool,
-    /// Whether the chain must have a terminal receipt.
+    /// True if the chain must have a terminal receipt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_terminal: bool,
 }
@@ -120,7 +120,7 @@ pub enum SignatureForm {
 pub struct Rotation {
     /// The receipt that says so.
     pub at: usize,
-    /// Whether the receipt gives a wrong fingerprint of the old key.
+    /// True if the receipt gives a wrong fingerprint of the old key.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wrong_fingerprint: bool,
 }
@@ -136,7 +136,7 @@ pub struct Place {
     /// Its value; without one it is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// Whether the member's value is null.
+    /// True if the member's value is null.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null: bool,
 }

@@ -36,7 +36,7 @@ impl ExecutorSpec {
 pub struct StartExpect {
     /// Program and arguments, all of them.
     pub argv: Vec<String>,
-    /// Whether the outer sandbox runs.
+    /// True if the outer sandbox runs.
     pub enforced: bool,
     /// The agent's configuration, all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -150,7 +150,7 @@ pub struct StepFile {
     /// Policy keys that differ in this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicySpec>,
-    /// Whether this step may fail without making the case inconclusive.
+    /// True if this step may fail without making the case inconclusive.
     #[serde(default)]
     pub may_fail: bool,
 }
@@ -162,7 +162,7 @@ pub struct Step {
     pub act: Act,
     /// The policy it is done under.
     pub policy: PolicySpec,
-    /// Whether the step may fail without making the case inconclusive.
+    /// True if the step may fail without making the case inconclusive.
     pub may_fail: bool,
 }
 

@@ -22,7 +22,7 @@ pub struct Launcher {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "tty")]
     #[schemars(schema_with = "tty_schema")]
     pub tty: Option<Tty>,
-    /// Whether a separate process starts the backend, instead of the harness itself. That process
+    /// True if a separate process starts the backend, instead of the harness itself. That process
     /// ends as the backend does, and can be killed apart from it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub apart: bool,
@@ -33,7 +33,7 @@ pub struct Launcher {
     /// on the host's network.
     #[serde(default, skip_serializing_if = "Hosts::is_empty")]
     pub hosts: Hosts,
-    /// Whether the backend's stdin stays open after all of `stdin` has been written.
+    /// True if the backend's stdin stays open after all of `stdin` has been written.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hold_stdin: bool,
     /// The signals that the backend starts with ignored or blocked.
@@ -96,7 +96,7 @@ impl Launcher {
 pub struct Inherit {
     /// The file it is open on.
     pub path: String,
-    /// Whether the descriptor is open for writing too.
+    /// True if the descriptor is open for writing too.
     #[serde(default)]
     pub write: bool,
 }
@@ -108,10 +108,10 @@ pub struct Tty {
     /// The backend's streams that are this terminal; by default stdin.
     #[serde(default = "stdin_alone")]
     pub streams: Vec<TtyStream>,
-    /// Whether the terminal is the controlling terminal of a session that the backend leads.
+    /// True if the terminal is the controlling terminal of a session that the backend leads.
     #[serde(default = "yes")]
     pub controlling: bool,
-    /// Whether the terminal is in canonical mode, with echo and signals for Ctrl-C and the like; by
+    /// True if the terminal is in canonical mode, with echo and signals for Ctrl-C and the like; by
     /// default it is raw.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cooked: bool,
@@ -185,10 +185,10 @@ pub struct RunSpec {
     /// Time after which the backend is to end the command, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Whether the backend is to put the streams into its result instead of passing them on.
+    /// True if the backend is to put the streams into its result instead of passing them on.
     #[serde(default, skip_serializing_if = "is_false")]
     pub capture: bool,
-    /// Whether captured streams are also to be shown.
+    /// True if captured streams are also to be shown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub debug: bool,
     /// The command as the user typed it, if the command is a rewritten form of it.

@@ -106,7 +106,7 @@ pub struct Case {
     pub needs: Vec<Capability>,
     /// Host state it shares with others of the same word.
     pub exclusive: Vec<Exclusive>,
-    /// Whether the case takes more than 2 s of CPU, and so is not in the default run.
+    /// True if the case takes more than 2 s of CPU, and so is not in the default run.
     pub slow: bool,
     /// Time after which an arm is given up, in milliseconds.
     pub timeout_ms: u64,

@@ -15,7 +15,7 @@ pub struct Nested {
     /// capabilities in it either, as an ordinary user has none.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub without: BTreeSet<Namespace>,
-    /// Whether part of the host's `/proc` is covered, as container engines do: then no other
+    /// True if part of the host's `/proc` is covered, as container engines do: then no other
     /// `/proc` can be mounted.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub covered_proc: bool,
@@ -26,7 +26,7 @@ pub struct Nested {
     /// Directories and files that are mounted in it: where → what.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mounts: BTreeMap<String, BindMount>,
-    /// Whether the root differs from that of the mount namespace, as after chroot(2).
+    /// True if the root differs from that of the mount namespace, as after chroot(2).
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub chroot: bool,
 }
@@ -45,10 +45,10 @@ impl Nested {
 pub struct BindMount {
     /// The source of the bind mount.
     pub bind: String,
-    /// Whether the mount is read-only.
+    /// True if the mount is read-only.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub read_only: bool,
-    /// Whether the source's name is removed after mounting, as an atomic save on the host does.
+    /// True if the source's name is removed after mounting, as an atomic save on the host does.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub deleted: bool,
 }

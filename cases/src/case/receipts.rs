@@ -14,7 +14,7 @@ pub struct ReceiptsExpect {
     /// Exactly these receipts, in their order; that of the daemon's start is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipts: Option<Vec<ReceiptExpect>>,
-    /// Whether the receipts may come in any order.
+    /// True if the receipts may come in any order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_order: bool,
     /// The number of receipts, if they are not listed.
@@ -26,7 +26,7 @@ pub struct ReceiptsExpect {
     /// Number of the step, from 1 → what is answered to it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, AnswerExpect>,
-    /// Whether the agent sees status, headers and every byte as without the channel.
+    /// True if the agent sees status, headers and every byte as without the channel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_as_direct: bool,
     /// Texts that are nowhere in the daemon's store, what it exports, or what it writes.
@@ -41,7 +41,7 @@ pub struct ReceiptsExpect {
     /// The findings of the harness's own verifier in strict mode; by default none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
-    /// Whether the proxy's environment, arguments, files and memory lack the signing key.
+    /// True if the proxy's environment, arguments, files and memory lack the signing key.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keyless: bool,
     /// The bits of the daemon's socket, such as 660.
@@ -53,7 +53,7 @@ pub struct ReceiptsExpect {
     /// Milliseconds within which every answer must have come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_ms: Option<u64>,
-    /// Whether the case promises that something does not happen.
+    /// True if the case promises that something does not happen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denies: bool,
 }
@@ -97,7 +97,7 @@ pub struct ReceiptExpect {
     /// The count of dropped events; `0` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drops: Option<i64>,
-    /// Whether the outcome has an error.
+    /// True if the outcome has an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<bool>,
     /// Receipts with one word here share a correlation id, and no others have it.
@@ -106,7 +106,7 @@ pub struct ReceiptExpect {
     /// A text that the target's system and resource have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Whether the receipt is anchored in the daemon's own chain.
+    /// True if the receipt is anchored in the daemon's own chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchored: Option<bool>,
     /// Its sequence number.

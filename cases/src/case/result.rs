@@ -10,13 +10,13 @@ use crate::protocol::ErrorKind;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResultExpect {
-    /// Whether the result may be lost, because the command takes its place away.
+    /// True if the result may be lost, because the command takes its place away.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub lost: bool,
-    /// Whether the command was started.
+    /// True if the command was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<bool>,
-    /// Whether the command ended cleanly with 0.
+    /// True if the command ended cleanly with 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub success: Option<bool>,
     /// The exit code, or null for none.
@@ -27,7 +27,7 @@ pub struct ResultExpect {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[schemars(with = "Option<String>")]
     pub signal: Option<Option<String>>,
-    /// Whether the time limit was reached.
+    /// True if the time limit was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<bool>,
     /// The signal that ended the run, its name without SIG, or null for none.
@@ -43,7 +43,7 @@ pub struct ResultExpect {
     /// The grants inferred from the command's line, in any order; an empty list for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferred: Option<Vec<String>>,
-    /// Whether captured output was cut.
+    /// True if captured output was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
     /// The error, or null for none.

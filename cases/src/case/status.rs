@@ -21,14 +21,14 @@ pub struct StatusExpect {
     /// The backend as it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configured_backend: Option<BlockBackend>,
-    /// Whether nothing confines (true) or something does (false); the mechanism's name is the
+    /// True if nothing confines (true) or something does (false); the mechanism's name is the
     /// backend's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_none: Option<bool>,
     /// The network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<BlockNetwork>,
-    /// Whether the backend fails closed.
+    /// True if the backend fails closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_closed: Option<bool>,
     /// The workspace's real path.
@@ -37,7 +37,7 @@ pub struct StatusExpect {
     /// The real paths of workspace and extra roots, all of them and in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<String>>,
-    /// Whether a directory for temporary files is writable.
+    /// True if a directory for temporary files is writable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tmp: Option<bool>,
     /// Protected paths that are named, among others.

@@ -33,7 +33,7 @@ pub struct ExecutorStart {
     pub argv: Vec<String>,
     /// The agent's configuration.
     pub config: BTreeMap<String, String>,
-    /// Whether the outer sandbox runs.
+    /// True if the outer sandbox runs.
     pub enforced: bool,
     /// Directories that are made writable behind every deny, in order.
     pub side_roots: Vec<WirePath>,

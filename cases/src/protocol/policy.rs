@@ -48,7 +48,7 @@ pub struct Policy {
     /// Explicit grants that re-open part of what `protect` closes (`git_metadata_write`, …).
     #[serde(default)]
     pub grants: Vec<String>,
-    /// Whether grants may be inferred from the command line.
+    /// True if grants may be inferred from the command line.
     #[serde(default = "yes")]
     pub infer_grants: bool,
     /// The form of `/tmp` and `$TMPDIR` inside the sandbox.
@@ -227,12 +227,12 @@ pub struct EnvPolicy {
     /// The base of the environment.
     #[serde(default)]
     pub base: EnvBase,
-    /// Whether the inherited part loses names that look like credentials, and in the confined modes
+    /// True if the inherited part loses names that look like credentials, and in the confined modes
     /// also names by which loader, shells and tools run other code. A command that runs unconfined
     /// because no mechanism was available has the environment of the confined mode.
     #[serde(default = "yes")]
     pub scrub: bool,
-    /// Whether the inherited part loses variables whose values look like credentials, independent
+    /// True if the inherited part loses variables whose values look like credentials, independent
     /// of their names.
     #[serde(default)]
     pub scrub_values: bool,

@@ -34,10 +34,10 @@ pub struct Run {
     /// Time after which the command is ended, in milliseconds from its spawn.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
-    /// Whether the streams are captured into the result instead of passed through.
+    /// True if the streams are captured into the result instead of passed through.
     #[serde(default)]
     pub capture: bool,
-    /// Whether captured streams are also shown, redacted.
+    /// True if captured streams are also shown, redacted.
     #[serde(default)]
     pub debug: bool,
     /// `auto`, or the name of one mechanism.

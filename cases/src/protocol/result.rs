@@ -14,7 +14,7 @@ use super::{ClaimLevel, InferredGrants, WirePath};
 pub struct RunResult {
     /// Protocol version; see [`super::PROTOCOL`].
     pub protocol: u32,
-    /// Whether the command was executed at all.
+    /// True if the command was executed at all.
     pub started: bool,
     /// True only for a clean exit with code 0.
     pub success: bool,
@@ -23,7 +23,7 @@ pub struct RunResult {
     /// The signal the command died of.
     #[serde(default)]
     pub signal: Option<i32>,
-    /// Whether the command was ended because the time limit was reached.
+    /// True if the command was ended because the time limit was reached.
     #[serde(default)]
     pub timed_out: bool,
     /// The signal to the backend that ended the run (`SIGTERM`, …).
@@ -69,7 +69,7 @@ pub struct RunResult {
     /// Captured stderr, base64 of the raw bytes (`capture` only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_b64: Option<String>,
-    /// Whether captured output was cut at the cap (`capture` only).
+    /// True if captured output was cut at the cap (`capture` only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
 }

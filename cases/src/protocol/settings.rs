@@ -133,7 +133,7 @@ pub struct AskQuestion {
     /// The decision of the permission rules on the command.
     #[serde(default)]
     pub rules: Permission,
-    /// Whether the session only plans.
+    /// True if the session only plans.
     #[serde(default)]
     pub plan: bool,
 }
@@ -172,7 +172,7 @@ pub struct AskDecision {
     pub decision: Permission,
     /// The basis of the decision.
     pub by: AskBy,
-    /// Whether the command is run in the sandbox, once it is run.
+    /// True if the command is run in the sandbox, once it is run.
     pub sandboxed: bool,
     /// The pattern that takes it out of the sandbox, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -195,11 +195,11 @@ pub enum AskBy {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EffectiveSettings {
-    /// Whether commands are confined here and now.
+    /// True if commands are confined here and now.
     pub active: bool,
-    /// Whether a confined command has no way to the network at all.
+    /// True if a confined command has no way to the network at all.
     pub egress_denied: bool,
-    /// Whether the sandbox makes asking needless.
+    /// True if the sandbox makes asking needless.
     pub auto_allows: bool,
     /// The path that the profile is written to, on systems that have one.
     pub profile_path: Option<String>,

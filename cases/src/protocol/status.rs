@@ -36,7 +36,7 @@ pub struct Status {
     pub effective_backend: String,
     /// The network.
     pub network: BlockNetwork,
-    /// Whether a command is refused if it cannot be confined.
+    /// True if a command is refused if it cannot be confined.
     pub fail_closed: bool,
     /// The workspace's real path.
     pub workspace: WirePath,

@@ -62,7 +62,7 @@ pub enum PathAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathDecision {
-    /// Whether the operation is allowed.
+    /// True if the operation is allowed.
     pub allowed: bool,
     /// The last rule that matches, without `!`; `<no matching rule>`, `[]` (nothing is granted) or
     /// `<outside workspace>`.

@@ -10,7 +10,7 @@ use nix::sys::signal::{
 
 use crate::program::exit;
 
-/// Where [`note`] writes; set once, before the handler is.
+/// The descriptor that [`note`] writes to; set once, before the handler is.
 static NOTES: AtomicI32 = AtomicI32::new(-1);
 
 /// Default action for `signal`, and not blocked.

@@ -78,7 +78,7 @@ pub(super) fn announce(args: &Args, out: &Out<'_>) -> Result<(), Stop> {
     if args.has("ready") { out.event(&Event::Ready) } else { Ok(()) }
 }
 
-/// When a probe that may live `seconds` from now has to give up.
+/// Returns the time at which a probe that may live `seconds` from now has to give up.
 pub(super) fn deadline(seconds: u32) -> Instant {
     Instant::now() + Duration::from_secs(seconds.into())
 }

@@ -20,7 +20,7 @@ const VARIABLES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROX
 const SOCKS_VARIABLES: [&str; 4] = ["all_proxy", "ALL_PROXY", "http_proxy", "HTTP_PROXY"];
 /// Bytes of an answer's head at most.
 const HEAD: usize = 16 * 1024;
-/// How often an answer may send `--follow` elsewhere.
+/// The number of redirects that `--follow` follows.
 const HOPS: u8 = 3;
 
 /// Reaches `--host` at the port of `--addr`: through the proxy that the environment names, or
@@ -42,7 +42,7 @@ pub(crate) fn fetch(args: &Args) -> Seen {
     }
 }
 
-/// What counts of an answer.
+/// The parts of an answer that the probe reads.
 struct Answer {
     status: u16,
     location: Option<String>,
@@ -91,7 +91,7 @@ fn proxy(variables: [&str; 4]) -> Option<SocketAddr> {
 fn dial(address: SocketAddr) -> Result<TcpStream, Stop> {
     let limit = Duration::from_millis(CONNECT_MS.into());
     let stream = TcpStream::connect_timeout(&address, limit).map_err(refused("connect"))?;
-    // Where nobody answers, that is what is seen.
+    // A missing answer is itself an observation.
     let patient = stream.set_read_timeout(Some(limit * 2));
     patient.map_err(|error| Stop::Fault(error.to_string()))?;
     Ok(stream)
@@ -167,7 +167,7 @@ fn answer(stream: &mut TcpStream) -> Result<Answer, Stop> {
     Err(Stop::Refused { call: "proxy", errno })
 }
 
-/// Where the head of an answer sends its reader.
+/// Returns the `Location` field of a response header.
 fn location(head: &[u8]) -> Option<String> {
     let head = std::str::from_utf8(head).ok()?;
     let fields = head.lines().filter_map(|line| line.split_once(':'));

@@ -43,7 +43,7 @@ fn inherited(args: &Args) -> Result<BorrowedFd<'static>, Stop> {
     Ok(fd.ok_or_else(|| UsageError::bad("fd", "not a descriptor number"))?)
 }
 
-/// `names` as `3 -> target`. What is not marked close-on-exec came over exec.
+/// Lists `names` as `3 -> target`. A descriptor that is not marked close-on-exec came over exec.
 #[cfg(target_os = "linux")]
 pub(crate) fn fds(_: &Args) -> Seen {
     use nix::fcntl::{AT_FDCWD, OFlag, openat};

@@ -1,4 +1,4 @@
-//! What /proc shows of others: `read-environ`, `list-pids`, `proc-root-read`.
+//! The view of other processes in /proc: `read-environ`, `list-pids`, `proc-root-read`.
 
 use std::ffi::OsString;
 
@@ -44,7 +44,7 @@ pub(crate) fn proc_root_read(args: &Args) -> Seen {
     fs::read_file(&path)
 }
 
-/// What stands before the first `=`.
+/// Returns the text before the first `=`.
 fn name(entry: &[u8]) -> String {
     let end = entry.iter().position(|b| *b == b'=').unwrap_or(entry.len());
     String::from_utf8_lossy(&entry[..end]).into_owned()
