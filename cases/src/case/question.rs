@@ -8,17 +8,17 @@ use crate::protocol::{AskQuestion, CompileTarget, Operation, Permission};
 /// A question about the documents of the case's policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// Whether the profile allows this operation on this path, which is taken literally.
+    /// The permission of this operation on this path under the profile; the path is literal.
     Path(Operation, String),
     /// The rules of the profile that are in force.
     Effective,
-    /// Whether the documents are valid.
+    /// The validity of the documents.
     Validate,
     /// The effective values of the settings.
     Settings,
-    /// Whether a person is asked before this command is run.
+    /// The decision to run this command, to ask a person first, or to deny it.
     Ask(AskQuestion),
-    /// Whether the sandbox made this run fail.
+    /// The denial by the sandbox that made this run fail, if there is one.
     Explain(Box<Ended>),
     /// The status that follows from a sandbox block.
     Status,
@@ -26,7 +26,7 @@ pub enum Question {
     Executor,
     /// The grants that are inferred from this shell line.
     Grants(String),
-    /// Whether this attempt is allowed under the policy as it is compiled for this target.
+    /// The permission of this attempt under the policy as it is compiled for this target.
     Compile(CompileTarget, Attempt),
 }
 

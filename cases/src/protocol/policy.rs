@@ -38,7 +38,7 @@ pub struct Policy {
     /// Patterns, as in `deny_read_globs`, of what cannot be written, made or replaced.
     #[serde(default)]
     pub deny_write_globs: Vec<String>,
-    /// Whether names that steer tools (`.git`, agent and editor configuration) are protected.
+    /// The protection of names that steer tools (`.git`, agent and editor configuration).
     #[serde(default)]
     pub protect: Protect,
     /// Directories directly below something that `protect` closes which stay writable, whether they

@@ -1,4 +1,4 @@
-//! What is not the same besides the cases: backends, hosts, corpus, harness ([`changes`]).
+//! The differences besides the cases: backends, hosts, corpus, harness ([`changes`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -58,7 +58,7 @@ pub fn markdown(diff: &Diff<'_>) -> String {
     inert(&out)
 }
 
-/// How many cases were compared, and how many changed in which way.
+/// Renders the number of results that were compared, and the number of changes of each kind.
 fn summary(diff: &Diff<'_>) -> String {
     let counts = diff.counts();
     let changes: Vec<String> =

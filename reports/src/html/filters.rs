@@ -1,4 +1,4 @@
-//! What narrows the matrix. Hidden until the script works it.
+//! The filters of the matrix. They are hidden until the script works them.
 
 use super::escape::text;
 use super::head::levels;
@@ -83,7 +83,7 @@ fn backends(matrix: &Matrix<'_>) -> String {
     format!("<fieldset><legend>backend</legend>\n<div>{chips}</div></fieldset>\n")
 }
 
-/// What the words and symbols mean; open where there is room for it next to the totals.
+/// Renders the meanings of the words and symbols; open if there is room for it next to the totals.
 pub(super) fn legend(matrix: &Matrix<'_>) -> String {
     let open = if matrix.columns.len() <= FEW_COLUMNS { " open" } else { "" };
     let entries: String = seen(matrix)

@@ -1,4 +1,4 @@
-//! What the runs do not cover, by reason.
+//! The cases that the runs do not cover, by reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
     )
 }
 
-/// What the second look came to; nothing where there was none.
+/// Renders the results of the second look; an empty text if there was none.
 fn second_look(matrix: &Matrix<'_>) -> String {
     let lines = blind_lines(matrix, true);
     if lines.is_empty() {

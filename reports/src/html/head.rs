@@ -54,7 +54,7 @@ fn sections() -> String {
     names.map(|name| format!("<a href=\"#{name}\">{name}</a>")).join(" ")
 }
 
-/// How the outcomes count, with ways to see them.
+/// Renders the counts of the outcomes, with ways to see them.
 fn outcomes(matrix: &Matrix<'_>) -> String {
     let Some(line) = outcome_line(matrix) else {
         return String::new();

@@ -2,10 +2,10 @@
 
 use crate::text::inert;
 
-/// What a block holds, in the order in which it may be left out.
+/// The content of a block, in the order in which it may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// What arms saw.
+    /// The observations of arms.
     Detail,
     /// Cases of an area.
     Case,

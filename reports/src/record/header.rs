@@ -14,22 +14,22 @@ pub struct Header {
     pub format: u32,
     /// Version of the harness.
     pub harness: String,
-    /// Which corpus was asked.
+    /// The corpus of the run.
     pub corpus: CorpusInfo,
-    /// When the run started, RFC 3339 in UTC.
+    /// The start time of the run, RFC 3339 in UTC.
     pub started: String,
     /// Host facts by name. `os`, `distro`, `kernel` and `arch` name the host in reports.
     pub host: BTreeMap<String, serde_json::Value>,
-    /// As whom the acts ran.
+    /// The user that the acts ran as.
     pub user: User,
     /// The sandboxes under test, in the order they were named.
     pub backends: Vec<BackendInfo>,
-    /// Which cases were asked for.
+    /// The selected cases.
     pub selection: Selection,
     /// The requirements that the selected cases cite, by id; empty before format 3.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requirements: BTreeMap<String, Promise>,
-    /// Where the files of the corpus can be read: an address that ends with a slash.
+    /// The address of the corpus's files, which ends with a slash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// The commit that was judged, as the one who ran it says.
@@ -43,11 +43,11 @@ pub struct Header {
 pub struct Promise {
     /// The sentence.
     pub text: String,
-    /// Where it comes from.
+    /// The source of the sentence.
     pub source: String,
 }
 
-/// Which corpus was asked.
+/// The corpus of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CorpusInfo {
@@ -55,11 +55,11 @@ pub struct CorpusInfo {
     pub version: String,
     /// SHA-256 over the corpus files, lower-case hex.
     pub sha256: String,
-    /// Where it came from: `built-in`, or the folder it was read from.
+    /// The source of the corpus: `built-in`, or the directory it was read from.
     pub source: String,
 }
 
-/// As whom the acts ran.
+/// The user that the acts ran as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct User {
@@ -113,21 +113,21 @@ pub struct BackendInfo {
     pub missing: Option<String>,
 }
 
-/// Which cases were asked for. The id count and hash are of the whole selection, before it was
-/// cut into shards, so that merged shards can be proven complete.
+/// The selected cases. The id count and hash are of the whole selection, before it was cut into
+/// shards, so that merged shards can be proven complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
     /// The filters given; all must match.
     pub filters: Vec<String>,
-    /// Whether cases were run even where the backend does not claim what they need.
+    /// True if cases were run even if the backend does not claim what they need.
     pub all: bool,
-    /// Whether slow cases were asked for too; absent in format 1.
+    /// True if slow cases were selected too; absent in format 1.
     #[serde(default)]
     pub slow: bool,
-    /// Whether failures below level `must` count.
+    /// True if failures below level `must` count.
     pub strict: bool,
-    /// How many ids the whole selection has.
+    /// The number of ids of the whole selection.
     pub ids: u64,
     /// SHA-256 of the sorted ids, each followed by a newline, lower-case hex.
     pub ids_sha256: String,
@@ -152,7 +152,7 @@ impl Selection {
         }
     }
 
-    /// Whether `ids` are exactly the ids of the whole selection.
+    /// Returns whether `ids` are exactly the ids of the whole selection.
     #[must_use]
     pub fn is_exactly(&self, ids: &BTreeSet<&str>) -> bool {
         self.ids == ids.len() as u64 && self.ids_sha256 == ids_sha256(ids)
@@ -165,7 +165,7 @@ impl Selection {
 )]
 #[serde(deny_unknown_fields)]
 pub struct Shard {
-    /// Which part, from 1.
+    /// The part, from 1.
     pub index: u32,
     /// Of how many.
     pub of: u32,

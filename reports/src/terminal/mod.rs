@@ -15,7 +15,7 @@ use crate::text::inert;
 
 use paint::Paint;
 
-/// Whether escape sequences may be used; the caller knows about pipes and `NO_COLOR`.
+/// The use of escape sequences; the caller knows about pipes and `NO_COLOR`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Style {
     /// Text only.
@@ -25,10 +25,10 @@ pub enum Style {
     Color,
 }
 
-/// How to render for a terminal.
+/// The options of rendering for a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalOptions {
-    /// Whether escape sequences may be used.
+    /// The use of escape sequences.
     pub style: Style,
     /// The terminal's width in characters; at least 60 are used.
     pub width: usize,
@@ -47,7 +47,7 @@ const MIN_WIDTH: usize = 60;
 /// The width of a quoted finding.
 const QUOTE_WIDTH: usize = 100;
 
-/// What the parts of a page share.
+/// The state that the parts of a page share.
 struct Page<'a> {
     matrix: &'a Matrix<'a>,
     paint: Paint,
