@@ -71,8 +71,8 @@ fn purpose(case: &Case) -> Vec<Finding> {
     found
 }
 
-/// ENOENT and friends mean that nothing was there to be refused. Where hiding it is the point, the
-/// case says `contained`, and its oracles decide.
+/// Checks the reasons of a denial: ENOENT and friends mean that nothing was there to be refused. If
+/// hiding the object is the point, the case says `contained`, and its oracles decide.
 fn reasons(case: &Case) -> Vec<Finding> {
     let Decision::Denied(denial) = &case.expect.decision else {
         return Vec::new();

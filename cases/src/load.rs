@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 pub struct LoadError {
     /// The file.
     pub file: PathBuf,
-    /// The line, from 1; 0 when the whole file is meant.
+    /// The line, from 1; 0 for the whole file.
     pub line: usize,
-    /// The field, such as `rows.two.expect`; empty when the whole file is meant.
+    /// The field, such as `rows.two.expect`; empty for the whole file.
     pub field: String,
     /// The problem and its remedy.
     pub message: String,
@@ -161,7 +161,7 @@ pub(crate) fn fragment<T: DeserializeOwned>(text: &str) -> Result<T, LoadError> 
     parse(Path::new("fragment.yaml"), text)
 }
 
-/// The message without the position and path that are told apart from it.
+/// Returns the message without the position and path, which are reported separately.
 fn plain(error: &serde_yaml::Error, field: &str) -> String {
     let text = error.to_string();
     let text = text.strip_prefix(&format!("{field}: ")).unwrap_or(&text);
@@ -185,7 +185,7 @@ const DUPLICATE: &str = "duplicate key";
 /// The message about a file with several documents.
 const SECOND_DOCUMENT: &str = "a second document begins here: give it a file of its own";
 
-/// The line (from 1) where a second document begins, where `message` speaks of one.
+/// Returns the line (from 1) at which a second document begins, if `message` reports one.
 fn line_of_second_document(text: &str, message: &str) -> Option<usize> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| line.starts_with("---"));
     let second = lines.find(|(at, _)| text.lines().take(*at).any(is_content));
@@ -222,7 +222,7 @@ fn line_of(text: &str, field: &str) -> usize {
     line + 1
 }
 
-/// The line of the second of two keys where `message` speaks of a duplicate: the next line below
+/// Returns the line of the second of two keys if `message` reports a duplicate: the next line below
 /// `field` that has the key at the same indentation.
 fn line_of_duplicate(text: &str, field: &str, message: &str) -> Option<usize> {
     let named = message.strip_prefix(DUPLICATE)?.strip_prefix(" `")?;

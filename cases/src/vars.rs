@@ -75,8 +75,8 @@ impl Vars {
     }
 }
 
-/// A value for a shell line, bare or in double quotes: what the shell would act on in both stands
-/// behind a backslash.
+/// Returns a value for a shell line, bare or in double quotes: each character that the shell would
+/// act on in both is escaped with a backslash.
 fn escaped(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for char in value.chars() {

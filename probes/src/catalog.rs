@@ -96,7 +96,7 @@ pub(crate) enum Run {
     See(fn(&Args) -> Seen),
     /// Acts in the front process and returns its exit code.
     Act(fn(&Args, &Out<'_>) -> Result<i32, Stop>),
-    /// As `Act`, but what it writes to stdout is judged.
+    /// Acts like `Act`, but its stdout is judged.
     Emit(fn(&Args, &Out<'_>) -> Result<i32, Stop>),
 }
 

@@ -16,7 +16,7 @@ use crate::seen::Stop;
 use crate::sys;
 use crate::usage::{HELP, UsageError, list};
 
-/// Exit codes of the program, apart from those a probe is told to use.
+/// Exit codes of the program, apart from those that a probe is asked to use.
 pub mod exit {
     /// The act succeeded.
     pub const SUCCEEDED: i32 = 0;

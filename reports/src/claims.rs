@@ -1,4 +1,4 @@
-//! Claims set against results ([`table`]): what each backend says of itself, and what was seen.
+//! Claims set against results ([`table`]): each backend's claims, and the observations.
 
 use std::collections::{BTreeMap, BTreeSet};
 

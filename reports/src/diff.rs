@@ -1,7 +1,7 @@
-//! Two runs compared ([`diff`]): what became of each case, and what else is not the same.
+//! Two runs compared ([`diff`]): the change of each case, and the other differences.
 //!
-//! Columns meet by backend, user and, where that leaves several, host; versions, hashes and host
-//! facts may differ, and are told as changes of the environment.
+//! Columns are paired by backend, user and, if that leaves several, host; versions, hashes and host
+//! facts may differ, and are reported as changes of the environment.
 
 mod environment;
 mod pairs;
@@ -141,7 +141,7 @@ impl Transition<'_> {
 pub struct Diff<'a> {
     /// The name of each pair of columns, and of each column that has no partner.
     pub columns: Vec<String>,
-    /// Those of them, by number, that the newer run does not have.
+    /// The indices of the columns that the newer run does not have.
     pub gone: BTreeSet<usize>,
     /// The changes of the cases: by kind, then in the order of columns and ids.
     pub transitions: Vec<Transition<'a>>,

@@ -9,15 +9,15 @@ use crate::verdict::{Outcome, Verdict};
 /// The reason why a row must be seen. The order is the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// It failed, or is unexpected in some other way.
+    /// The row failed, or is unexpected in some other way.
     Failure,
-    /// It passed although it is a known failure.
+    /// The row passed although it is a known failure.
     Xpass,
     /// Nothing was learnt from it.
     Unlearnt,
-    /// It passed, and an earlier try did not.
+    /// The row passed, and an earlier try did not.
     Flaky,
-    /// It failed as known.
+    /// The row failed as known.
     Known,
 }
 

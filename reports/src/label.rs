@@ -29,7 +29,7 @@ pub(crate) fn corpus_words(header: &Header) -> String {
     clean(&format!("corpus {} ({}, sha256 {hash})", corpus.version, corpus.source))
 }
 
-/// By which harness, and for which cases.
+/// Describes the harness and the selected cases.
 pub(crate) fn selection_words(header: &Header) -> String {
     let selection = &header.selection;
     let filters = match selection.filters.join(" and ") {

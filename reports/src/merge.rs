@@ -90,11 +90,9 @@ pub fn merge(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
     }
 }
 
-/// Sets `runs` side by side, those included that were ended before their end: what the matrix
-/// lacks, it says.
+/// Sets `runs` side by side, including interrupted ones; the matrix names its gaps.
 ///
-/// # Errors
-/// As [`merge`], but for such runs.
+/// # Errors Those of [`merge`], except for interrupted runs.
 pub fn merge_partial(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
     let first = runs.first().ok_or(MergeError::Nothing)?;
     for run in runs {

@@ -8,15 +8,15 @@ use crate::verdict::{Outcome, Verdict};
 /// The meaning of one row for a consumer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// It passed, or failed in no way that must be told.
+    /// The row passed, or failed in a way that need not be reported.
     Passed,
-    /// It makes the run fail.
+    /// The row makes the run fail.
     Failed,
     /// Nothing was learnt.
     Unlearnt,
-    /// It failed, and that does not make the run fail, for this reason.
+    /// The row failed without making the run fail, for this reason.
     Excused(String),
-    /// It was not judged, for this reason.
+    /// The row was not judged, for this reason.
     NotRun(String),
 }
 

@@ -105,7 +105,7 @@ pub enum Outcome {
     Xfail,
     /// A known failure that passed: the list of known failures is out of date.
     Xpass,
-    /// It passed, and an earlier try of the same run did not.
+    /// The case passed, and an earlier try of the same run did not.
     Flaky,
 }
 

@@ -1,4 +1,4 @@
-//! Acts: what tries the thing.
+//! Acts: the attempts of a case.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,7 +33,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// Every string a variable may stand in. A question about documents is meant letter for letter.
+    /// Every string that may hold a variable. A question about documents is taken literally.
     pub fn strings(&self) -> Vec<&str> {
         match self {
             Self::Probe { args, .. } => args.values().flatten().map(String::as_str).collect(),

@@ -20,13 +20,13 @@ pub enum Answer {
     Valid {},
     /// The profile in force has these rules.
     Effective(Rules),
-    /// The settings come to this.
+    /// The settings have these effective values.
     Settings(SettingsExpect),
-    /// This becomes of the command.
+    /// The command gets this decision.
     Ask(AskExpect),
     /// The sandbox is why the run failed, by this rule; `none` if it is not.
     Blocked(Why),
-    /// The block comes to this.
+    /// The block has this status.
     Status(StatusExpect),
     /// This is started.
     Starts(StartExpect),
@@ -76,9 +76,9 @@ impl Answer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "what blocked it is none, or {rule, operation, path, lacks}")]
 pub enum Why {
-    /// It is not.
+    /// The sandbox is not the reason.
     Not(NoDenial),
-    /// It is.
+    /// The sandbox is the reason, with this denial.
     By(ByDenial),
 }
 
@@ -90,7 +90,7 @@ pub enum NoDenial {
     None,
 }
 
-/// A denial; what is not named is not looked at.
+/// A denial; members that are left out are not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ByDenial {
@@ -222,7 +222,7 @@ pub struct Rules {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleExpect {
-    /// As it is written.
+    /// The rule as written.
     pub rule: String,
     /// The effect of the rule where it decides.
     pub effect: RuleEffect,

@@ -1,4 +1,4 @@
-//! Acts on a receipts channel: what is sent to its parts, and what happens to them meanwhile.
+//! Acts on a receipts channel: the messages to its parts, and the events at them meanwhile.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Channel {
     /// The place of the channel's own members in receipts.
     #[serde(default)]
     pub profile: Profile,
-    /// The token that execd asks for; only the proxy is told.
+    /// The token that execd asks for; only the proxy gets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// The answers of execd in place of its own: each is used once, by the first request it fits.
@@ -101,7 +101,7 @@ pub enum ChannelStep {
     Release(String),
     /// The rest of the answer to this named request is awaited.
     Finish(String),
-    /// This is what becomes of connections from the first sandbox's proxy to the relay from now on.
+    /// Connections from the first sandbox's proxy to the relay take this course from now on.
     Wire(Wire),
     /// A part is ended.
     Stop(StopStep),
@@ -157,9 +157,9 @@ pub struct StopStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// By SIGTERM.
+    /// SIGTERM.
     Term,
-    /// By SIGKILL.
+    /// SIGKILL.
     Kill,
 }
 
@@ -187,7 +187,7 @@ pub enum Misplaced {
     Taken,
     /// The directory of the daemon's socket is open to every user.
     OpenFolder,
-    /// Its key can be read by everybody.
+    /// The daemon's key is readable by every user.
     OpenKey,
     /// Its key is a symbolic link.
     LinkedKey,
@@ -380,15 +380,15 @@ pub enum Certificate {
     Good,
     /// None at all.
     None,
-    /// By an authority that the relay does not know.
+    /// A certificate by an authority that the relay does not know.
     Foreign,
     /// Its time is over.
     Expired,
     /// Its time has not begun.
     Early,
-    /// It names two sandboxes.
+    /// A certificate that names two sandboxes.
     TwoIds,
-    /// It names none.
+    /// A certificate that names no sandbox.
     NoId,
     /// Its name has a slash.
     SlashId,

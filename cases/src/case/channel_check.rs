@@ -23,10 +23,11 @@ pub struct VerifyStep {
     /// True if the verifier is strict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
-    /// The length it is told.
+    /// The expected length that the verifier is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_length: Option<usize>,
-    /// The hash of the last receipt it is told: the true one of the good chain, or another.
+    /// The expected hash of the last receipt that the verifier is given: the true one of the good
+    /// chain, or another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_final_hash: Option<Told>,
     /// The response that is supplied for each receipt.
@@ -44,7 +45,7 @@ fn three() -> usize {
     3
 }
 
-/// A hash that a verifier is told.
+/// A hash that a verifier is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {

@@ -50,7 +50,8 @@ pub struct StartExpect {
 }
 
 impl StartExpect {
-    /// The first member that `found` has otherwise: its name, what it is, and what it should be.
+    /// Returns the first member that differs in `found`: its name, the found value and the expected
+    /// value.
     pub fn differs(&self, found: &ExecutorStart) -> Option<(&'static str, String, String)> {
         let roots: Vec<String> =
             found.side_roots.iter().map(|root| root.as_path().display().to_string()).collect();

@@ -1,4 +1,4 @@
-//! Expectations: what must happen, and what the host must see.
+//! Expectations: the required result, and the required effects on the host.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub struct Expect {
 pub enum Decision {
     /// Same exit, stdout and end state as without a sandbox.
     Allowed,
-    /// As `Allowed`, or the backend declines the policy and says why.
+    /// Allowed as by `Allowed`, or the backend declines the policy and says why.
     AllowedOrRefused(Refusal),
     /// The act itself is refused, and the oracles agree.
     Denied(Denial),
@@ -329,11 +329,11 @@ impl Compare {
 /// The expected end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExitExpect {
-    /// With this code.
+    /// The run exits with this code.
     Code(i32),
-    /// With any code but 0, or by a signal.
+    /// The run exits with any code but 0, or is killed by a signal.
     Nonzero,
-    /// By this signal (`KILL`): 128+n, or named in a native result.
+    /// The run is killed by this signal (`KILL`): 128+n, or named in a native result.
     Signal(String),
 }
 
@@ -354,7 +354,7 @@ enum ExitSpelling {
     Code(u8),
     /// `nonzero`.
     Word(String),
-    /// By a signal.
+    /// The signal that kills the run.
     Signal(BySignal),
 }
 

@@ -21,7 +21,7 @@ const TIMEOUT_MS: u64 = 20_000;
 #[serde(deny_unknown_fields)]
 #[schemars(title = "boxproof case")]
 pub struct CaseFile {
-    /// One sentence in the present tense: what must happen.
+    /// One sentence in the present tense: the required behaviour.
     pub purpose: String,
     /// The requirement it tests, or a list.
     #[serde(deserialize_with = "one_or_many")]
@@ -170,10 +170,10 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
-    /// As it is, on the host.
+    /// The act runs as it is, on the host.
     #[default]
     Host,
-    /// In a throw-away user, mount and pid namespace, on an equivalent object.
+    /// The act runs in a throw-away user, mount and pid namespace, on an equivalent object.
     PrivateNs,
     /// Not at all, for this reason.
     None(String),

@@ -55,7 +55,7 @@ impl Ended {
         Ok(Self { command, original, exit, signal, refused_routes, stdout, stderr })
     }
 
-    /// As it is written, but for `decide`.
+    /// Returns the members as written, without `decide`.
     pub(super) fn members(&self) -> Vec<(&'static str, serde_json::Value)> {
         let command = match &self.command {
             Command::Shell(line) => ("sh", line.clone().into()),

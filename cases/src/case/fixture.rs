@@ -1,4 +1,4 @@
-//! Fixtures: what the harness lays out before a run.
+//! Fixtures: the files that the harness lays out before a run.
 
 use std::fmt;
 
@@ -70,7 +70,7 @@ struct Written {
     mode: Option<String>,
 }
 
-/// A directory is told by its name; what else is said of it stands beside.
+/// Reads the empty value of `dir`; other properties of a directory are keys beside it.
 fn bare<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<super::Nothing>, D::Error> {
     let members =
         std::collections::BTreeMap::<String, serde_json::Value>::deserialize(deserializer)?;

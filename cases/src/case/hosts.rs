@@ -1,4 +1,4 @@
-//! Names and addresses of a network that is the harness's own: what they lead to is the harness.
+//! Names and addresses of a network that is the harness's own: each leads to the harness.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl Hosts {
         self.0.values().flat_map(Addresses::all).copied()
     }
 
-    /// As a file of hosts(5), loopback's own names in front.
+    /// Renders a file of hosts(5), loopback's own names in front.
     pub fn file(&self) -> String {
         let mut text = "127.0.0.1 localhost\n::1 localhost\n".to_owned();
         for (name, addresses) in &self.0 {

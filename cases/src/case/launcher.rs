@@ -1,5 +1,5 @@
-//! The launcher's side: what the process that starts the backend brings along, and how a native
-//! backend is asked to run the command.
+//! The launcher's side: the setup of the process that starts the backend, and the request by which
+//! a native backend runs the command.
 
 use std::collections::BTreeMap;
 
@@ -225,7 +225,7 @@ pub enum StdinFrom {
     Launcher,
     /// No source, even if the launcher has a stdin.
     Nowhere,
-    /// From the request: the case's `stdin` travels in it, and the launcher has none.
+    /// The request: it carries the case's `stdin`, and the launcher has none.
     Request,
 }
 

@@ -1,4 +1,4 @@
-//! The case model: one act, its fixture, its policy, what must happen.
+//! The case model: an act, its fixture, its policy, and the expected result.
 
 mod act;
 mod answer;
@@ -88,7 +88,7 @@ pub struct Case {
     pub id: CaseId,
     /// The file it is written in.
     pub file: PathBuf,
-    /// One sentence: what must happen.
+    /// One sentence: the required behaviour.
     pub purpose: String,
     /// The promises it tests.
     pub requirements: Vec<RequirementId>,
@@ -209,7 +209,7 @@ impl Case {
         all
     }
 
-    /// Every moment that an event or a bound speaks of.
+    /// Every moment in an event or a bound.
     pub fn moments(&self) -> impl Iterator<Item = &Moment> {
         let bounds = self.expect.times.iter().flat_map(|bound| [&bound.from, &bound.to]);
         self.during.iter().map(|event| &event.when).chain(bounds)

@@ -65,16 +65,16 @@ impl fmt::Display for Moment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
-    /// From when; by default the start.
+    /// The earlier moment; by default the start.
     #[serde(default = "Moment::start")]
     pub from: Moment,
-    /// Until when; by default the end.
+    /// The later moment; by default the end.
     #[serde(default = "Moment::exit")]
     pub to: Moment,
-    /// At least this many milliseconds: never early.
+    /// The minimum in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<u64>,
-    /// At most this many milliseconds, and the tolerance that the README states.
+    /// The maximum in milliseconds, to which the tolerance that the README states is added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<u64>,
 }

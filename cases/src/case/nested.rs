@@ -23,7 +23,7 @@ pub struct Nested {
     /// Both directories are read-only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, Entry>,
-    /// Directories and files that are mounted in it: where → what.
+    /// Directories and files that are mounted in it: place → source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mounts: BTreeMap<String, BindMount>,
     /// True if the root differs from that of the mount namespace, as after chroot(2).

@@ -1,4 +1,4 @@
-//! The network as a case writes it: ports and hosts may be variables, whose values only a run knows.
+//! The network as a case writes it: ports and hosts may be variables, which only a run can resolve.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,10 +52,9 @@ pub enum UnknownNetwork {
 }
 
 impl NetworkSpec {
-    /// With every variable replaced.
+    /// Returns the network with every variable replaced.
     ///
-    /// # Errors
-    /// A name without a value, or a port that is none.
+    /// # Errors A name without a value, or an invalid port.
     pub fn resolve(&self, vars: &Vars) -> Result<Network, UnknownNetwork> {
         let all = |texts: &[String]| texts.iter().map(|text| vars.expand(text)).collect();
         Ok(match self {

@@ -43,7 +43,7 @@ pub enum Oracle {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Survivors {
-    /// A file that the act's processes add to: who is out of sight shows by its growing.
+    /// A file that the act's processes add to: its growth shows a process that is out of sight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
 }

@@ -29,7 +29,7 @@ pub struct ReceiptsExpect {
     /// True if the agent sees status, headers and every byte as without the channel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_as_direct: bool,
-    /// Texts that are nowhere in the daemon's store, what it exports, or what it writes.
+    /// Texts that are absent from the daemon's store, its exports and its output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
     /// Texts that reach execd.

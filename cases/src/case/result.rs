@@ -71,10 +71,10 @@ pub struct ErrorExpect {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DurationExpect {
-    /// At least this.
+    /// The minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<u64>,
-    /// At most this, and the tolerance that the README states.
+    /// The maximum, to which the tolerance that the README states is added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<u64>,
 }

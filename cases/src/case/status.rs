@@ -57,7 +57,8 @@ impl StatusExpect {
         self.runs == Some(Runs::Refused)
     }
 
-    /// The first member that `found` has otherwise: its name, what it is, and what it should be.
+    /// Returns the first member that differs in `found`: its name, the found value and the expected
+    /// value.
     pub fn differs(&self, found: &Status) -> Option<(&'static str, String, String)> {
         let none = found.effective_backend == "none";
         let roots = found.writable_roots.iter().filter(|root| root.kind != RootKind::Tmp);

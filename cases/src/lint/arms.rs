@@ -1,4 +1,4 @@
-//! Rules about the arms: what a case must hold for control, twin and confined arm to differ.
+//! Rules about the arms: the conditions under which control, twin and confined arm can differ.
 
 use std::path::Path;
 
@@ -59,7 +59,8 @@ fn canary_is_planted(case: &Case) -> Option<Finding> {
     missing.then(|| at(case, "canary-unplanted", "put $CANARY where the act may find it"))
 }
 
-/// A listener or victim that no act speaks to sees nothing in any arm.
+/// Checks that an act reaches each listener or victim of an oracle, which otherwise sees nothing in
+/// any arm.
 fn oracles_see_the_act(case: &Case) -> Option<Finding> {
     // A name leads wherever it says.
     let named = !case.launcher.hosts.is_empty();

@@ -1,4 +1,4 @@
-//! The neutral policy: what a sandbox is asked to enforce.
+//! The neutral policy: the rules that a sandbox has to enforce.
 
 use std::collections::BTreeMap;
 

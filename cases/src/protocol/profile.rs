@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Run, WirePath};
 
-/// The profile that is there even if no document has it, and the one of who names none.
+/// The profile that exists even if no document has it, and that applies if no profile is named.
 pub const UNRESTRICTED_PROFILE: &str = "unrestricted";
 
 /// The input of `run --request FILE` in place of a [`super::RunRequest`].

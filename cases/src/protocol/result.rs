@@ -85,7 +85,7 @@ pub struct Blocked {
     /// The operation that was attempted (`write`, `connect`, …), if known.
     #[serde(default)]
     pub operation: Option<String>,
-    /// On what, if known.
+    /// The path of the attempt, if known.
     #[serde(default)]
     pub path: Option<WirePath>,
     /// One sentence for a person.
@@ -107,7 +107,7 @@ pub struct AlsoBlocked {
     /// The operation that was attempted, if known.
     #[serde(default)]
     pub operation: Option<String>,
-    /// On what, if known.
+    /// The path of the attempt, if known.
     #[serde(default)]
     pub path: Option<WirePath>,
 }

@@ -1,5 +1,5 @@
-//! Settings files of a sandbox (one table of a TOML document): what `run`, `settings` and
-//! `decide-ask` are asked about them, and what the last two answer.
+//! Settings files of a sandbox (one table of a TOML document): the requests of `run`, `settings`
+//! and `decide-ask`, and the answers of the last two.
 
 use std::collections::BTreeMap;
 
@@ -144,12 +144,12 @@ pub struct AskQuestion {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// It is not run.
+    /// The command is not run.
     Deny,
     /// A person is asked first.
     #[default]
     Ask,
-    /// It is run.
+    /// The command is run.
     Allow,
 }
 

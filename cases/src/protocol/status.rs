@@ -1,4 +1,4 @@
-//! `status`: what a sandbox block comes to on this host, without running anything.
+//! `status`: the status of a sandbox block on this host, without running anything.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,11 +57,11 @@ pub struct Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Runs {
-    /// It runs in a sandbox.
+    /// The command runs in a sandbox.
     Confined,
-    /// It runs without one.
+    /// The command runs without a sandbox.
     Unconfined,
-    /// It does not run.
+    /// The command does not run.
     Refused,
 }
 
@@ -110,7 +110,7 @@ pub enum BlockNetwork {
 pub struct WritableRoot {
     /// The reason why the root is writable.
     pub kind: RootKind,
-    /// As it is written; the workspace as it was given.
+    /// The root as written; the workspace as given.
     pub written: String,
     /// Its real path.
     pub path: WirePath,
@@ -120,9 +120,9 @@ pub struct WritableRoot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RootKind {
-    /// It is the workspace.
+    /// The workspace.
     Workspace,
-    /// It is a directory for temporary files.
+    /// A directory for temporary files.
     Tmp,
     /// The block names it.
     Extra,

@@ -30,17 +30,17 @@ pub enum Told {
     Effective(EffectiveProfile),
     /// `validate`: the documents are in order.
     Valid {},
-    /// `settings`: what they come to.
+    /// `settings`: the effective settings.
     Settings(Box<EffectiveSettings>),
     /// `decide-ask`: one decision a command, in the order of the request.
     Asks(Vec<AskDecision>),
     /// `explain`: why the run failed, if the sandbox is why.
     Explained(Explanation),
-    /// `status`: what a sandbox block comes to.
+    /// `status`: the status of a sandbox block.
     Status(Box<Status>),
-    /// `grants`: what each line grants itself, in the order of the request.
+    /// `grants`: the grants inferred from each line, in the order of the request.
     Grants(Vec<InferredGrants>),
-    /// `executor`: what is started.
+    /// `executor`: the start of an agent.
     Starts(Box<ExecutorStart>),
     /// `compile`: the text.
     Compiled(Compiled),
@@ -52,9 +52,9 @@ pub enum Told {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PathAnswer {
-    /// It is allowed or denied.
+    /// The operation is allowed or denied.
     Decided(PathDecision),
-    /// It is no path of the workspace, for this reason: neither allowed nor denied.
+    /// The path is no path of the workspace, for this reason: neither allowed nor denied.
     Invalid(String),
 }
 
@@ -82,7 +82,7 @@ pub struct PathDecision {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleInForce {
-    /// As it is written.
+    /// The rule as written.
     pub rule: String,
     /// The effect of the rule where it decides.
     pub effect: RuleEffect,
@@ -100,11 +100,11 @@ pub struct RuleInForce {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
-    /// It allows.
+    /// The rule allows.
     Allows,
-    /// It denies.
+    /// The rule denies.
     Denies,
-    /// It gives back what an earlier deny took, as far as the profile grants it.
+    /// The rule gives back what an earlier deny took, as far as the profile grants it.
     LiftsADeny,
 }
 
@@ -118,7 +118,7 @@ pub enum RuleOrigin {
     GlobalDeny,
     /// A deny of the workspace's document.
     WorkspaceDeny,
-    /// The profile that is there even if no document has it.
+    /// The profile that exists even if no document has it.
     Fallback,
 }
 

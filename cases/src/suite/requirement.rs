@@ -11,7 +11,7 @@ use crate::requirement::{Registry, Requirement, RequirementId};
 /// The most ids that an error names.
 const NEAREST: usize = 3;
 
-/// All requirements of `files`, in their order; what is wrong with a file is added to `errors`.
+/// Returns all requirements of `files`, in their order; adds the faults of the files to `errors`.
 pub(super) fn registry<'a>(
     files: impl Iterator<Item = (&'a PathBuf, &'a String)>,
     errors: &mut Vec<LoadError>,

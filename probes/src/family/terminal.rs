@@ -1,4 +1,4 @@
-//! Terminals of family `sys`: what is one, who has it, and typing into it.
+//! Terminals of family `sys`: their detection, their owner, and typing into them.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;

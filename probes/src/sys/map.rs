@@ -36,6 +36,6 @@ fn map(file: &OwnedFd, length: usize, access: libc::c_int) -> nix::Result<*mut l
 }
 
 fn unmap(place: *mut libc::c_void, length: usize) -> nix::Result<()> {
-    // SAFETY: what `map` returned, to which nothing refers any more.
+    // SAFETY: `map` returned this mapping, and no reference to it is left.
     Errno::result(unsafe { libc::munmap(place, length) }).map(drop)
 }

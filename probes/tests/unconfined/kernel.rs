@@ -1,4 +1,4 @@
-//! Kernel surface: what the probe sees is what the kernel tells this process.
+//! Kernel surface: the probe's observations match the kernel's answers to this process.
 
 use rstest::rstest;
 
@@ -62,7 +62,7 @@ fn sysv_shm_attaches_to_what_exists() {
 
 #[test]
 fn unshare_user_agrees_with_the_host() {
-    // In a child of ours, since it can't be taken back.
+    // The call runs in a child, since it can't be taken back.
     let truth = sys::before_exec(probe("cwd"), || {
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWUSER)
     });

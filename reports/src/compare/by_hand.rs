@@ -1,5 +1,5 @@
-//! The table that was made by hand: what each backend did, seen without boxproof. Main type:
-//! [`ByHand`]; its text is `matrix/by-hand.yaml`.
+//! The table that was made by hand: the behaviour of each backend, observed without boxproof. Main
+//! type: [`ByHand`]; its text is `matrix/by-hand.yaml`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -84,7 +84,7 @@ pub struct Seen {
     /// The user that ran it; by default every user of the column.
     #[serde(default)]
     pub user: Option<UserKind>,
-    /// By which columns.
+    /// The columns that showed it.
     pub by: Vec<String>,
 }
 

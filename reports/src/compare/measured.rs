@@ -14,8 +14,8 @@ pub struct Measured {
     pub words: String,
 }
 
-/// Heaviest first: what was seen to go wrong, what was not learnt, what went well, what was not
-/// asked.
+/// The verdicts by weight, heaviest first: failures, verdicts that were not learnt, passes, and
+/// cases that were not asked.
 const WEIGHT: [Verdict; 10] = [
     Verdict::UnderBlock,
     Verdict::Leak,

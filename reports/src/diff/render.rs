@@ -76,7 +76,7 @@ fn by_kind<'d, 'a>(diff: &'d Diff<'a>) -> Vec<(Kind, Vec<&'d Transition<'a>>)> {
     groups.filter(|(_, found)| !found.is_empty()).collect()
 }
 
-/// From what to what.
+/// Renders the older and the newer result.
 fn step(transition: &Transition<'_>) -> String {
     let word = |row: Option<&CaseRow>| row.map_or("not asked".to_owned(), words);
     format!("{} → {}", word(transition.before), word(transition.after))

@@ -109,7 +109,7 @@ impl ConformancePolicy {
     }
 }
 
-/// At which levels and in which areas something is red.
+/// The levels and areas in which a change is red.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RedScope {

@@ -7,7 +7,7 @@ use crate::matrix::Matrix;
 use crate::record::Level;
 use crate::verdict::{Outcome, Verdict};
 
-/// With so many columns the totals leave room at their side.
+/// The largest number of columns at which the totals leave room at their side.
 const FEW_COLUMNS: usize = 5;
 
 /// The head of the matrix, the filters, and what they leave.
@@ -63,7 +63,7 @@ fn verdicts(matrix: &Matrix<'_>) -> String {
     format!("<fieldset><legend>verdict</legend>\n<div>{chips}</div></fieldset>\n")
 }
 
-/// By place, not by label, for the script knows the columns by place.
+/// Names backends by index, not by label, because the script knows the columns by index.
 fn backends(matrix: &Matrix<'_>) -> String {
     if matrix.columns.len() < 2 {
         return String::new();

@@ -1,4 +1,4 @@
-//! The head of the document and of the page: policy, title, what it all comes to.
+//! The head of the document and of the page: policy, title, and the conclusion.
 
 use super::assets;
 use super::escape::text;

@@ -1,4 +1,4 @@
-//! The last line of a run record: what proves it whole ([`Footer`]).
+//! The last line of a run record, which proves the record whole ([`Footer`]).
 
 use std::collections::BTreeMap;
 

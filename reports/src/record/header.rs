@@ -1,4 +1,4 @@
-//! The first line of a run record: what was run, where, against what ([`Header`]).
+//! The first line of a run record: the run, its host and its backends ([`Header`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,7 +108,7 @@ pub struct BackendInfo {
     pub mechanism: String,
     /// Capability → level (`none`, `partial`, `enforced`).
     pub claims: BTreeMap<String, String>,
-    /// Set when the backend is not installed: how to install it.
+    /// The installation hint of a backend that is not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -167,7 +167,7 @@ impl Selection {
 pub struct Shard {
     /// The part, from 1.
     pub index: u32,
-    /// Of how many.
+    /// The number of parts.
     pub of: u32,
 }
 

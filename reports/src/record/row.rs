@@ -1,4 +1,4 @@
-//! One case against one backend: what was concluded and what was seen ([`CaseRow`]).
+//! One case against one backend: the conclusion and the observations ([`CaseRow`]).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,7 @@ impl Level {
     }
 }
 
-/// The result of the twin: whether the backend can do the act when it is granted.
+/// The result of the twin: the evidence that the backend can do the act when it is granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TwinState {
@@ -192,9 +192,9 @@ pub struct ArmRow {
 pub enum ArmName {
     /// Without a sandbox.
     Control,
-    /// In the sandbox, policy one grant wider.
+    /// The act in the sandbox, policy one grant wider.
     Twin,
-    /// In the sandbox, policy under test.
+    /// The act in the sandbox, policy under test.
     Confined,
 }
 
@@ -214,9 +214,9 @@ impl ArmName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ExitRow {
-    /// It exited with this code.
+    /// The arm exited with this code.
     Code(i32),
-    /// It died of this signal.
+    /// The arm was killed by this signal.
     Signal(i32),
     /// The harness ended it because its time was up.
     Timeout,

@@ -1,4 +1,4 @@
-//! Findings in detail: what each arm saw, and how to see it again.
+//! Findings in detail: the observations of each arm, and the way to repeat them.
 
 use super::Page;
 use super::paint::mark;

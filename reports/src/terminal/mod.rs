@@ -1,5 +1,5 @@
-//! The matrix for a terminal: where and what, one section an area, findings in detail,
-//! conformance, claims, gaps, and the summary line last ([`render`]).
+//! The matrix for a terminal: place and subject of the run, one section an area, findings in
+//! detail, conformance, claims, gaps, and the summary line last ([`render`]).
 
 mod areas;
 mod claims;
@@ -21,7 +21,7 @@ pub enum Style {
     /// Text only.
     #[default]
     Plain,
-    /// With colours.
+    /// Output with colours.
     Color,
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn dns_query(args: &Args) -> Seen {
     done()
 }
 
-/// As RFC 1035, 4.2.2 has it over TCP. A question is far shorter than 64 KiB.
+/// Adds the length prefix of RFC 1035, 4.2.2 for TCP. A question is far shorter than 64 KiB.
 fn framed(question: &[u8]) -> Vec<u8> {
     let length = u16::try_from(question.len()).unwrap_or(u16::MAX);
     [&length.to_be_bytes(), question].concat()

@@ -58,7 +58,7 @@ impl Whom {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// From a URL without TLS; nothing if it names no port either.
+    /// Parses a URL without TLS; returns `None` if it names no port either.
     fn of_url(url: &str) -> Option<(Self, String)> {
         let rest = url.strip_prefix("http://")?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -67,8 +67,8 @@ impl Whom {
         Some((whom, format!("/{path}")))
     }
 
-    /// As a resolver reads it, which knows every spelling of an address. An account in front of it
-    /// is no part of it.
+    /// Connects to the host as a resolver reads it, which knows every spelling of an address. An
+    /// account before the host is no part of it.
     fn direct(&self) -> Result<TcpStream, Stop> {
         let bare = self.host.rsplit('@').next().unwrap_or_default();
         let bare = bare.trim_start_matches('[').trim_end_matches(']');

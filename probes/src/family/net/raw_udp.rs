@@ -37,7 +37,7 @@ fn packet(address: [u8; 4], port: u16, text: &[u8]) -> Option<Vec<u8>> {
     let mut packet = vec![0x45, 0];
     packet.extend(total.to_be_bytes());
     packet.extend([0, 0, 0, 0, 64, UDP, 0, 0]);
-    // From loopback as well: a listener there takes nothing else.
+    // The source is loopback as well: a listener there takes nothing else.
     packet.extend([127, 0, 0, 1]);
     packet.extend(address);
     packet.extend(port.to_be_bytes());

@@ -24,7 +24,7 @@ pub(crate) fn read_fd(args: &Args) -> Seen {
     seen([("data", text(&data)), ("bytes", Value::Number(data.len() as u64))])
 }
 
-/// One read: a pipe whose writer lives never comes to an end.
+/// Reads once: a pipe whose writer lives never ends.
 fn read_some(fd: BorrowedFd<'_>) -> nix::Result<Vec<u8>> {
     let mut buffer = vec![0; TEXT_CAP];
     let count = nix::unistd::read(fd, &mut buffer)?;

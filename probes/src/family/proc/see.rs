@@ -25,8 +25,8 @@ pub(crate) fn read_environ(args: &Args) -> Seen {
     with_count(args, count, seen([("names", names(found)), bytes]))
 }
 
-/// `names` holds the numbers. With `--match`, `count` leaves out our own line of
-/// ancestors, whose command lines carry the text because they were told it.
+/// `names` holds the numbers. With `--match`, `count` leaves out the probe's own line of ancestors,
+/// whose command lines carry the text as an argument.
 pub(crate) fn list_pids(args: &Args) -> Seen {
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
     let dir = openat(AT_FDCWD, "/proc", flags, Mode::empty()).at("openat")?;
