@@ -32,7 +32,7 @@ impl Capability {
         Err(format!("unknown capability `{name}`: the closed list is cases/capabilities.yaml"))
     }
 
-    /// Its name, such as `fs.write`.
+    /// The name of the capability, such as `fs.write`.
     pub fn name(&self) -> &str {
         &self.0
     }

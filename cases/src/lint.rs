@@ -13,7 +13,7 @@ use crate::suite::Suite;
 /// The longest a purpose may be, in characters.
 const PURPOSE_MAX: usize = 120;
 
-/// Something that should be better, and where.
+/// A flaw in a case, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The file.

@@ -127,7 +127,7 @@ pub(crate) fn reread<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T
     read.map_err(|error: serde_yaml::Error| plain(&error, ""))
 }
 
-/// A reader of YAML that knows where it is.
+/// A reader of YAML that tracks its position.
 type Tracked<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, serde_yaml::Deserializer<'a>>;
 
 /// Reads `text` by `how`; an error with the field it was met in.

@@ -65,7 +65,7 @@ pub struct Requirement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Polarity {
-    /// A case where it is allowed and one where it is not.
+    /// A case in which the act is allowed, and one in which it is not.
     #[default]
     Both,
     /// Only what must work.

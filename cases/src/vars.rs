@@ -25,7 +25,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("CANARY", "a made-up secret, new for each arm"),
 ];
 
-/// Left to the shell in `sh` acts, which has its own idea of them.
+/// The variables that `sh` acts leave to the shell, which has values of its own for them.
 const SHELL_OWN: &[&str] = &["HOME", "TMPDIR"];
 
 /// A `$NAME` that is no variable.

@@ -43,7 +43,7 @@ impl Family {
 /// One argument of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArgSpec {
-    /// Its name, without dashes.
+    /// The argument's name, without dashes.
     pub name: &'static str,
     /// The form of its value.
     pub kind: Kind,
@@ -56,9 +56,9 @@ pub struct ArgSpec {
 /// One probe.
 #[derive(Debug, Clone, Copy)]
 pub struct ProbeSpec {
-    /// Its name on the command line.
+    /// The probe's name on the command line.
     pub name: &'static str,
-    /// Its family.
+    /// The probe's family.
     pub family: Family,
     /// The act of the probe, in one sentence.
     pub purpose: &'static str,

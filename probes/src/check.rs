@@ -13,8 +13,9 @@ use crate::usage::UsageError;
 /// and an upper-case letter) passes for every kind, since only the run fills it in; the program
 /// checks it again then.
 ///
-/// # Errors The first fault: an unknown probe, or an argument that is unknown, missing, given too
-/// often, or not of its kind.
+/// # Errors
+/// The first fault: an unknown probe, or an argument that is unknown, missing, given too often, or
+/// not of its kind.
 pub fn check_args(name: &str, args: &[(String, Vec<String>)]) -> Result<(), UsageError> {
     let spec = probe(name).ok_or_else(|| UsageError::UnknownProbe(name.to_owned()))?;
     let named: Named = args.iter().map(|(name, values)| (name.clone(), given(values))).collect();

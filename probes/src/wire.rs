@@ -33,7 +33,7 @@ pub enum Found {
     One(Record),
     /// More than one: one of them is not the probe's, so none counts.
     Several,
-    /// Something under our nonce that is no whole record or event.
+    /// Output under our nonce that is no whole record or event.
     Malformed,
 }
 

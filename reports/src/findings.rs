@@ -56,7 +56,7 @@ impl Kind {
 /// A row that must be seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Finding<'a> {
-    /// Its column in the matrix.
+    /// The column in the matrix.
     pub column: usize,
     /// The row.
     pub row: &'a CaseRow,

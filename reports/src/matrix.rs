@@ -31,7 +31,7 @@ pub struct Column<'a> {
 pub struct Section<'a> {
     /// The area.
     pub area: &'a str,
-    /// Its cases, sorted by id.
+    /// The section's cases, sorted by id.
     pub rows: Vec<MatrixRow<'a>>,
 }
 

@@ -92,7 +92,8 @@ pub fn merge(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
 
 /// Sets `runs` side by side, including interrupted ones; the matrix names its gaps.
 ///
-/// # Errors Those of [`merge`], except for interrupted runs.
+/// # Errors
+/// Those of [`merge`], except for interrupted runs.
 pub fn merge_partial(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
     let first = runs.first().ok_or(MergeError::Nothing)?;
     for run in runs {

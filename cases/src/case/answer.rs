@@ -28,7 +28,7 @@ pub enum Answer {
     Blocked(Why),
     /// The block has this status.
     Status(StatusExpect),
-    /// This is started.
+    /// The agent is started in this way.
     Starts(StartExpect),
     /// The line grants itself this.
     Grants(GrantsExpect),
@@ -135,7 +135,7 @@ pub struct ByRule {
 enum WrittenRule {
     /// The matched rule.
     Rule(String),
-    /// The matched rule, and what else is looked at.
+    /// The matched rule, and further members to compare.
     More(Box<RuleAndMore>),
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub enum Deed {
     /// Read the content of a file, or list a directory.
     Read,
-    /// Change the content of a file that is there.
+    /// Change the content of an existing file.
     Write,
     /// Make a file where nothing is.
     Create,

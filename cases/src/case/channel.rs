@@ -38,7 +38,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The word for it.
+    /// Returns the profile's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Wire => "wire",
@@ -56,7 +56,7 @@ pub struct Scripted {
     /// The status.
     #[serde(default = "ok")]
     pub status: u16,
-    /// Its headers; by default those of an event stream.
+    /// The headers; by default those of an event stream.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// The body, piece by piece as it is written.
@@ -107,7 +107,7 @@ pub enum ChannelStep {
     Stop(StopStep),
     /// A part is started again; it was ended before.
     Start(Part),
-    /// A part stands still: it is there, and does nothing.
+    /// A part is stopped: it stays, and does nothing.
     Pause(Part),
     /// A part that stands still goes on.
     Resume(Part),
@@ -132,7 +132,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The word for it.
+    /// Returns the part's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Daemon => "daemon",
@@ -167,11 +167,11 @@ pub enum Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
-    /// They reach the relay.
+    /// Connections reach the relay.
     Pass,
-    /// They are closed as soon as they are made: no TLS comes about.
+    /// Connections are closed as soon as they are made: no TLS handshake completes.
     Cut,
-    /// They are made, and nothing is ever answered.
+    /// Connections are made, and never answered.
     Hang,
 }
 
@@ -179,7 +179,7 @@ pub enum Wire {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Misplaced {
-    /// Its socket is a TCP address.
+    /// The daemon's socket is a TCP address.
     TcpAddress,
     /// A file that is no socket has the socket's place.
     NotASocket,
@@ -189,7 +189,7 @@ pub enum Misplaced {
     OpenFolder,
     /// The daemon's key is readable by every user.
     OpenKey,
-    /// Its key is a symbolic link.
+    /// The daemon's key is a symbolic link.
     LinkedKey,
     /// Another public key lies beside its key.
     OtherPublicKey,
@@ -382,19 +382,19 @@ pub enum Certificate {
     None,
     /// A certificate by an authority that the relay does not know.
     Foreign,
-    /// Its time is over.
+    /// A certificate that has expired.
     Expired,
-    /// Its time has not begun.
+    /// A certificate that is not valid yet.
     Early,
     /// A certificate that names two sandboxes.
     TwoIds,
     /// A certificate that names no sandbox.
     NoId,
-    /// Its name has a slash.
+    /// A certificate whose name has a slash.
     SlashId,
-    /// Its name is empty.
+    /// A certificate whose name is empty.
     EmptyId,
-    /// Its name is too long.
+    /// A certificate whose name is too long.
     LongId,
     /// The id is in the subject only.
     SubjectId,

@@ -81,7 +81,7 @@ pub enum Edit {
     Drop(usize),
     /// Two neighbours change places.
     Swap(usize),
-    /// A receipt is there twice.
+    /// A receipt occurs twice.
     Repeat(usize),
     /// Only this many are left.
     Keep(usize),
@@ -134,7 +134,7 @@ pub struct Place {
     pub at: usize,
     /// The member, as a JSON pointer.
     pub member: String,
-    /// Its value; without one it is removed.
+    /// The member's value; without one the member is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// True if the member's value is null.

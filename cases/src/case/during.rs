@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Moment, Nothing, Size};
 
-/// Something that happens to the backend while the command runs.
+/// An event at the backend while the command runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Written", into = "Written")]
 #[schemars(with = "Written")]
@@ -35,11 +35,11 @@ pub enum Stimulus {
     Signal(String, Target),
     /// The reading end of one of its streams is closed.
     Close(OutStream),
-    /// Its terminal is hung up.
+    /// The backend's terminal is hung up.
     HangUp,
     /// This text is typed into the backend's terminal.
     Type(String),
-    /// Its terminal gets another size.
+    /// The backend's terminal gets another size.
     Resize(Size),
 }
 
@@ -78,9 +78,9 @@ pub enum StopTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutStream {
-    /// Its stdout.
+    /// The backend's stdout.
     Stdout,
-    /// Its stderr.
+    /// The backend's stderr.
     Stderr,
 }
 

@@ -15,7 +15,7 @@ pub struct ExecutorSpec {
     pub declaration: String,
     /// The machine's system.
     pub platform: Platform,
-    /// The programs that it has, of those that confine.
+    /// The confining programs that the machine has.
     #[serde(default)]
     pub programs: Vec<String>,
 }

@@ -91,8 +91,8 @@ impl Decision {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
-    /// Texts that its message must contain, each of them: the names of the rules that contradict
-    /// each other, or the path that cannot be had. Without variables.
+    /// Texts that the message must contain, each of them: the names of the rules that contradict
+    /// each other, or the unavailable path. Without variables.
     pub says: Vec<String>,
 }
 

@@ -175,7 +175,7 @@ pub enum Control {
     Host,
     /// The act runs in a throw-away user, mount and pid namespace, on an equivalent object.
     PrivateNs,
-    /// Not at all, for this reason.
+    /// No control, for this reason.
     None(String),
 }
 
@@ -184,7 +184,7 @@ pub enum Control {
 pub enum Twin {
     /// The smallest wider policy: these keys replace those of the case.
     Overlay(Box<PolicySpec>),
-    /// Not at all, for this reason.
+    /// No twin, for this reason.
     None(String),
 }
 

@@ -11,11 +11,11 @@ pub struct Ended {
     pub command: Command,
     /// The command as the user typed it, if `command` is a rewritten form of it.
     pub original: Option<String>,
-    /// Its exit code; none where it died of a signal.
+    /// The exit code; `None` if a signal killed the command.
     pub exit: Option<i32>,
     /// The number of the signal it died of.
     pub signal: Option<i32>,
-    /// Packets that found no way out of its own network, where that was counted.
+    /// The number of packets that found no way out of the command's own network, if it was counted.
     pub refused_routes: Option<u32>,
     /// The command's stdout.
     pub stdout: String,

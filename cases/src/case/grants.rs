@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct GrantsExpect {
     /// The grants inferred from the line: all of them, in any order.
     pub granted: Vec<String>,
-    /// The subcommand of git that changes a repository; not looked at where it is not named.
+    /// The subcommand of git that changes a repository; not compared if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subcommand: Option<String>,
 }

@@ -39,13 +39,13 @@ pub struct Launcher {
     /// The signals that the backend starts with ignored or blocked.
     #[serde(default, skip_serializing_if = "SignalState::is_empty")]
     pub signals: SignalState,
-    /// Its limits, soft and hard alike.
+    /// The backend's limits, soft and hard alike.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<LimitedResource, u64>,
-    /// Its nice value, 0 to 19.
+    /// The backend's nice value, 0 to 19.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "nice")]
     pub nice: Option<u8>,
-    /// Its file mode mask.
+    /// The backend's file mode mask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub umask: Option<FileModeMask>,
 }
@@ -115,7 +115,7 @@ pub struct Tty {
     /// default it is raw.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cooked: bool,
-    /// Its size.
+    /// The terminal's size.
     #[serde(default)]
     pub size: Size,
 }

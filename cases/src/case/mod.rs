@@ -84,7 +84,7 @@ use crate::requirement::RequirementId;
 /// A case as it is planned and run: one line of a table is one of these.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// Its path in the corpus without `.yaml`, plus `/row` for a row.
+    /// The case's path in the corpus without `.yaml`, plus `/row` for a row.
     pub id: CaseId,
     /// The file it is written in.
     pub file: PathBuf,

@@ -15,7 +15,7 @@ pub enum Moment {
     Ready,
     /// The act says this word: `$PROBE --nonce $NONCE mark --name=WORD`.
     Mark(String),
-    /// The file at this path is there.
+    /// The file at this path exists.
     File(String),
     /// The event of this number in `during`, from 1, is done.
     During(usize),

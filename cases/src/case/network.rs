@@ -54,7 +54,8 @@ pub enum UnknownNetwork {
 impl NetworkSpec {
     /// Returns the network with every variable replaced.
     ///
-    /// # Errors A name without a value, or an invalid port.
+    /// # Errors
+    /// A name without a value, or an invalid port.
     pub fn resolve(&self, vars: &Vars) -> Result<Network, UnknownNetwork> {
         let all = |texts: &[String]| texts.iter().map(|text| vars.expand(text)).collect();
         Ok(match self {

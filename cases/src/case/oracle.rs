@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Oracle {
-    /// This path is what it was: type, bytes, mode, owner, times, links, inode, attributes.
+    /// This path is unchanged: type, bytes, mode, owner, times, links, inode, attributes.
     Unchanged(String),
     /// Nothing is at this path.
     Absent(String),

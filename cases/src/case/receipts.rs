@@ -67,7 +67,7 @@ pub struct ReceiptExpect {
     /// The action's type.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Its risk, or a higher one.
+    /// The risk, or a higher one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<String>,
     /// The outcome's status.
@@ -109,7 +109,7 @@ pub struct ReceiptExpect {
     /// True if the receipt is anchored in the daemon's own chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchored: Option<bool>,
-    /// Its sequence number.
+    /// The sequence number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,
     /// The way in which the receipt ends its chain.

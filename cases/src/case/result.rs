@@ -59,7 +59,7 @@ pub struct ResultExpect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorExpect {
-    /// Its kind.
+    /// The kind of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<ErrorKind>,
     /// Texts in its message.

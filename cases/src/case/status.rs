@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::{BlockBackend, BlockMode, BlockNetwork, RootKind, Runs, Status};
 
-/// Members of a status; those that are left out are not looked at.
+/// Members of a status; members that are left out are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusExpect {

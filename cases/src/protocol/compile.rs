@@ -23,7 +23,7 @@ impl CompileTarget {
     /// Every target.
     pub const ALL: [Self; 2] = [Self::Bubblewrap, Self::Seatbelt];
 
-    /// Its word.
+    /// Returns the target's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Bubblewrap => "bubblewrap",
@@ -84,7 +84,7 @@ pub struct CompileProfile {
     pub dialect: Dialect,
     /// The documents: the host's own first, then the workspace's.
     pub documents: Vec<Document>,
-    /// The profile, letter for letter, where the language has some.
+    /// The profile, taken literally, if the language has profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The directory that paths of the documents start at (absolute).

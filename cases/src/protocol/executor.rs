@@ -20,7 +20,7 @@ pub struct ExecutorRequest {
     /// The system that is asked about; by default the one that this runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<Platform>,
-    /// The programs that such a machine has, of those that confine; by default what is there.
+    /// The confining programs of the machine; by default those that exist here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<WirePath>>,
 }

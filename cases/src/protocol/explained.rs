@@ -34,7 +34,7 @@ pub struct FinishedRun {
     /// The signal the command died of.
     #[serde(default)]
     pub signal: Option<i32>,
-    /// Packets that found no way out of its own network, where that was counted.
+    /// The number of packets that found no way out of the command's own network, if it was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_routes: Option<u32>,
     /// The command's stdout.

@@ -44,6 +44,6 @@ pub enum Dialect {
 pub struct Document {
     /// The document's name in errors: a path or a label.
     pub name: String,
-    /// Its text.
+    /// The document's text.
     pub text: String,
 }

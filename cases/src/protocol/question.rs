@@ -49,7 +49,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Its word.
+    /// Returns the operation's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Read => "read",

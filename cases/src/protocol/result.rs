@@ -41,8 +41,8 @@ pub struct RunResult {
     /// The grants inferred from the command's line besides those of the policy, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferred: Option<InferredGrants>,
-    /// Packets that found no way out of the command's own network; absent where it ended well, shared
-    /// the host's network or nothing counts them.
+    /// The number of packets that found no way out of the command's own network; absent if the
+    /// command ended well, shared the host's network or nothing counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_routes: Option<u32>,
     /// The structured explanation of a denial, if there is one.

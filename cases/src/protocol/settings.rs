@@ -154,7 +154,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// Its word.
+    /// Returns the permission's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Deny => "deny",

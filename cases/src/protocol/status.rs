@@ -97,7 +97,7 @@ pub enum BlockBackend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockNetwork {
-    /// There is none.
+    /// No network.
     #[default]
     Restricted,
     /// The host's.
@@ -112,7 +112,7 @@ pub struct WritableRoot {
     pub kind: RootKind,
     /// The root as written; the workspace as given.
     pub written: String,
-    /// Its real path.
+    /// The root's real path.
     pub path: WirePath,
 }
 

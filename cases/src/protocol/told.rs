@@ -78,7 +78,7 @@ pub struct PathDecision {
     pub warning: Option<String>,
 }
 
-/// One rule, and where it comes from.
+/// One rule, and its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleInForce {
@@ -130,7 +130,7 @@ pub struct EffectiveProfile {
     pub policy: String,
     /// The profile's name.
     pub profile: String,
-    /// The rules of reading, in the order in which they are looked at.
+    /// The rules of reading, in the order of evaluation.
     pub read: Vec<RuleInForce>,
     /// The rules of modifying.
     pub modify: Vec<RuleInForce>,

@@ -1,4 +1,4 @@
-//! The requirements of a suite: those that are built in, and those of a corpus of one's own.
+//! The requirements of a suite: the built-in ones and those of another corpus.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(super) fn registry<'a>(
     registry
 }
 
-/// Every requirement that `case` cites is there.
+/// Checks that every requirement that `case` cites exists.
 pub(super) fn check(case: &Case, registry: &Registry) -> Result<(), Fault> {
     match case.requirements.iter().find(|id| registry.get(id).is_none()) {
         Some(id) => {

@@ -12,8 +12,8 @@ use super::own;
 
 /// syscall(2) with up to six arguments.
 ///
-/// # Safety The arguments are those that call `number` takes; memory that they point to outlives
-/// the call.
+/// # Safety
+/// The arguments are those that call `number` takes; memory that they point to outlives the call.
 pub(super) unsafe fn call<const N: usize>(
     number: c_long,
     args: [c_long; N],

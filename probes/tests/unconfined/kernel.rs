@@ -5,7 +5,7 @@ use rstest::rstest;
 use crate::support::{Call, Ran, is_root, number, probe};
 use crate::sys;
 
-/// Like a call of our own: succeeded, or refused with the same errno.
+/// Compares with a call of our own: both succeeded, or both were refused with the same errno.
 fn agrees<T>(ran: &Ran, truth: &nix::Result<T>, call: &str) {
     match truth {
         Ok(_) => drop(ran.succeeded()),

@@ -60,7 +60,7 @@ fn program() -> &'static File {
     &PROGRAM
 }
 
-/// Held while a child is between fork and exec, where it has copies of all our descriptors.
+/// Locked while a child is between fork and exec, where it has copies of all our descriptors.
 static FORKING: Mutex<()> = Mutex::new(());
 
 fn start(command: &mut Command) -> Child {

@@ -37,7 +37,7 @@ pub struct Column {
     /// The backend's name in records; the column's own name by default.
     #[serde(default)]
     pub backend: Option<String>,
-    /// The version that was looked at; empty where there is none.
+    /// The version that was run; empty if there is none.
     pub version: String,
     /// The users that ran it.
     pub users: Vec<UserKind>,
@@ -125,7 +125,7 @@ pub enum Because {
 }
 
 impl Because {
-    /// Its word.
+    /// Returns the circumstance's word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

@@ -40,7 +40,7 @@ pub(super) fn count_line(counts: Counts) -> String {
     format!("{} compared: {} agree{rest}", counts.compared(), counts.agree)
 }
 
-/// The word for a status, and why.
+/// Returns the word for a status, and the reason.
 pub(super) fn status_words(status: &Status) -> (&'static str, &str) {
     match status {
         Status::Agree => ("agree", ""),

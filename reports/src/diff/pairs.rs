@@ -7,7 +7,7 @@ use crate::record::UserKind;
 /// Two columns that are compared, or one without a partner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// Its name in the comparison.
+    /// The pair's name in the comparison.
     pub(super) label: String,
     /// The column of the older run.
     pub(super) before: Option<usize>,

@@ -32,7 +32,7 @@ pub struct GatePolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BaselinePolicy {
-    /// Its record, or a directory of its shards; relative to the policy file.
+    /// The baseline's record, or a directory of its shards; relative to the policy file.
     pub record: PathBuf,
     /// The commit that it must be of.
     #[serde(default)]
@@ -193,7 +193,8 @@ impl AcceptedChange {
 impl GatePolicy {
     /// Checks a policy file for entries that no schema forbids and that have no meaning.
     ///
-    /// # Errors The first such entry, with its remedy.
+    /// # Errors
+    /// The first such entry, with its remedy.
     pub fn check(&self) -> Result<(), String> {
         for (number, accepted) in self.accept.iter().enumerate() {
             let fault = |what: &str| Err(format!("accept number {}: {what}", number + 1));

@@ -24,7 +24,7 @@ pub enum RecordError {
         /// The number of the line.
         line: usize,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("the record is empty; the run wrote nothing, run it again")]
     Empty,
     /// A line is not a JSON object.
@@ -56,13 +56,13 @@ pub enum RecordError {
     /// The record was written by a newer boxproof.
     #[error("the record has format {found}, this boxproof reads up to {FORMAT}; update boxproof")]
     NewerFormat {
-        /// Its format version.
+        /// The record's format version.
         found: u32,
     },
-    /// There is no header at all.
+    /// The record has no header at all.
     #[error("the record has no header; its head was cut off")]
     MissingHeader,
-    /// There is a header, but not (only) on the first line.
+    /// The record has a header, but not (only) on the first line.
     #[error("line {line}: a header that is not the first line; give each run a file of its own")]
     HeaderNotFirst {
         /// The number of the line.
@@ -76,7 +76,7 @@ pub enum RecordError {
         /// The kind of contradiction.
         fault: Fault,
     },
-    /// There is something behind the footer.
+    /// The record goes on behind the footer.
     #[error("line {line}: the record goes on after its footer; give each run a file of its own")]
     AfterFooter {
         /// The number of the line.

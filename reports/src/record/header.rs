@@ -96,7 +96,7 @@ impl UserKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackendInfo {
-    /// Its name; unique in a run.
+    /// The backend's name; unique in a run.
     pub name: String,
     /// The version it reports; empty when it is missing.
     pub version: String,

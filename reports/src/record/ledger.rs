@@ -45,9 +45,9 @@ pub enum Fault {
     Outcome {
         /// The case.
         id: String,
-        /// Its verdict.
+        /// The row's verdict.
         verdict: Verdict,
-        /// Its outcome.
+        /// The row's outcome.
         outcome: Outcome,
     },
     /// A duration is negative or no number.

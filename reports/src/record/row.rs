@@ -33,7 +33,7 @@ pub struct CaseRow {
     pub level: Level,
     /// The area of the corpus it belongs to.
     pub area: String,
-    /// Its file, relative to the corpus; absent before format 3.
+    /// The case's file, relative to the corpus; absent before format 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The requirements it cites.
@@ -104,7 +104,7 @@ pub struct BlindLook {
 pub enum BlindShown {
     /// Both showed equal results.
     Same,
-    /// Something else: the backend knows when it is tested, or what it does is left to chance.
+    /// The results differ: the backend knows when it is tested, or its behaviour is left to chance.
     Differs,
     /// Nothing: the act cannot be done without a program of the harness.
     Unable,

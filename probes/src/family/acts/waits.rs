@@ -23,7 +23,7 @@ pub(crate) fn ready(_: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     Ok(exit::SUCCEEDED)
 }
 
-/// For shell lines, which have moments of their own.
+/// Writes a mark for shell lines, which have moments of their own.
 pub(crate) fn mark(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     let name = args.one("name")?.to_string_lossy().into_owned();
     out.event(&Event::Mark(name))?;

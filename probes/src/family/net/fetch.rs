@@ -15,7 +15,7 @@ use crate::usage::UsageError;
 
 /// Words of `--way`.
 pub(crate) const WAYS: &[&str] = &["connect", "get", "socks"];
-/// Variables that name a proxy, by way; the first that is there counts.
+/// The variables that name a proxy, by way; the first that is set counts.
 const VARIABLES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
 const SOCKS_VARIABLES: [&str; 4] = ["all_proxy", "ALL_PROXY", "http_proxy", "HTTP_PROXY"];
 /// Bytes of an answer's head at most.
@@ -203,7 +203,8 @@ fn refused(call: &'static str) -> impl Fn(io::Error) -> Stop {
     move |error| Stop::Refused { call, errno: errno(&error, Errno::ETIMEDOUT) }
 }
 
-/// The number of an error; `other` where it has none, and for the end of a patience.
+/// Returns the error number: ETIMEDOUT for a time limit, ECONNRESET for an early end, `other` if
+/// there is none.
 fn errno(error: &io::Error, other: Errno) -> Errno {
     match (error.kind(), error.raw_os_error()) {
         (io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut, _) => Errno::ETIMEDOUT,

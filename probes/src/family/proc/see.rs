@@ -63,7 +63,7 @@ fn matches(args: &Args, bytes: &[u8]) -> bool {
     !needle.is_empty() && bytes.windows(needle.len()).any(|window| window == needle)
 }
 
-/// This process and those above it, as far as /proc shows them.
+/// Lists this process and its ancestors, as far as /proc shows them.
 fn ancestors() -> Vec<String> {
     let mut line = vec![getpid().to_string()];
     while let Some(parent) = line.last().and_then(|pid| parent(pid)) {
