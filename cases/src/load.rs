@@ -109,7 +109,7 @@ pub fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, LoadErro
     read(text, |yaml| serde_yaml::Value::deserialize(yaml).map(drop))
         .and_then(|()| {
             read(text, |yaml| {
-                // `{unchanged: f}` is how people write what YAML itself would want as `!unchanged f`.
+                // Case files have `{unchanged: f}` in place of YAML's own `!unchanged f`.
                 serde_yaml::with::singleton_map_recursive::deserialize(yaml)
             })
         })

@@ -41,8 +41,8 @@ pub fn excerpt(text: &str, width: usize) -> String {
     shorten(&clean(&head), width)
 }
 
-/// `page` with a backslash in every line that a CI runner would take for a command: `::word::` after
-/// blanks, and `##[word]` or `##word[` anywhere.
+/// Returns `page` with a backslash in every line that a CI runner would take for a command:
+/// `::word::` after blanks, and `##[word]` or `##word[` anywhere.
 pub(crate) fn inert(page: &str) -> String {
     if !page.contains("::") && !page.contains("##") {
         return page.to_owned();

@@ -22,8 +22,8 @@ pub struct Expect {
     pub stderr: Option<StreamExpect>,
     /// The texts that a capturing backend shows on its own stderr.
     pub shown: Option<StreamExpect>,
-    /// The rule of the structured explanation, where explanations are claimed; `none` if there is to be
-    /// none.
+    /// The rule of the structured explanation, if explanations are claimed; `none` for no
+    /// explanation.
     pub rule: Option<String>,
     /// The expected native result.
     pub result: Option<ResultExpect>,

@@ -1,4 +1,5 @@
-//! Questions about policy documents, lines and finished runs: nothing is run, a backend says what it would decide.
+//! Questions about policy documents, lines and finished runs: a backend runs nothing and answers
+//! with its decision.
 
 use std::collections::BTreeMap;
 

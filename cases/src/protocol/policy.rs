@@ -236,7 +236,7 @@ pub struct EnvPolicy {
     /// of their names.
     #[serde(default)]
     pub scrub_values: bool,
-    /// Exact names that survive `scrub` and `scrub_values` (and, with base `clear`, are taken over).
+    /// Exact names that survive `scrub` and `scrub_values` (and are inherited with base `clear`).
     #[serde(default)]
     pub pass: Vec<String>,
     /// Variables set last; they always win.

@@ -18,8 +18,7 @@ pub struct ProfileRequest {
     pub dialect: Dialect,
     /// The documents: the host's own first, then the workspace's; one only, for a sandbox block.
     pub documents: Vec<Document>,
-    /// The profile that the command is under, [`UNRESTRICTED_PROFILE`] by default; a sandbox block has
-    /// none.
+    /// The command's profile, [`UNRESTRICTED_PROFILE`] by default; a sandbox block has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The directory that paths of the documents start at (absolute).

@@ -16,7 +16,8 @@ const HEADERS: (u16, u16) = (20, 8);
 /// UDP's number in an IPv4 header.
 const UDP: u8 = 17;
 
-/// Sends `--text` to `--addr`. Success means that the kernel took it; only a listener knows if it came.
+/// Sends `--text` to `--addr`. Success means that the kernel took the datagram; only a listener
+/// shows that it arrived.
 pub(crate) fn raw_udp_send(args: &Args) -> Seen {
     let Some(SocketAddr::V4(to)) = args.address()? else {
         return Err(UsageError::bad("addr", "expected an IPv4 address").into());
