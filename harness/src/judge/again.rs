@@ -9,23 +9,23 @@ use super::reason::{Finding, Reason, gravest};
 use super::{Judgement, control_report, decide, effect, evidence, left, report, unless_short};
 use crate::execution::{Arm, Execution, Exit, Report};
 
-/// What a second look shows.
+/// The result of a second look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookedAgain {
-    /// What the case promises.
+    /// The expected outcome of the case.
     AsPromised,
     /// Something else.
     Otherwise {
-        /// What it comes to.
+        /// The verdict of the second look.
         verdict: Verdict,
-        /// What was seen.
+        /// The observation, as a clause.
         saw: String,
     },
     /// Nothing: ordinary programs cannot do the act here without a sandbox either.
     Unable(String),
 }
 
-/// What is seen of `case`, whose acts ordinary programs do, in `execution`.
+/// Judges `execution`, in which ordinary programs do the acts of `case`.
 pub fn look_again(case: &Case, execution: &Execution) -> LookedAgain {
     if let Err(why) = able(case, execution) {
         return LookedAgain::Unable(why);
@@ -111,7 +111,7 @@ fn promised(case: &Case, execution: &Execution) -> Result<(), Finding> {
     }
 }
 
-/// What an act that ran leaves without a sandbox is there, too.
+/// Checks that the confined arm leaves every trace that the act leaves without a sandbox.
 fn traces(control: Option<&Report>, confined: &Report) -> Result<(), Finding> {
     let left = |oracle: &str| {
         let mut readings = control.into_iter().flat_map(|control| &control.oracles);
@@ -132,7 +132,7 @@ fn as_without(case: &Case, control: Option<&Report>, confined: &Report) -> Resul
     decide::end_state(case, control, confined)
 }
 
-/// The same happens under the wider policy, where the backend can express that.
+/// Checks that the act has its effect under the wider policy too, where the backend can express it.
 fn twin(case: &Case, execution: &Execution) -> Result<(), Finding> {
     let Some(Twin::Overlay(_)) = case.twin else { return Ok(()) };
     let twin = match execution.twin.as_ref() {

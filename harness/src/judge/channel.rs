@@ -13,7 +13,7 @@ use crate::execution::{Arm, Execution};
 use crate::receipts::seen::{Answer, Seen};
 use crate::receipts::verify;
 
-/// Whether the channel shows what the case asks for.
+/// Checks that the channel shows what the case asks for.
 pub(super) fn conclude(
     case: &Case,
     expect: &ReceiptsExpect,
@@ -51,7 +51,7 @@ fn seen_of<'a>(name: &str, arm: Option<&'a Arm>) -> Result<&'a Seen, Finding> {
     }
 }
 
-/// What execd alone did, after everything came that steps wait for.
+/// Returns what execd alone did, once everything that the steps wait for has come.
 fn control(execution: &Execution) -> Result<&Seen, Finding> {
     let control = seen_of("control", execution.control.as_ref())?;
     let failed = control.fault.iter().chain(&control.unmet).next();
@@ -217,7 +217,7 @@ fn socket(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     }
 }
 
-/// What is in the store; nothing is concluded of a store that may not be whole.
+/// Judges the content of the store; draws no conclusion from a store that may be incomplete.
 fn stored(case: &Case, expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     let stores = case.channel().is_some_and(boxproof_cases::case::Channel::stored);
     if !stores || seen.fault.is_some() {

@@ -5,7 +5,7 @@ use boxproof_reports::Verdict;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
-        /// Why a verdict is what it is. The words are part of the record's format.
+        /// The reason for a verdict. The words are part of the record's format.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Reason {
             $($(#[$doc])* $name),+
@@ -60,7 +60,7 @@ reasons! {
     CutShort = "cut-short",
     /// It lived through what ends it without a sandbox.
     LivedOn = "lived-on",
-    /// What the probe is said to have said is not trusted.
+    /// The record or answer is not trusted.
     UntrustedRecord = "untrusted-record",
     /// The shell's codes for a program that was never executed.
     NotExecuted = "not-executed",
@@ -104,7 +104,7 @@ reasons! {
     Answer = "answer",
     /// An answer is another one than without the channel.
     Altered = "altered",
-    /// What should be nowhere is somewhere.
+    /// A text or a key that should be nowhere is somewhere.
     Disclosed = "disclosed",
     /// Something that a step waits for did not come, or a part ended by itself.
     Unmet = "unmet",
@@ -149,13 +149,14 @@ impl Finding {
         Self { message, ..self }
     }
 
-    /// Whether it is a fault of the backend.
+    /// Returns whether the finding is a fault of the backend.
     pub(super) fn is_judged(&self) -> bool {
         use Verdict::{Contract, Leak, OverBlock, UnderBlock};
         matches!(self.verdict, UnderBlock | Leak | OverBlock | Contract)
     }
 
-    /// How much it weighs, heaviest first: what was seen outweighs what was not learnt.
+    /// Returns the weight of the finding, heaviest first: an observed effect outweighs a missing
+    /// observation.
     fn rank(&self) -> u8 {
         match self.verdict {
             Verdict::UnderBlock => 0,
@@ -167,7 +168,7 @@ impl Finding {
     }
 }
 
-/// Nothing if nobody found anything; else the gravest finding, the first of several alike.
+/// Returns the gravest finding, the first of several alike; `Ok` if there is none.
 pub(super) fn gravest(looks: impl IntoIterator<Item = Result<(), Finding>>) -> Result<(), Finding> {
     let found = looks.into_iter().filter_map(Result::err);
     found.min_by_key(Finding::rank).map_or(Ok(()), Err)

@@ -1,4 +1,4 @@
-//! What a native result must say, member by member.
+//! Required members of a native result, judged one by one.
 
 use std::fmt::Debug;
 
@@ -46,7 +46,8 @@ fn unlike(expect: &ResultExpect, result: &RunResult) -> Option<String> {
         .or_else(|| error(expect.error.as_ref()?.as_ref(), result.error.as_ref()))
 }
 
-/// What is granted beside what should be, or missing from it.
+/// Compares the inferred grants of the result with `wanted`; describes the difference, if there is
+/// one.
 fn inferred(wanted: &[String], result: &RunResult) -> Option<String> {
     let found = result.inferred.as_ref().map_or(&[][..], |inferred| &inferred.granted);
     let same = wanted.len() == found.len() && wanted.iter().all(|grant| found.contains(grant));

@@ -1,4 +1,4 @@
-//! What an allowed act shares with its control: output and end state.
+//! Equality of an allowed act with its control: output and end state.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::Compare;
