@@ -32,7 +32,7 @@ pub(super) fn play(
     streams
 }
 
-/// What a double writes and how it exits.
+/// The output of a double and its exit code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Answer {
     out: Vec<u8>,

@@ -36,7 +36,7 @@ pub fn serve(_args: impl Iterator<Item = OsString>) -> i32 {
     NOT_BUILT
 }
 
-/// EX_OSERR of sysexits.h: nobody takes it for an answer of the act.
+/// EX_OSERR of sysexits.h: not an exit code of any act.
 const NOT_BUILT: i32 = 71;
 
 #[cfg(target_os = "linux")]

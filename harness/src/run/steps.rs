@@ -1,5 +1,5 @@
-//! What a manifest wants done before and after a run: files, set-up and tear-down commands, each
-//! in bounded time.
+//! Steps of a manifest before and after a run: files, set-up and tear-down commands, each in
+//! bounded time.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -31,7 +31,7 @@ pub(super) fn result_place(spawn: &Spawn) -> Result<Option<HeldFile>, String> {
     held.transpose()
 }
 
-/// Runs the tear-down commands of every launch, all of them, whatever fails.
+/// Runs the tear-down commands of every launch, all of them, even after a failure.
 ///
 /// # Errors
 /// The first that failed.

@@ -43,7 +43,7 @@ pub(super) fn mode(path: &Path, entry: &Entry) -> io::Result<()> {
     }
 }
 
-/// The folders of the least that git takes for a repository; hand-made, so that no case costs a
+/// The directories of the least that git takes for a repository; hand-made, so that no case costs a
 /// git run.
 pub const REPOSITORY_FOLDERS: [&str; 6] =
     ["objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info"];

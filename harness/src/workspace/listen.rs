@@ -43,7 +43,7 @@ pub struct Listener {
     pub name: &'static str,
     socket: Socket,
     connections: Vec<Open>,
-    /// How many connections or datagrams came.
+    /// The number of connections or datagrams that came.
     pub arrived: usize,
     /// Every byte that came.
     pub data: Vec<u8>,
@@ -115,7 +115,7 @@ impl Listeners {
         self.0.iter().flat_map(Listener::descriptors)
     }
 
-    /// Takes whatever has arrived by now, without waiting.
+    /// Takes all that has arrived by now, without waiting.
     pub fn collect(&mut self) {
         self.0.iter_mut().for_each(Listener::collect);
     }
@@ -215,7 +215,7 @@ impl Open {
     }
 }
 
-/// Where a listener of the internet's protocols can be reached.
+/// The addresses at which a listener of the internet's protocols can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     /// At loopback's own address.

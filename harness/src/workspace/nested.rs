@@ -40,7 +40,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Where the parts of `nested` lie, for a process that starts in `cwd`.
+    /// Returns the places of the parts of `nested`, for a process that starts in `cwd`.
     ///
     /// # Errors
     /// An unknown variable.

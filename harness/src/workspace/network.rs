@@ -22,10 +22,10 @@ pub const VERB: &str = "__network";
 const HANDS: i32 = 3;
 /// It only makes system calls.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What resolvers ask there: no other source than the file of names.
+/// The nsswitch.conf of resolvers there: no other source than the file of names.
 const SWITCH: &str = "hosts: files\npasswd: files\ngroup: files\n";
 
-/// What the variables of listeners stand for.
+/// The values of the listeners' variables.
 type Values = Vec<(&'static str, String)>;
 
 /// Makes a network in which the names of `hosts` (a file's text) lead somewhere, with the listeners

@@ -9,7 +9,7 @@ use crate::sys::network::Namespaces;
 /// The hidden verb under which the program would make one.
 pub const VERB: &str = "__network";
 
-/// What the variables of listeners stand for.
+/// The values of the listeners' variables.
 type Values = Vec<(&'static str, String)>;
 
 /// # Errors

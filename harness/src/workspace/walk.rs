@@ -10,7 +10,7 @@ const MOST_ENTRIES: usize = 50_000;
 /// The most levels of one walk.
 const MOST_LEVELS: usize = 300;
 
-/// What a walk came across.
+/// An entry of a walk.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
     /// Something is there.
@@ -24,7 +24,7 @@ pub(crate) enum Found<'a> {
 /// # Errors
 /// Why not everything was seen: it cannot be looked at, or it is too much.
 pub(crate) fn walk(top: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), String> {
-    // What is still to be listed, with its level.
+    // The directories still to be listed, each with its level.
     let mut directories: Vec<(PathBuf, usize)> = Vec::new();
     if look_at(top, top, &mut visit)? {
         directories.push((top.to_owned(), 0));
