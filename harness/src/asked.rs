@@ -1,11 +1,12 @@
-//! What a case asks, in its own words ([`of`]): for records, and for whoever reads a case here.
+//! Questions of a case, in the words of its file ([`of`]): for records, and for people who read a
+//! case here.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Act, Control, Question, Step, Twin};
 use boxproof_reports::Asked;
 use boxproof_reports::record::STREAM_LIMIT;
 
-/// What `case` asks.
+/// Returns the question of `case`.
 pub fn of(case: &Case) -> Asked {
     let texts = [
         acts(case),
@@ -71,7 +72,7 @@ fn twin(twin: Option<&Twin>) -> String {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // What was read from YAML can be written as JSON.
+    // A value read from YAML can be written as JSON.
     serde_json::to_string(value).unwrap_or_default()
 }
 

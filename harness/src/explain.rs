@@ -98,7 +98,7 @@ fn arms(case: &Case) -> Vec<String> {
         .into()
 }
 
-/// What the confined arm must come to.
+/// Returns the result that the confined arm must have.
 fn passes(case: &Case) -> String {
     let act = match &case.expect.decision {
         Decision::Allowed => "the act ends as it does without a sandbox".to_owned(),

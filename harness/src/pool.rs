@@ -24,7 +24,7 @@ use crate::{sweep, sys, termination};
 use line::{Broken, Said, WorkerLine};
 use loss::{Loss, end};
 
-/// How often a worker may die on a job before the job is given up.
+/// The number of times that a worker may die on a job before the job is given up.
 const LIVES: usize = 2;
 /// The most arms that wait at the same time; each is a process that sleeps.
 const WAITING: usize = 512;
@@ -36,19 +36,19 @@ const STARTING: usize = 6;
 const SMALL: usize = 64 << 10;
 /// The most bytes of all others together: they are kept until they are judged.
 const LARGE: usize = 64 << 20;
-/// How long workers may take to clean up after they were hung up on.
+/// The time that workers have to clean up after they were hung up on.
 const PARTING: Duration = Duration::from_secs(5);
-/// How often the clock is looked at: what passes of it beyond that, this host stood still.
+/// The interval at which the clock is read: for any time beyond that, this host stood still.
 const TICK: Duration = Duration::from_secs(5);
-/// How late a busy host may wake us all the same.
+/// The delay with which a busy host may wake us all the same.
 const LATE: Duration = Duration::from_secs(1);
-/// How long a worker may live on after this process has ended.
+/// The time for which a worker may live on after this process has ended.
 const ORPHANED: Duration = Duration::from_secs(20);
 /// Of the workers there are when the host refuses another process, one in so many stays: every arm
 /// needs processes of its own.
 const SHRINK: usize = 8;
 
-/// How the run ended.
+/// The end of the run.
 #[derive(Debug)]
 pub enum Ended {
     /// Every arm was executed: (case, backend) → what was seen.
@@ -70,9 +70,9 @@ struct Worker {
 #[derive(Debug, Clone, Copy)]
 struct Held {
     job: usize,
-    /// Whether it has not yet begun to wait.
+    /// True if it has not yet begun to wait.
     starting: bool,
-    /// When it is taken for one that never ends.
+    /// The time at which it counts as one that never ends.
     deadline: Instant,
 }
 
@@ -134,7 +134,7 @@ impl ChildChanges {
         Ok(Self { line, id, ends })
     }
 
-    /// Whether something has changed since this was asked last.
+    /// Returns whether something has changed since the last call.
     fn came(&self) -> bool {
         let mut line = &self.line;
         let mut came = false;
@@ -163,7 +163,7 @@ struct Pool<'a> {
     deaths: HashMap<usize, usize>,
     seen: HashMap<(usize, usize), Execution>,
     done: usize,
-    /// How many bytes there were of answers that are not small.
+    /// The number of bytes of answers that are not small.
     large: usize,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Pool<'a> {
                 break;
             }
         }
-        // What waits longest is to wait from the start.
+        // The job that waits longest is to wait from the start.
         self.workers.sort_by_key(|worker| !worker.waits);
         Ok(())
     }
@@ -276,8 +276,8 @@ impl<'a> Pool<'a> {
         Some(queue.remove(at))
     }
 
-    /// Sleeps until there is something to do. The time that this host stood still meanwhile is
-    /// nobody's.
+    /// Sleeps until there is something to do. Time for which this host stood still meanwhile counts
+    /// for no deadline.
     fn wait(&mut self, changes: BorrowedFd<'_>) -> io::Result<()> {
         let asked = Instant::now();
         let deadlines = self.workers.iter().filter_map(|worker| worker.job);
@@ -370,7 +370,7 @@ impl<'a> Pool<'a> {
         self.done += 1;
     }
 
-    /// What the job shares with others is free again.
+    /// Frees the resources that the job shares with others.
     fn free(&mut self, job: usize) {
         for word in &self.birthright.order.jobs[job].exclusive {
             self.held.remove(word);
@@ -431,7 +431,7 @@ fn unborn(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), message)
 }
 
-/// How many arms may wait at the same time: each needs a descriptor here.
+/// Returns the number of arms that may wait at the same time: each needs a descriptor here.
 fn wide() -> usize {
     let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((0, 0));
     WAITING.min(usize::try_from(soft / 2).unwrap_or(WAITING)).max(1)

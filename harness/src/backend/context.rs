@@ -1,4 +1,4 @@
-//! What a template can ask for: the policy, the command, and what is where on this host.
+//! Context of a template: the policy, the command, and the paths on this host.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::{LaunchContext, LaunchError, environment};
 const GIT_GRANT: &str = "git_config_write";
 const GIT: &str = ".git";
 
-/// What [`of`] defines; a template that asks for more is refused when it is read.
+/// The variables that [`of`] defines; a template that asks for another is refused when it is read.
 pub(super) const VARIABLES: &[&str] = &[
     "policy",
     "protected",

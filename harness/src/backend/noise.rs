@@ -1,5 +1,4 @@
-//! What a backend writes of its own between the lines of the command, and how it is taken out:
-//! [`Noise`].
+//! Noise of a backend between the lines of the command, and its removal: [`Noise`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

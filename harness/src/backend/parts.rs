@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backend, Kind, template};
 
-/// What a template of a part can ask for.
+/// The variables that a template of a part can ask for.
 pub(super) const VARIABLES: &[&str] = &[
     "program",
     "socket",
@@ -59,7 +59,7 @@ pub struct Parts {
     pub verify: String,
 }
 
-/// How the verbs of the protocol are called.
+/// The templates of the protocol's verbs.
 const VERBS: [&str; 5] = [
     "receipts\ndaemon\n--socket\n{{ socket }}\n--store\n{{ store }}\n--key\n{{ key }}\n\
      --profile\n{{ profile }}\n--unsafe-socket-path\n",
@@ -121,7 +121,7 @@ impl Parts {
     }
 }
 
-/// How the parts of a channel are called.
+/// The calls of a channel's parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Callable {
     program: PathBuf,
@@ -164,7 +164,7 @@ impl Callable {
 }
 
 impl Backend {
-    /// How its receipts channel is called, if it has one.
+    /// Returns the calls of its receipts channel, if it has one.
     pub fn channel(&self) -> Option<Callable> {
         match &self.kind {
             Kind::Native { program, prefix, .. } => Some(Callable {

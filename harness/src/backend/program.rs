@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::host::ask::{self, AskedAs};
 
-/// How long a program may take to say its version.
+/// The deadline of a program's answer about its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The executable that `program` names: a path, or a name to look up in PATH.

@@ -4,13 +4,15 @@ use boxproof_cases::case::Act;
 
 use super::programs;
 
-/// How a shell line has the probe say a word; quotes around the program may be missing.
+/// The starts of a command with which a shell line has the probe write a word; quotes around the
+/// program may be missing.
 const SAYS: [&str; 2] = ["\"$PROBE\" --nonce $NONCE ", "$PROBE --nonce $NONCE "];
 
-/// The same act; what the probe only says is left out.
+/// Translates the act for ordinary programs; a call in which the probe only writes a word becomes
+/// `true`.
 ///
 /// # Errors
-/// Why no ordinary program does it.
+/// The reason why no ordinary program does it.
 pub(super) fn ordinary(act: &Act) -> Result<Act, String> {
     match act {
         Act::Probe { probe, args } => {

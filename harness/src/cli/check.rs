@@ -16,7 +16,7 @@ use crate::session::{Conclusion, Request, conduct, tools_for};
 /// The plain cases by capability.
 type Plain = BTreeMap<Capability, Vec<String>>;
 
-/// What came of one capability.
+/// The result of one capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// Its plain cases pass.
@@ -48,7 +48,7 @@ impl Standing {
         }
     }
 
-    /// How bad it is for whoever claims it, as an exit code.
+    /// Returns the exit code for a backend that claims the capability.
     fn code(self) -> i32 {
         match self {
             Self::Behaves | Self::KnownFailure | Self::NotHere => 0,
@@ -142,7 +142,7 @@ fn why(row: &CaseRow) -> &str {
     if row.message.is_empty() { &row.reason } else { &row.message }
 }
 
-/// What the plain cases about `capability` come to; none where the backend is not asked.
+/// Returns the result of the plain cases about `capability`; none where the backend is not asked.
 fn standing(
     backend: &Backend,
     capability: &Capability,

@@ -18,7 +18,7 @@ pub(super) struct Args {
     /// The evidence: run records (NDJSON), or directories of them; shards are merged.
     #[arg(value_name = "FILE", required = true)]
     records: Vec<PathBuf>,
-    /// What the gate lets through.
+    /// The policy of the gate.
     #[arg(long, value_name = "FILE", default_value = "boxproof.toml")]
     policy: PathBuf,
     /// The commit that would be released: the evidence must be of it.

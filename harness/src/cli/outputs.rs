@@ -9,7 +9,7 @@ use super::run::GITHUB_LIMIT;
 use super::{Failure, note, unusable};
 use crate::output::ReportOutput;
 
-/// Which forms, and where.
+/// The forms and their files.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Further outputs")]
 pub(super) struct OutputArgs {

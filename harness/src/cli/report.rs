@@ -11,10 +11,10 @@ use super::{Failure, print, records, terminal_options};
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Run records (NDJSON), or folders of them; several become one matrix.
+    /// Run records (NDJSON), or directories of them; several become one matrix.
     #[arg(value_name = "FILE", required = true)]
     records: Vec<PathBuf>,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
     #[command(flatten)]

@@ -29,16 +29,16 @@ pub(super) struct Args {
     /// the protocol, or a manifest FILE.yaml. Repeatable.
     #[arg(long = "backend", value_name = "BACKEND", default_value = "reference")]
     backends: Vec<String>,
-    /// How many CPU-bound arms are in flight; by default twice the cores.
+    /// The number of CPU-bound arms in flight; by default twice the cores.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Write the run record (NDJSON) to this file.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
-    /// Where the scratch folder is made.
+    /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Failures of `should` and `may` count, too.
@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// The commit that is judged, for the record; by default what GITHUB_SHA says.
     #[arg(long, value_name = "SHA")]
     commit: Option<String>,
-    /// Where the files of the corpus can be read, for links in the record and its pages.
+    /// The URL of the corpus's files, for links in the record and its pages.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub(super) struct Args {
     verbose: bool,
 }
 
-/// What is printed.
+/// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
     /// The matrix, for people.
@@ -158,7 +158,7 @@ fn finish(
     finished: Finished,
 ) -> Result<i32, Failure> {
     let (run, record) = record(finished.header, finished.rows)?;
-    // The matrix is printed, whatever becomes of the record.
+    // The matrix is printed, even if the record cannot be written.
     let kept = report.map_or(Ok(()), |report| report.write(&record)).map_err(note);
     let runs = [run];
     let [run] = &runs;

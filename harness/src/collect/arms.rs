@@ -1,4 +1,4 @@
-//! What the arms of a case showed, as rows of the record.
+//! Rows of the record for the arms of a case.
 
 use boxproof_probes::Record;
 use boxproof_reports::{ArmName, ArmRow, ExitRow, OracleRow, StreamText};
@@ -37,7 +37,7 @@ fn answer_row(reply: &Reply) -> Option<ArmRow> {
     })
 }
 
-/// What was answered to each step, in a word: a status, or why there is none.
+/// Returns a word for the first answer to each step: its status, or the reason why there is none.
 fn statuses(seen: &Seen) -> serde_json::Value {
     let word = |answer: &crate::receipts::seen::Answer| match (answer.status, answer.exit) {
         (Some(status), _) => status.to_string(),
@@ -49,7 +49,7 @@ fn statuses(seen: &Seen) -> serde_json::Value {
     serde_json::Value::Object(each.collect())
 }
 
-/// What a channel exported on stdout, what its parts wrote on stderr.
+/// Returns the row of a channel: its export as stdout, the stderr of its parts as stderr.
 fn channel_row(arm: ArmName, seen: &Seen) -> ArmRow {
     ArmRow {
         arm,

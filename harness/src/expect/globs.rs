@@ -56,11 +56,10 @@ fn tables(suite: &Suite) -> Vec<Table<'_>> {
     found
 }
 
-/// What items must have in common, words apart.
+/// The properties that items must have in common, besides their notes.
 type Key = (Verdict, String, Scope);
 
-/// Items that agree; what nobody has written about goes with the words of the others, if those
-/// are of one mind.
+/// Groups items that agree; items without notes go with the notes of the others, if those agree.
 fn groups(items: Vec<Item>) -> Vec<Vec<Item>> {
     let mut alike: BTreeMap<Key, BTreeMap<Option<Words>, Vec<Item>>> = BTreeMap::new();
     for item in items {
@@ -80,8 +79,8 @@ fn of_one_mind(mut by_words: BTreeMap<Option<Words>, Vec<Item>>) -> Vec<Vec<Item
 }
 
 impl Table<'_> {
-    /// Whether a glob says no more than `group`: every row of the table is in it, or could not be
-    /// asked wherever the group applies.
+    /// Returns whether a glob covers no more than `group`: every row of the table is in it, or
+    /// could not be asked wherever the group applies.
     fn covered_by(&self, group: &[Item], runs: &[Measured<'_>]) -> bool {
         let Some(first) = group.first() else { return false };
         let here: Vec<&Measured<'_>> = runs

@@ -12,7 +12,7 @@ use crate::sys;
 
 /// The most bytes of a record.
 const LIMIT: u64 = 1 << 30;
-/// What the writer answers when all is well.
+/// The writer's answer when all is well.
 const WRITTEN: &[u8] = b"written";
 
 /// The place of a record, which is known to be writable.

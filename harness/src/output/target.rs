@@ -12,12 +12,12 @@ use nix::sys::stat::{FileStat, SFlag};
 use super::directory::{is, is_ours, is_same};
 use super::{OutputDirectory, located};
 
-/// How many links in a row may stand at the end of a path.
+/// The most links in a row at the end of a path.
 const LINKS: usize = 8;
 /// Paths that name a descriptor of this process.
 const DESCRIPTORS: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
 
-/// Where an output goes.
+/// The destination of an output.
 #[derive(Debug)]
 pub(crate) enum OutputTarget {
     /// A pipe, a terminal or another device, which was there.

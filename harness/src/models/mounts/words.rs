@@ -2,7 +2,7 @@
 
 use crate::models::Flaw;
 
-/// What one word says.
+/// The meaning of one option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word<'a> {
     /// The host's object at a place.
@@ -87,7 +87,7 @@ pub(super) fn words(argv: &[String]) -> Result<Vec<Word<'_>>, Flaw> {
             "--unshare-net" | "--unshare-all" => (Word::NoNetwork, 0),
             "--share-net" => (Word::HostNetwork, 0),
             "--setenv" => (Word::Nothing, 2),
-            // A link in a fresh folder gives nothing of the host another real path.
+            // A symbolic link in a fresh directory gives nothing of the host another real path.
             "--symlink" => (Word::Nothing, 2),
             plain if PLAIN.contains(&plain) => (Word::Nothing, 0),
             one if ONE.contains(&one) => (Word::Nothing, 1),

@@ -11,7 +11,7 @@ use crate::models::Flaw;
 const DEEPEST: usize = 32;
 const MOST: usize = 100_000;
 
-/// What a name was defined as.
+/// The definition of a name.
 #[derive(Debug, Clone)]
 enum Definition {
     Value(Form),
@@ -164,7 +164,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Whether a condition holds.
+    /// Returns whether a condition holds.
     fn holds(&mut self, form: &Form, line: usize, depth: usize) -> Result<bool, Flaw> {
         let form = self.substitute(form, depth)?;
         let Form::List(forms, _) = &form else {

@@ -9,8 +9,8 @@ use super::Rule;
 use super::filter::{Match, Object};
 use super::operations;
 
-/// What may come of a deed. More than one is possible where a filter asks what a name does not
-/// tell.
+/// The possible outcomes of a deed. More than one is possible where a filter depends on more than
+/// the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Outcomes {
     pub(super) allowed: bool,
