@@ -1,9 +1,9 @@
-//! Which cases are asked for: [`Selection`], a list of filters.
+//! The selection of cases: [`Selection`], a list of filters.
 //!
 //! | filter | selects |
 //! |---|---|
 //! | `fs/**`, `exec/exit-codes/*` | ids that the glob matches; `*` stays within one segment |
-//! | `exec/exit-codes` | the case, every row of it, or every case of the folder |
+//! | `exec/exit-codes` | the case, every row of it, or every case of the directory |
 //! | `level:must`, `area:fs`, `needs:net.none` | cases of that level, area or need |
 //! | `!FILTER` | takes out again what FILTER selects |
 //!
@@ -17,7 +17,7 @@ use globset::{GlobBuilder, GlobMatcher};
 /// The keys a filter can have.
 const KEYS: &str = "level:, area: and needs:";
 
-/// Whether slow cases are selected like all others.
+/// The treatment of slow cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Slow {
     /// Only by their exact id.
@@ -27,7 +27,7 @@ pub enum Slow {
     Included,
 }
 
-/// Which cases are asked for; by default every one that is not slow.
+/// The cases that are asked for; by default every one that is not slow.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     filters: Vec<Filter>,
@@ -66,7 +66,7 @@ enum Sort {
 pub struct FilterError {
     /// The filter as written.
     pub filter: String,
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     pub message: String,
 }
 
@@ -80,7 +80,7 @@ impl Selection {
         Ok(Self { filters: filters.collect::<Result<_, _>>()?, slow })
     }
 
-    /// Whether `case` is selected.
+    /// Returns whether `case` is selected.
     pub fn selects(&self, case: &Case) -> bool {
         let (out, kept): (Vec<_>, Vec<_>) = self.filters.iter().partition(|filter| filter.negated);
         if out.iter().any(|filter| filter.what.matches(case)) {
@@ -101,7 +101,7 @@ impl Selection {
         idle.map(|filter| filter.text.as_str()).collect()
     }
 
-    /// Whether slow cases are selected like all others.
+    /// Returns whether slow cases are selected like all others.
     pub fn includes_slow(&self) -> bool {
         self.slow == Slow::Included
     }
@@ -160,7 +160,7 @@ impl What {
         }
     }
 
-    /// Whether it is the exact id of `case`, or that of the case it is a row of.
+    /// Returns whether the filter is the exact id of `case`, or that of the case it is a row of.
     fn names(&self, case: &Case) -> bool {
         let Self::Id(id) = self else { return false };
         id == case.id.as_str() || case.file.with_extension("").to_str() == Some(id)

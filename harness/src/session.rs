@@ -32,34 +32,34 @@ use crate::worker::Birthright;
 use crate::{sweep, sys};
 pub(crate) use second_look::BlindLooks;
 
-/// What is asked of a run.
+/// The request for a run.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The corpus.
     pub suite: Suite,
-    /// Which cases of it.
+    /// The selected cases of it.
     pub selection: Selection,
     /// Against which backends.
     pub backends: Vec<Backend>,
-    /// Whether cases are run even where the backend does not claim what they need.
+    /// True if cases are run even where the backend does not claim what they need.
     pub all: bool,
-    /// Whether failures below `must` count; told in the header.
+    /// True if failures below `must` count; recorded in the header.
     pub strict: bool,
-    /// How many CPU-bound arms are in flight; by default twice the cores.
+    /// The number of CPU-bound arms in flight; by default twice the cores.
     pub jobs: Option<usize>,
-    /// Where the scratch folder is made; by default the cache folder of the user.
+    /// The directory in which the scratch directory is made; by default the user's cache directory.
     pub scratch: Option<PathBuf>,
     /// The commit that is judged; told in the header.
     pub commit: Option<String>,
-    /// Where the files of the corpus can be read; by default, where those of the built-in one are.
+    /// The URL of the corpus's files; by default that of the built-in corpus.
     pub base_url: Option<String>,
-    /// How many of the cases are looked at again with ordinary names and programs.
+    /// The share of the cases that get a second look with ordinary names and programs.
     pub blind: Option<Share>,
-    /// What a reproduce line needs besides case and backend, such as `--cases DIR`.
+    /// The flags of a reproduce line besides case and backend, such as `--cases DIR`.
     pub reproduce: String,
 }
 
-/// What came of it.
+/// The conclusion of a run.
 #[derive(Debug)]
 pub enum Conclusion {
     /// Header and rows of the record, in the suite's order.
@@ -82,7 +82,7 @@ pub struct Finished {
 /// The judgements of a run: (case, backend) → what was seen and concluded.
 pub(crate) type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 
-/// What was seen and concluded, try by try.
+/// The observations and conclusions, try by try.
 #[derive(Debug, Default)]
 pub struct Tries {
     /// Of every pair.
@@ -98,11 +98,12 @@ pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
 }
 
 /// Plans, executes, judges and collects. `tools` are those of [`tools_for`], started as early as
-/// possible; `progress` hears how many of how many arms are done. Call before any thread exists:
-/// workers are forked.
+/// possible; `progress` is called with the number of arms that are done and of all. Call before any
+/// thread exists: workers are forked.
 ///
 /// # Errors
-/// When scratch folder, probe or workers cannot be made, or what a run leaves cannot be seen.
+/// A scratch directory, probe or worker that cannot be made, or a system on which the leftovers of
+/// a run cannot be seen.
 pub fn conduct(
     request: &Request,
     tools: Tools,
@@ -243,7 +244,7 @@ fn ask_backends(
 struct Runner<'a> {
     scratch: &'a Scratch,
     probe: InstalledProbe,
-    /// How often the probe was installed anew.
+    /// The number of times that the probe was installed anew.
     renewals: usize,
 }
 
@@ -271,7 +272,7 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// What was seen of the arms of `order`.
+    /// Executes the arms of `order`.
     fn seen(
         &self,
         order: &Order,
@@ -316,7 +317,7 @@ fn whole(seen: &mut Seen) -> Seen {
     seen.extract_if(|_, execution| execution.confined.is_some()).collect()
 }
 
-/// What asks and does not act has no bad luck that another try could mend.
+/// Returns whether a second try could mend bad luck: a question executes no act and has none.
 fn is_worth_another((execution, judgement): &(Execution, Judgement)) -> bool {
     execution.reply.is_none() && worth_another(judgement)
 }
@@ -330,8 +331,8 @@ fn worth_another(judgement: &Judgement) -> bool {
         || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
 
-/// How many arms are executed at once when `cases` are looked at again: one alone, unless there
-/// are so many that it would take for ever, and never more than in the first place.
+/// Returns the number of arms executed at once when `cases` get a second look: one alone, unless
+/// there are so many that it would take for ever, and never more than in the first place.
 fn abreast(cases: usize) -> usize {
     const ROUNDS: usize = 16;
     cases.div_ceil(ROUNDS).clamp(1, default_jobs())
@@ -349,7 +350,7 @@ fn judge_all(order: &Order, seen: HashMap<(usize, usize), Execution>, judged: &m
     }
 }
 
-/// The last look: whatever still carries a nonce of ours escaped every worker.
+/// Finds survivors at the end: a process that still carries a nonce of ours escaped every worker.
 fn find_survivors(run_id: &str, judged: &mut Judged) {
     for pid in sweep::outlasting(run_id) {
         let line = sweep::command_line(pid).unwrap_or_default();

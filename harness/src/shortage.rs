@@ -1,6 +1,6 @@
-//! What the host is short of: free space, processes, descriptors, memory, namespaces, time. A
-//! backend's own words about it count only where the host itself shows it. Main functions:
-//! [`of_arm`] and [`before_run`].
+//! Shortages of the host: free space, processes, descriptors, memory, namespaces, time. A backend's
+//! own words about it count only where the host itself shows it. Main functions: [`of_arm`] and
+//! [`before_run`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const INODES: u64 = 64;
 const MEMORY: u64 = 32 << 20;
 /// Fewer descriptors than these do not carry a run.
 const DESCRIPTORS: u64 = 256;
-/// What a run needs on the scratch file system besides the probe.
+/// The bytes that a run needs on the scratch file system besides the probe.
 const NEEDED: u64 = 8 << 20;
 
 /// Counters that grow when a limit is met, as they were before an arm.
@@ -79,7 +79,7 @@ pub(crate) fn of_time(stalled: Duration) -> Option<String> {
     (stalled >= STALL).then(|| format!("time: the harness did not run for {late:.1} s"))
 }
 
-/// Whether a run ended in a way that a short host can cause.
+/// Returns whether a run ended in a way that a short host can cause.
 fn is_suspect(run: &RunReport) -> bool {
     run.exit != Exit::Code(0) || run.observation == Observation::Missing || names_resource(run)
 }
@@ -98,7 +98,7 @@ fn names_resource(run: &RunReport) -> bool {
     refused || texts.into_iter().chain([fault]).flatten().any(is_about_resource)
 }
 
-/// Whether the backend says that this host lacks what it is built of.
+/// Returns whether the backend says that this host lacks what it is built of.
 fn says_unavailable(run: &RunReport) -> bool {
     use boxproof_cases::protocol::ErrorKind;
     let error = run.result.as_ref().and_then(|result| result.error.as_ref());
@@ -128,7 +128,7 @@ fn memory() -> Option<String> {
     (kib << 10 < MEMORY).then(|| format!("memory: {kib} KiB are available"))
 }
 
-/// How many processes this user may have; not read on other systems.
+/// Returns the number of processes that this user may have; not read on other systems.
 fn process_limit() -> Option<u64> {
     #[cfg(target_os = "linux")]
     return getrlimit(Resource::RLIMIT_NPROC).ok().map(|(soft, _)| soft);
@@ -227,7 +227,8 @@ pub(crate) fn found(scratch: &Path) -> Vec<String> {
     refused.err().map(|error| error.to_string()).into_iter().chain(warnings()).collect()
 }
 
-/// What is short without keeping a run from starting, one sentence each, for its first lines.
+/// Lists the shortages that do not keep a run from starting, one sentence each, for its first
+/// lines.
 pub(crate) fn warnings() -> Vec<String> {
     let found = [processes(), memory()].into_iter().flatten();
     found

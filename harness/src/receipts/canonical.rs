@@ -27,7 +27,7 @@ pub fn hash(value: &Value) -> Result<String, String> {
     canonical(value).map(|text| sha256(&text))
 }
 
-/// What is signed and hashed of a receipt: its text without proof, optional nulls left out.
+/// Returns the text of a receipt that is signed and hashed: without proof, optional nulls left out.
 ///
 /// # Errors
 /// A number that has no RFC 8785 text.
@@ -129,7 +129,7 @@ pub fn strictly(text: &str) -> Result<Value, String> {
 /// A JSON value whose objects have every name once.
 struct Strict(Value);
 
-/// What the error of a name that is there twice says.
+/// The text in the error of a name that is there twice.
 pub(super) const TWICE: &str = "there twice";
 
 impl<'de> Deserialize<'de> for Strict {

@@ -112,7 +112,7 @@ fn plain(error: rcgen::Error) -> String {
     format!("certificate: {error}")
 }
 
-/// Where the files of a pair are.
+/// The files of a pair.
 #[derive(Debug, Clone)]
 pub struct Files {
     /// The certificate.
@@ -122,10 +122,10 @@ pub struct Files {
 }
 
 impl Pair {
-    /// Writes both into `folder`.
+    /// Writes both into the directory `folder`.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// A file that cannot be written.
     pub fn store(&self, folder: &Path) -> Result<Files, String> {
         let files =
             Files { certificate: folder.join("cert.pem"), key: folder.join("cert.key.pem") };

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use super::seen::Answer;
 
-/// How much of a body is kept as text.
+/// The part of a body that is kept as text, in bytes.
 const KEPT: usize = 4096;
 
 /// Headers that are about the connection, or about when something was answered.
@@ -22,7 +22,7 @@ const HOP: [&str; 6] =
 pub struct Written {
     /// Head and body.
     pub bytes: Vec<u8>,
-    /// Whether it is a HEAD request, to which no body is answered.
+    /// True for a HEAD request, whose answer has no body.
     pub headless: bool,
 }
 
@@ -66,7 +66,7 @@ pub struct Exchange<S> {
     over: bool,
 }
 
-/// How the end of a body is known.
+/// The way in which the end of a body is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Unread,
@@ -133,7 +133,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
         self.answer()
     }
 
-    /// What was answered up to now.
+    /// Returns the answer so far.
     pub fn answer(self) -> Answer {
         let kept = &self.body[..self.body.len().min(KEPT)];
         Answer {

@@ -44,7 +44,7 @@ pub fn public_pem(key: &SigningKey) -> Result<String, String> {
     pem.map_err(|error| error.to_string())
 }
 
-/// What a file that a verifier is given as the key of a chain has in it.
+/// Returns the content of a file that a verifier is given as the key of a chain.
 ///
 /// # Errors
 /// A point that is not 32 bytes.
@@ -65,10 +65,10 @@ pub fn file_of(form: &KeyFile, own: &SigningKey) -> Result<Vec<u8>, String> {
     }
 }
 
-/// How the DER text of an Ed25519 public key begins, before its 32 bytes.
+/// The start of the DER text of an Ed25519 public key, before its 32 bytes.
 const SPKI: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 
-/// Where the public half of the key in `file` is published.
+/// Returns the path at which the public half of the key in `file` is published.
 pub fn published(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".pub");

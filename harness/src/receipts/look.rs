@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use ed25519_dalek::SigningKey;
 
-/// Where each of `texts` is, below `folder` or in `files`, one sentence each.
+/// Lists each of `texts` with the file it is in, below `folder` or in `files`, one sentence each.
 pub fn disclosed(texts: &[String], folder: &Path, files: &[PathBuf]) -> Vec<String> {
     let below = walkdir::WalkDir::new(folder).into_iter().filter_map(Result::ok);
     let below = below.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
@@ -23,10 +23,10 @@ fn has(bytes: &[u8], what: &[u8]) -> bool {
     !what.is_empty() && bytes.windows(what.len()).any(|window| window == what)
 }
 
-/// Where `key` shows in what process `pid` and the folder of its sandbox hold.
+/// Lists the places of `key` in the memory of process `pid` and in the directory of its sandbox.
 ///
 /// # Errors
-/// What could not be looked at.
+/// The part that could not be read.
 pub fn key_near(key: &SigningKey, pid: u32, folder: &Path) -> Result<Vec<String>, String> {
     let seed = key.to_bytes();
     let forms = forms(&seed);

@@ -1,5 +1,5 @@
-//! Chains made by the harness itself: a good one, and how a case says it differs from that. What a
-//! channel's verifier is asked about. Pure.
+//! Chains made by the harness itself: a good one, and the differences from it that a case asks for.
+//! They are the questions to a channel's verifier. Pure.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

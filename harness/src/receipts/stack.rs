@@ -24,7 +24,7 @@ use crate::{sweep, sys};
 /// A sandbox: its execd, its proxy and what lies between that and the relay.
 #[derive(Debug)]
 pub struct Sandbox {
-    /// The folder with its certificate.
+    /// The directory with its certificate.
     pub folder: PathBuf,
     /// Its execd.
     pub execd: Execd,
@@ -32,7 +32,7 @@ pub struct Sandbox {
     pub wire: Option<Wire>,
     /// Its proxy, while it runs.
     pub proxy: Option<Running>,
-    /// Where agents connect to.
+    /// The address that agents connect to.
     pub address: SocketAddr,
     files: Option<Files>,
 }
@@ -50,13 +50,13 @@ pub struct Stack {
     pub key: SigningKey,
     /// The key that receipts must be signed for.
     pub public: VerifyingKey,
-    /// Who signs certificates.
+    /// The authority that signs certificates.
     pub ca: Authority,
     /// The daemon, while it runs.
     pub daemon: Option<Running>,
     /// The relay, while it runs.
     pub relay: Option<Running>,
-    /// Where the relay listens.
+    /// The address the relay listens on.
     pub relay_address: Option<SocketAddr>,
     /// Sandbox → its parts.
     pub sandboxes: BTreeMap<String, Sandbox>,
@@ -67,14 +67,14 @@ pub struct Stack {
     pub logs: Vec<PathBuf>,
 }
 
-/// What a finished process showed.
+/// The result of a finished process.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it wrote to stdout.
+    /// The stdout of the process.
     pub out: String,
-    /// What it wrote to stderr.
+    /// The stderr of the process.
     pub err: String,
 }
 
@@ -325,10 +325,10 @@ impl Stack {
         self.spawn("misplaced", &argv)
     }
 
-    /// What is exported of the store.
+    /// Returns the export of the store.
     ///
     /// # Errors
-    /// When the export fails.
+    /// A failed export.
     pub async fn export(&mut self) -> Result<Vec<String>, String> {
         let template = self.callable.parts.export.clone();
         let argv = self.argv(&template, &Words::default())?;
@@ -339,15 +339,15 @@ impl Stack {
         Ok(finished.out.lines().map(str::to_owned).collect())
     }
 
-    /// Whether the channel has a verifier.
+    /// Returns whether the channel has a verifier.
     pub fn verifies(&self) -> bool {
         !self.callable.parts.verify.is_empty()
     }
 
-    /// Asks the verifier; the scene has what it is told.
+    /// Runs the verifier; the scene has the values of its template.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// A verifier that cannot be run.
     pub async fn verify(&mut self, scene: &minijinja::Value) -> Result<Finished, String> {
         let argv = self.callable.argv(&self.callable.parts.verify, scene)?;
         self.finish("verify", &argv).await
@@ -398,12 +398,12 @@ impl Stack {
         [&self.daemon, &self.relay].into_iter().chain(proxies).flatten()
     }
 
-    /// How much has happened between proxies and relay.
+    /// Returns the number of events between proxies and relay.
     pub fn events(&self) -> u64 {
         self.sandboxes.values().filter_map(|one| one.wire.as_ref()).map(Wire::events).sum()
     }
 
-    /// The parts that ended although nobody ended them, one sentence each.
+    /// Lists the parts that ended without a step that ends them, one sentence each.
     pub fn died(&mut self) -> Vec<String> {
         let proxies = self.sandboxes.values_mut().map(|sandbox| &mut sandbox.proxy);
         let parts = [&mut self.daemon, &mut self.relay].into_iter().chain(proxies);

@@ -1,4 +1,4 @@
-//! What is looked at and what is expected of it, as shell functions and settings.
+//! Judging in a script: observations and expectations, as shell functions and settings.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Compare, Decision, Denial, ExitExpect, Oracle, Stimulus, StreamExpect};
@@ -127,7 +127,8 @@ fn stream(name: &str, asked: Option<&StreamExpect>, shell: &Shell) -> Vec<String
     has.chain(asked.lacks.iter().map(|text| line("lacks", text))).collect()
 }
 
-/// Whether the act wrote what the case looks for, which shows that it ran.
+/// Returns the tests for the text that the case looks for in the act's output, which shows that it
+/// ran.
 fn spoken(case: &Case, shell: &Shell) -> Vec<String> {
     let stdout = case.expect.stdout.as_ref();
     let whole = stdout.and_then(|stdout| stdout.equals.as_ref()).filter(|text| !text.is_empty());

@@ -94,7 +94,7 @@ fn exit(answer: &Answer) -> i32 {
     }
 }
 
-/// What the answer must have in it.
+/// Returns the texts that the answer must have in it.
 fn texts(answer: &Answer) -> Vec<String> {
     match answer {
         Answer::Allowed(by) => decided(true, by),
@@ -168,7 +168,7 @@ fn member(name: &str, value: &impl serde::Serialize) -> String {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // What was read from YAML can be written as JSON.
+    // A value read from YAML can be written as JSON.
     serde_json::to_string(value).unwrap_or_default()
 }
 /// The members of a status that are compared, as JSON has them.

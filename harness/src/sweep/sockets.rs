@@ -6,11 +6,11 @@ use std::path::Path;
 
 use nix::unistd::Pid;
 
-/// What a socket table says of one socket.
+/// The entry of one socket in a socket table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     inode: u64,
-    /// How it is called, such as `127.0.0.1:80` or `@name`.
+    /// The name of the socket, such as `127.0.0.1:80` or `@name`.
     name: String,
 }
 
@@ -68,7 +68,7 @@ fn unix(text: &str) -> Vec<Entry> {
     text.lines().skip(1).filter_map(entry).collect()
 }
 
-/// State of a listening TCP socket, and of a UDP socket that nobody has connected.
+/// The state of a listening TCP socket, and of an unconnected UDP socket.
 const WAITING: [&str; 2] = ["0A", "07"];
 
 /// `sl local_address rem_address st … inode`.

@@ -20,12 +20,12 @@ const IPC: [(&str, usize, &str, &str); 3] = [
     ("/proc/sysvipc/msg", 7, "System V message queue", "ipcrm -q"),
     ("/proc/sysvipc/sem", 4, "System V semaphore set", "ipcrm -s"),
 ];
-/// What an abstract socket is called; its name follows.
+/// The description of an abstract socket; its name follows.
 const SOCKET: &str = "abstract socket @";
-/// How far the time of a file may lag behind the clock.
+/// The time by which the time of a file may lag behind the clock.
 const LAG: Duration = Duration::from_millis(10);
 
-/// What was there before an arm.
+/// The state before an arm.
 #[derive(Debug)]
 pub(crate) struct SharedObjects {
     since: SystemTime,
@@ -69,7 +69,7 @@ impl SharedObjects {
     }
 }
 
-/// Whether an object of [`SharedObjects::appeared`] is still there.
+/// Returns whether an object of [`SharedObjects::appeared`] is still there.
 fn is_there(object: &str) -> bool {
     match object.starts_with('/') {
         true => Path::new(object).symlink_metadata().is_ok(),

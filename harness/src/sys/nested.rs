@@ -15,7 +15,7 @@ use super::nested_places::{MountPlace, NestedPlaces};
 
 /// `SECBIT_NOROOT` and its lock: executing a file as uid 0 gives no capabilities.
 const NO_ROOT: libc::c_ulong = 0b11;
-/// What container engines cover of `/proc`.
+/// The part of `/proc` that container engines cover.
 const COVERED: &CStr = c"/proc/fs";
 
 /// Makes `command` start inside `nested`, whose parts lie at `places`; it fails to start where that

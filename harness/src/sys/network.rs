@@ -17,14 +17,14 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 
 use super::host::{in_child, write_at_once};
 
-/// Where resolvers look first, and what tells them to.
+/// The file in which resolvers look first, and the one that makes them do so.
 const HOSTS: &CStr = c"/etc/hosts";
 const SWITCH: &CStr = c"/etc/nsswitch.conf";
 /// The loopback interface, the only one there.
 const LOOPBACK: &[u8] = b"lo";
 /// Of `struct in6_ifreq`.
 const WHOLE: u32 = 128;
-/// How often it is looked whether an address can be used, a millisecond apart.
+/// The number of tests whether an address can be used, a millisecond apart.
 const LOOKS: u32 = 10_000;
 /// Descriptors that are handed over at most: namespaces, and one a listener.
 const HANDED: usize = 16;
@@ -69,7 +69,7 @@ impl Network {
         })
     }
 
-    /// Whether it can be built here.
+    /// Checks that the network can be built here.
     pub(crate) fn attempt(&self) -> io::Result<()> {
         in_child(|| self.enter().map(drop))
     }
@@ -194,7 +194,7 @@ fn address(octets: [u8; 4]) -> libc::sockaddr {
     address
 }
 
-/// Makes `command` start in `namespaces`, in `folder`; it fails to start where that cannot be.
+/// Makes `command` start in `namespaces`, in `folder`; it fails to start where that is impossible.
 pub(crate) fn join(
     command: &mut Command,
     namespaces: &Namespaces,
@@ -224,7 +224,7 @@ pub(crate) fn own(user: bool) -> io::Result<Namespaces> {
     Ok(Namespaces { mnt: open("mnt")?, net: open("net")?, user })
 }
 
-/// Hands descriptors to whoever reads `to`, with a text about them.
+/// Sends descriptors to the reader of `to`, with a text about them.
 pub(crate) fn hand_over(to: RawFd, text: &str, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let numbers: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let rights = [ControlMessage::ScmRights(&numbers)];

@@ -1,4 +1,5 @@
-//! What a child starts with besides its descriptors: signal state, limits, priority, mode mask.
+//! State that a child starts with besides its descriptors: signal state, limits, priority, mode
+//! mask.
 
 use std::io;
 use std::os::unix::process::CommandExt;

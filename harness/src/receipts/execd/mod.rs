@@ -46,7 +46,7 @@ pub struct Recorded {
     pub body: Vec<u8>,
 }
 
-/// What execd holds.
+/// The state of execd.
 #[derive(Debug, Default)]
 struct State {
     scripted: Vec<Scripted>,
@@ -61,7 +61,7 @@ struct State {
 /// A running execd. It ends with its runtime.
 #[derive(Debug)]
 pub struct Execd {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     shared: Arc<Shared>,
     serving: tokio::task::JoinHandle<()>,

@@ -1,4 +1,4 @@
-//! What belongs together: dropped events and the event after them, sessions' openings and closings,
+//! Pairs of receipts: dropped events and the event after them, sessions' openings and closings,
 //! chains and their anchors, sandboxes and their bindings.
 
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ fn anchor(receipts: &[Receipt], root: &str, receipt: &Receipt) -> Option<Flaw> {
     None
 }
 
-/// What happened in a sandbox is in that sandbox's chain, and says so.
+/// Checks that the receipts of a sandbox are in that sandbox's chain, and name the sandbox.
 pub(super) fn bindings(receipts: &[Receipt]) -> Vec<Flaw> {
     let of = |receipt: &Receipt| {
         let (_, sandbox) = receipt.chain().split_once(SANDBOX)?;

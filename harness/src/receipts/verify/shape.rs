@@ -7,7 +7,7 @@ use super::{Flaw, Receipt};
 
 const VERSIONS: [&str; 7] = ["0.1.0", "0.2.0", "0.2.1", "0.3.0", "0.4.0", "0.5.0", "0.6.0"];
 
-/// Where an object is closed: required members, optional members.
+/// The place of a closed object: required members, optional members.
 type Closed = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const CLOSED: &[Closed] = &[
