@@ -20,7 +20,7 @@ pub fn of(case: &Case) -> Asked {
     Asked { act, policy, expect, fixture, control, twin }
 }
 
-/// Every step on a line of its own, with its policy where that is not the judged one's.
+/// Lists every step on a line of its own, with its policy where that is not the judged one's.
 fn acts(case: &Case) -> String {
     let several = case.steps.len() > 1;
     let line = |(at, step): (usize, &Step)| {
@@ -34,7 +34,7 @@ fn acts(case: &Case) -> String {
     case.steps.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// One act as a line, or several for a script.
+/// Renders one act as a line, or several for a script.
 pub fn act(act: &Act) -> String {
     match act {
         Act::Probe { probe, args } => {
@@ -76,7 +76,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// A record is no archive: what is longer ends in a mark.
+/// Bounds the text, as a record is no archive: a longer one ends in a mark.
 fn bounded(text: String) -> String {
     const MARK: &str = "…";
     if text.len() <= STREAM_LIMIT {

@@ -20,7 +20,7 @@ pub struct Execution {
     pub twin: Option<Arm>,
     /// Under the policy under test.
     pub confined: Option<Arm>,
-    /// Instead of arms: what came of a question.
+    /// The reply to a question, instead of arms.
     pub reply: Option<Reply>,
 }
 

@@ -1,5 +1,4 @@
-//! Known failures: what a backend is known to get wrong, kept beside its manifest. The type is
-//! [`Known`].
+//! Known failures: the known faults of a backend, kept beside its manifest. The type is [`Known`].
 
 mod date;
 
@@ -200,7 +199,7 @@ impl Known {
         if self.shipped && !suite.is_embedded() { &NOTHING } else { self }
     }
 
-    /// Every row, in the file's order.
+    /// Returns every row, in the file's order.
     pub fn rows(&self) -> &[KnownRow] {
         &self.rows
     }

@@ -39,7 +39,7 @@ pub struct ArmNames {
 }
 
 impl ArmNames {
-    /// Those of the run `run_id`.
+    /// Returns the names of the run `run_id`.
     pub fn of(run_id: &str) -> Self {
         if run_id.starts_with(OPEN) {
             return Self {

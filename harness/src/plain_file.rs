@@ -25,7 +25,7 @@ pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
 /// The flags with which such a file is opened.
 const FLAGS: i32 = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NOCTTY;
 
-/// `file`, if it is a plain one.
+/// Checks that `file` is a plain one.
 fn plain(file: File) -> io::Result<(File, Metadata)> {
     let meta = file.metadata()?;
     match meta.is_file() {
@@ -83,6 +83,8 @@ impl Default for ReadBudget {
 }
 
 impl ReadBudget {
+    /// Takes `bytes` from the budget.
+    ///
     /// # Errors
     /// `FileTooLarge` when fewer than `bytes` are left.
     fn spend(&mut self, bytes: u64) -> io::Result<()> {

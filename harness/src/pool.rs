@@ -29,7 +29,7 @@ const LIVES: usize = 2;
 /// The most arms that wait at the same time; each is a process that sleeps.
 const WAITING: usize = 512;
 /// The most of them that are still being started: all at once would make each of them late. While
-/// so many are, nothing else begins; what waits longest is to wait from the start.
+/// so many are, nothing else begins; the job that waits longest is to wait from the start.
 const STARTING: usize = 6;
 
 /// An answer of at most so many bytes is small, as nearly all are.
@@ -226,8 +226,8 @@ impl<'a> Pool<'a> {
     fn bear(&mut self, waits: bool) -> io::Result<()> {
         let (ours, theirs) = UnixStream::pair()?;
         let number = self.born;
-        // A sibling's line kept open here would hide its boss's death from it; by the others, who
-        // reaches into a worker would reach the boss.
+        // A sibling's line kept open here would hide its boss's death from it; by the others, a
+        // process that reaches into a worker would reach the boss.
         let mut foreign = vec![ours.as_raw_fd()];
         foreign.extend(self.workers.iter().map(|worker| worker.line.as_fd().as_raw_fd()));
         foreign.extend(self.ends.iter().chain(termination::own_descriptors()));
@@ -341,7 +341,7 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
-    /// `arm`, whose answer had so many bytes, as far as there is room for it.
+    /// Returns `arm`, whose answer had so many bytes, as far as there is room for it.
     fn bounded(&mut self, arm: Arm, bytes: usize) -> Arm {
         if bytes > SMALL {
             self.large += bytes;
@@ -402,13 +402,14 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Children of this process that are no orphans.
+    /// Lists the children of this process that are no orphans.
     fn ours(&self) -> Vec<i32> {
         let workers = self.workers.iter().map(|worker| worker.pid.as_raw());
         workers.chain([self.birthright.janitor.as_raw()]).collect()
     }
 
-    /// Hangs up on `workers` and waits until they have cleaned up; who takes too long is killed.
+    /// Hangs up on `workers` and waits until they have cleaned up; a worker that takes too long is
+    /// killed.
     fn retire(&self, workers: Vec<Worker>) {
         let mut left: Vec<Pid> = workers.into_iter().map(|worker| worker.pid).collect();
         let deadline = Instant::now() + PARTING;

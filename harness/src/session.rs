@@ -162,7 +162,7 @@ fn looked_again(
     Ok(looks.map(|looks| (tries, looks)))
 }
 
-/// Executes and judges every planned pair; what is worth it gets one more try, alone.
+/// Executes and judges every planned pair; a pair that is worth it gets one more try, alone.
 fn execute(
     request: &Request,
     plan: &Plan,
@@ -322,8 +322,9 @@ fn is_worth_another((execution, judgement): &(Execution, Judgement)) -> bool {
     execution.reply.is_none() && worth_another(judgement)
 }
 
-/// Only what taught nothing is tried again, and never at the price of a second time-out; and what
-/// was untimely or could not be set up, because on a busy host much is late.
+/// Returns whether to try again: only a case that taught nothing, and never at the price of a
+/// second time-out; and a run that was untimely or could not be set up, because on a busy host much
+/// is late.
 fn worth_another(judgement: &Judgement) -> bool {
     [Reason::Timing, Reason::SetupFailed, Reason::Host]
         .map(Reason::word)
@@ -338,7 +339,7 @@ fn abreast(cases: usize) -> usize {
     cases.div_ceil(ROUNDS).clamp(1, default_jobs())
 }
 
-/// Twice the cores: sandboxes wait in the kernel for namespaces and mounts.
+/// Returns twice the cores: sandboxes wait in the kernel for namespaces and mounts.
 fn default_jobs() -> usize {
     2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

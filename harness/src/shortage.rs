@@ -113,7 +113,7 @@ fn space(root: &Path) -> Option<String> {
     (inodes < INODES).then(|| format!("inodes: {inodes} are free in the scratch directory"))
 }
 
-/// Free bytes and inodes for this user.
+/// Returns the free bytes and inodes for this user.
 fn free(at: &Path) -> io::Result<(u64, u64)> {
     let seen = statvfs(at)?;
     // A file system without a table of inodes says 0 of 0.
@@ -136,7 +136,8 @@ fn process_limit() -> Option<u64> {
     None
 }
 
-/// Half of the allowed processes of this user are there: what needs several at once finds none.
+/// Returns a shortage when half of the allowed processes of this user are there: a program that
+/// needs several at once finds none.
 fn processes() -> Option<String> {
     let soft = process_limit()?;
     let count = || crate::sys::tasks_of_user(nix::unistd::geteuid().as_raw());

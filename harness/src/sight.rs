@@ -18,7 +18,7 @@ pub struct Sight {
 }
 
 impl Default for Sight {
-    /// All of it.
+    /// Returns every means of observation.
     fn default() -> Self {
         Self { survivors: true, victims: true, sockets: true, namespaces: true }
     }

@@ -46,7 +46,7 @@ pub struct Answer {
     pub arm: Arm,
 }
 
-/// The most bytes of an answer: what an arm left may make it long.
+/// The most bytes of an answer: leftovers of an arm may make it long.
 pub(crate) const ANSWER_LIMIT: usize = 32 << 20;
 
 /// A worker's life: it takes job numbers from `boss` and answers each, until `boss` hangs up.

@@ -58,7 +58,7 @@ impl Claims {
         matches!(self, Self::Each(each) if each.is_empty())
     }
 
-    /// Capability → level.
+    /// Returns capability → level.
     pub fn levels(&self) -> BTreeMap<Capability, ClaimLevel> {
         match self {
             Self::All => Capability::all().map(|each| (each, ClaimLevel::Enforced)).collect(),
@@ -68,7 +68,7 @@ impl Claims {
         }
     }
 
-    /// Capability → how its claim is known, where the manifest says so.
+    /// Returns capability → evidence, where the manifest gives one.
     pub fn evidence(&self) -> BTreeMap<Capability, Evidence> {
         let Self::Each(each) = self else { return BTreeMap::new() };
         each.iter().filter_map(|(name, claim)| Some((name.clone(), claim.evidence?))).collect()

@@ -87,7 +87,7 @@ fn protected(policy: &Policy) -> Vec<PathBuf> {
     names.map(|name| policy.workspace.as_path().join(name)).collect()
 }
 
-/// Those of `paths` that exist. A link counts whether or not it leads anywhere.
+/// Returns those of `paths` that exist. A link counts even if its target does not exist.
 fn present(mut paths: Vec<PathBuf>) -> Vec<String> {
     paths.retain(|path| path.symlink_metadata().is_ok());
     texts(paths)

@@ -106,7 +106,7 @@ impl Backend {
                 let why = "it is a receipts channel and runs no commands";
                 return Err(LaunchError::Inexpressible(why.to_owned()));
             }
-            // A double is played where its arm is watched; what is not played is run.
+            // A double is played where its arm is watched; a double that is not played is run.
             Kind::Bare | Kind::Double(Double::KnowsCorpus) => Spawn {
                 argv: request.run.command.to_argv().into_iter().map(Into::into).collect(),
                 ..plain(request, ctx)

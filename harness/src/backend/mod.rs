@@ -1,4 +1,4 @@
-//! The sandbox under test: [`Backend`], what it claims, and how one run of it is started.
+//! The sandbox under test: [`Backend`], its claims, and the start of one run.
 
 mod claims;
 mod context;
@@ -64,7 +64,7 @@ pub struct Backend {
     pub program: Option<PathBuf>,
     /// The mechanism in use on this host, where there is more than one.
     pub mechanism: Option<String>,
-    /// Capability → level; what is absent is not claimed.
+    /// Capability → level; an absent capability is not claimed.
     pub claims: BTreeMap<Capability, ClaimLevel>,
     /// Capability → how its claim is known, where the manifest says so.
     pub evidence: BTreeMap<Capability, Evidence>,

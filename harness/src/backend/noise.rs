@@ -59,7 +59,7 @@ impl Sound {
 }
 
 impl Noise {
-    /// Both streams' noise with its templates rendered.
+    /// Renders the templates in the noise of both streams.
     ///
     /// # Errors
     /// A template that cannot be rendered.
@@ -78,7 +78,7 @@ impl Noise {
         })
     }
 
-    /// `stream` without the stretches, then without the lines that `sounds` tell; all other bytes
+    /// Removes from `stream` the stretches, then the lines that match `sounds`; all other bytes
     /// stay.
     pub fn strip(sounds: &[Sound], stream: &[u8]) -> Vec<u8> {
         let mut rest = stream.to_vec();

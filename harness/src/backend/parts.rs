@@ -108,7 +108,7 @@ impl Parts {
         }
     }
 
-    /// Every template, with its name.
+    /// Returns every template, with its name.
     pub(super) fn templates(&self) -> [(&'static str, &str); 6] {
         [
             ("receipts.daemon", &self.daemon),

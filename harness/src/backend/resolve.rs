@@ -194,7 +194,7 @@ fn lacking(manifest: &Manifest) -> Option<Missing> {
     })
 }
 
-/// `backend`, missing if its version is not one that its manifest is about.
+/// Returns `backend`, marked as missing if its version is not one that its manifest is about.
 fn in_range(backend: Backend) -> Backend {
     let (Kind::Argv(manifest) | Kind::Receipts(manifest)) = &backend.kind else {
         return backend;

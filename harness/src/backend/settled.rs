@@ -27,12 +27,13 @@ impl SettledUser {
         Self(Choice::Own)
     }
 
-    /// Root, because the person who typed said so.
+    /// Settles on root, as the command line asked for it.
     pub fn root_as_asked() -> Self {
         Self(Choice::RootAsAsked)
     }
 
-    /// `account` where this process is root's, and the user without rights where there is none.
+    /// Settles on `account` where this process is root's, and on the user without rights where
+    /// there is none.
     pub(crate) fn demoted(account: Option<&User>) -> Self {
         Self(Choice::Demoted(account.map_or_else(AskedAs::without_account, AskedAs::account)))
     }

@@ -121,7 +121,7 @@ fn check_tests(bare: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `expression` without what stands in quotes.
+/// Returns `expression` without its quoted texts.
 fn without_texts(expression: &str) -> String {
     let (mut bare, mut quote) = (String::new(), None);
     for char in expression.chars() {

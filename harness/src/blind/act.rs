@@ -24,7 +24,7 @@ pub(super) fn ordinary(act: &Act) -> Result<Act, String> {
     }
 }
 
-/// `line` with every word of the probe left out.
+/// Replaces every word of the probe in `line` by `true`.
 fn silent(line: &str) -> String {
     let mut line = line.to_owned();
     for says in SAYS {

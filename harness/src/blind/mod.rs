@@ -56,10 +56,10 @@ impl fmt::Display for Share {
     }
 }
 
-/// `case` with its acts done by ordinary programs, told by the host alone.
+/// Returns `case` with its acts done by ordinary programs, judged by the host's observations alone.
 ///
 /// # Errors
-/// Why there is no such case, in a few words that many cases share.
+/// The reason why there is no such case, in a few words that many cases share.
 pub fn ordinary(case: &Case) -> Result<Case, String> {
     if let Some(why) = obstacle(case) {
         return Err(why.to_owned());

@@ -1,6 +1,6 @@
 //! `boxproof audit`: the vacuity guard. Every denial must be an under-block where nothing is
-//! denied, every allowance an over-block where nothing is allowed, and no row may pass where nothing
-//! is run; what is not so proves nothing.
+//! denied, every allowance an over-block where nothing is allowed, and no row may pass where
+//! nothing is run; a row that breaks this proves nothing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

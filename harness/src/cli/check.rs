@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Supervision beyond signals is asked plainly enough by its own cases.
+    /// Supervision beyond signals is left out: its own cases are plain enough.
     #[test]
     fn every_capability_that_is_the_subject_of_a_case_has_a_plain_one() {
         let (suite, plain) = (Suite::embedded().unwrap(), plain_cases().unwrap());

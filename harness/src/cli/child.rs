@@ -27,7 +27,7 @@ pub(super) fn record(asked: Asked<'_>) -> Result<Result<Vec<u8>, i32>, Failure> 
     sys::end_with_parent(&mut command, Signal::SIGTERM);
     let output = command.output()?;
     match output.status.code() {
-        // Whatever the verdicts are: a record that is not whole is refused where it is read.
+        // With any verdicts: a record that is not whole is refused where it is read.
         Some(0 | 1 | 3 | 4) if !output.stdout.is_empty() => Ok(Ok(output.stdout)),
         Some(code) => Ok(Err(code)),
         None => Err(Failure::usage(format!("boxproof run: {}", output.status))),

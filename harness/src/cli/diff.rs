@@ -1,4 +1,4 @@
-//! `boxproof diff`: what became of each case between two runs, and what else is not the same.
+//! `boxproof diff`: the outcome of each case in two runs, and their other differences.
 
 use std::path::PathBuf;
 

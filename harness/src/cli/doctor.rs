@@ -1,4 +1,4 @@
-//! `boxproof doctor`: what this host has and allows, found by doing.
+//! `boxproof doctor`: the abilities of this host, found by doing.
 
 use std::path::PathBuf;
 

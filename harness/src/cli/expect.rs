@@ -21,8 +21,8 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Write a backend's list of known failures anew. Reasons, links and dates stay with what
-    /// still fails alike; what was not measured stays as it is.
+    /// Write a backend's list of known failures anew. Reasons, links and dates stay with failures
+    /// that are still alike; rows that were not measured stay as they are.
     Update(Update),
 }
 

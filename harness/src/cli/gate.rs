@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     Ok(i32::from(code.code()))
 }
 
-/// The records at `paths`; what cannot be read is a reason to be red.
+/// Reads the records at `paths`; a record that cannot be read is a reason to be red.
 fn evidence(what: &str, paths: &[PathBuf], red: &mut Vec<String>) -> Vec<Run> {
     let mut runs = Vec::new();
     for path in paths {

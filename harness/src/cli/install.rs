@@ -1,5 +1,5 @@
-//! `boxproof backend install-hint`: what backends lack on this host, as a list or as a script that
-//! installs it, versions pinned.
+//! `boxproof backend install-hint`: the lacks of backends on this host, as a list or as a script
+//! that installs them, versions pinned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -62,7 +62,7 @@ fn command(manager: &str) -> &str {
     }
 }
 
-/// One line a missing program.
+/// Lists the missing programs, one a line.
 fn hints(found: &[(&str, Vec<Lack>)], pins: &Pins) -> String {
     let mut text = String::new();
     for (name, lacks) in found {

@@ -160,7 +160,7 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// `page` with `summary` between its marks; nothing where it does not have them, once each.
+/// Returns `page` with `summary` between its marks; nothing where it does not have them, once each.
 fn replaced(page: &str, summary: &str) -> Option<String> {
     let (head, rest) = page.split_once(OPEN)?;
     let (_, tail) = rest.split_once(CLOSE)?;

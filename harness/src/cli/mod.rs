@@ -241,7 +241,7 @@ impl Cases {
     }
 }
 
-/// The backends that `specs` mean, whose programs are started as `settled` has it.
+/// Resolves `specs` to backends, whose programs are started as `settled` has it.
 fn backends(specs: &[String], settled: &SettledUser) -> Result<Vec<Backend>, Failure> {
     let me = me()?;
     let mut found: Vec<Backend> = Vec::new();

@@ -8,7 +8,7 @@ use boxproof_reports::{ExitCode, printable};
 
 use super::Failure;
 
-/// Prints `page` as it is: what a renderer made, a record or a script.
+/// Prints `page` unchanged: the output of a renderer, a record or a script.
 pub(super) fn print(page: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());

@@ -143,7 +143,7 @@ fn conclude(
     }
 }
 
-/// On a terminal only; a pipe hears nothing until the end.
+/// Makes the progress bar, shown on a terminal only.
 fn progress_bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -194,7 +194,8 @@ fn finish(
 /// The most bytes GitHub takes for a job summary.
 pub(super) const GITHUB_LIMIT: usize = 65_535;
 
-/// The record as written, and as read back: what is printed is what a reader will see.
+/// Returns the record as written, and as read back: the output shows the record as a reader sees
+/// it.
 pub(super) fn record(
     header: boxproof_reports::Header,
     rows: Vec<boxproof_reports::CaseRow>,

@@ -126,7 +126,8 @@ fn nobody(spec: &str) -> String {
     )
 }
 
-/// Whoever called sudo, else the ordinary account with the lowest uid that has a home of its own.
+/// Finds the ordinary user: the caller of sudo, else the ordinary account with the lowest uid that
+/// has a home of its own.
 fn ordinary() -> Option<User> {
     let caller = std::env::var("SUDO_USER").ok().and_then(|name| User::from_name(&name).ok()?);
     let accounts = std::fs::read_to_string(ACCOUNTS).unwrap_or_default();

@@ -6,7 +6,7 @@ use boxproof_reports::{ArmName, ArmRow, ExitRow, OracleRow, StreamText};
 use crate::execution::{Arm, Execution, Exit, Observation, Reply, Report, RunReport, Stream};
 use crate::receipts::seen::Seen;
 
-/// Every execution of the act.
+/// Returns a row for every arm and for the answer.
 pub(super) fn arm_rows(execution: &Execution) -> Vec<ArmRow> {
     let arms = [
         (ArmName::Control, &execution.control),
@@ -88,7 +88,7 @@ fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
     })
 }
 
-/// Of several runs the first that did not end like the first; else the first.
+/// Returns the first run that did not end like the first one, if there is one; else the first.
 pub(super) fn telling(report: &Report) -> Option<&RunReport> {
     let first = report.runs.first()?;
     report.runs.iter().find(|run| run.exit != first.exit).or(Some(first))

@@ -8,7 +8,8 @@ use boxproof_reports::Verdict;
 use super::{Item, Measured, Scope, Words};
 use crate::known::Pattern;
 
-/// `items`, those of a table that agree in all as one whose case is the table's glob.
+/// Returns `items`, with those of a table that agree in all merged into one whose case is the
+/// table's glob.
 pub(super) fn rows(suite: &Suite, items: Vec<Item>, runs: &[Measured<'_>]) -> Vec<Item> {
     let mut left = items;
     let mut globbed = Vec::new();
@@ -33,7 +34,7 @@ struct Table<'a> {
     ids: Vec<&'a str>,
 }
 
-/// Every table with more than one row whose glob matches its own rows only.
+/// Lists every table with more than one row whose glob matches its own rows only.
 fn tables(suite: &Suite) -> Vec<Table<'_>> {
     let mut files: BTreeMap<&std::path::Path, Vec<&str>> = BTreeMap::new();
     for case in &suite.cases {

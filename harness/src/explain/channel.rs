@@ -1,4 +1,4 @@
-//! A channel case explained: what passes, what fails and why that matters.
+//! Explanation of a channel case: passes, failures and the reason why they matter.
 
 use boxproof_cases::Case;
 

@@ -1,4 +1,4 @@
-//! A question explained: how it is asked, what passes, what fails and why that matters.
+//! Explanation of a question: its call, passes, failures and the reason why they matter.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{

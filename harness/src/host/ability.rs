@@ -34,7 +34,7 @@ const LANDLOCK: [(u32, &str); 7] = [
 /// The first ABI under which no file outside the grants can be emptied.
 const LANDLOCK_NEEDED: u32 = 3;
 
-/// Everything there is to try; `bwrap` names the program of bubblewrap instead of PATH.
+/// Tries out every ability; `bwrap` names the program of bubblewrap instead of PATH.
 pub fn abilities(host: &Host, bwrap: Option<PathBuf>) -> Vec<Ability> {
     if cfg!(target_os = "macos") {
         return vec![sandbox_exec()];

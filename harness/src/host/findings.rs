@@ -20,7 +20,7 @@ pub struct DoctorFinding {
     pub remedy: String,
 }
 
-/// Every fact of `host`, explained.
+/// Explains every fact of `host`.
 pub fn findings(host: &Host) -> Vec<DoctorFinding> {
     HostFact::ALL.iter().map(|fact| finding(host, *fact)).collect()
 }

@@ -1,4 +1,4 @@
-//! The host: what it has and allows, found by doing ([`Host`]).
+//! The host: its abilities and permissions, found by doing ([`Host`]).
 
 mod ability;
 pub(crate) mod ask;
@@ -89,7 +89,7 @@ fn try_network(scratch: &Path) -> io::Result<()> {
     crate::sys::network::Network::of(file.path(), file.path(), vec![address])?.attempt()
 }
 
-/// There is none.
+/// Fails: there is no network of one's own here.
 #[cfg(not(target_os = "linux"))]
 fn try_network(_: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

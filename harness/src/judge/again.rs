@@ -1,5 +1,5 @@
-//! The second look: what ordinary programs did, told by the host alone. No word of the act or of the
-//! backend counts, so that a forged one gains nothing. Main function: [`look_again`].
+//! The second look: the effects of ordinary programs, observed by the host alone. No word of the
+//! act or of the backend counts, so that a forged one gains nothing. Main function: [`look_again`].
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Twin};
@@ -36,8 +36,8 @@ pub fn look_again(case: &Case, execution: &Execution) -> LookedAgain {
     }
 }
 
-/// Sets the second look beside the first, whose `judgement` it becomes where that passed and this
-/// does not.
+/// Sets the second look beside the first, and makes it the `judgement` where the first passed and
+/// the second does not.
 pub fn set_beside(judgement: &mut Judgement, looked: LookedAgain) -> BlindLook {
     let differs = |saw: String| BlindLook { shown: BlindShown::Differs, saw };
     match (judgement.verdict, looked) {
@@ -61,7 +61,8 @@ pub fn set_beside(judgement: &mut Judgement, looked: LookedAgain) -> BlindLook {
     }
 }
 
-/// Ordinary programs can do the act without a sandbox, in words that many cases share.
+/// Checks that ordinary programs can do the act without a sandbox; the reason against it is in
+/// words that many cases share.
 fn able(case: &Case, execution: &Execution) -> Result<(), String> {
     let negative = case.expect.decision.is_negative();
     if let Control::None(_) = case.control {
@@ -78,7 +79,7 @@ fn able(case: &Case, execution: &Execution) -> Result<(), String> {
     shown.then_some(()).ok_or("the ordinary program has no such effect".to_owned())
 }
 
-/// Everything that must not happen has happened.
+/// Returns whether every forbidden effect has happened.
 fn has_effect(report: &Report) -> bool {
     report.oracles.iter().filter(|reading| !reading.positive).all(|reading| !reading.holds)
 }
@@ -124,7 +125,7 @@ fn traces(control: Option<&Report>, confined: &Report) -> Result<(), Finding> {
     })
 }
 
-/// It ended as without a sandbox, and has left the same.
+/// Checks that the runs ended as without a sandbox, and left the same state.
 fn as_without(case: &Case, control: Option<&Report>, confined: &Report) -> Result<(), Finding> {
     for (run, control) in confined.runs.iter().zip(control.into_iter().flat_map(|c| &c.runs)) {
         decide::ended_unlike(case, control, run)?;

@@ -1,5 +1,5 @@
-//! Judging a receipts channel: what agents saw, what was receipted, whether the chains hold. A
-//! receipt that is missing counts only where the marker's is there.
+//! Judging a receipts channel: the answers to agents, the receipts, the chains. A receipt that is
+//! missing counts only where the marker's is there.
 
 mod receipt;
 
@@ -236,7 +236,7 @@ fn key(hex: &str) -> Result<VerifyingKey, Finding> {
     key.ok_or_else(|| Finding::error(Reason::Harness, "the channel's public key is missing"))
 }
 
-/// Every marker has arrived.
+/// Checks that every marker has arrived.
 fn whole(seen: &Seen) -> Result<(), Finding> {
     if let Some(marker) = seen.markers.iter().find(|marker| !marker.arrived) {
         let message = format!("the marker sent by {} left no receipt", marker.by);

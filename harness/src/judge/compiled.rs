@@ -32,8 +32,8 @@ pub(super) fn permits(compiled: &Compiled, tried: &Tried) -> Result<bool, Flaw> 
     }
 }
 
-/// `text` with the name that macOS would have for the arm's own directory. Where the harness makes
-/// it is not the backend's choice, so that either name is right.
+/// Replaces the name that macOS would have for the arm's own directory by `root`, and the reverse.
+/// The place of that directory is not the backend's choice, so that either name is right.
 fn real_names(text: &str, root: &str) -> String {
     let real = real_name(root);
     match real == root {

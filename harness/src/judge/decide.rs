@@ -355,7 +355,8 @@ fn refused(case: &Case, run: &RunReport) -> Result<(), Finding> {
     Err(Finding::contract(Reason::NotRefused, message))
 }
 
-/// Not started, and said so; else as if it were to be contained. The oracles have been asked.
+/// Judges a withheld act: not started, and reported so; else as if it were to be contained. The
+/// oracles have been judged before.
 fn withheld(
     case: &Case,
     denial: &Denial,

@@ -16,12 +16,12 @@ pub(super) enum Shortfall {
     SetUp(String),
     /// It did not end in time.
     TimedOut,
-    /// Nobody saw what became of it.
+    /// No evidence shows the outcome.
     Unseen(String),
 }
 
 impl Shortfall {
-    /// It, as a clause.
+    /// Returns the shortfall as a clause.
     pub(super) fn why(&self) -> &str {
         match self {
             Self::Refused(why) | Self::SetUp(why) | Self::Unseen(why) => why,

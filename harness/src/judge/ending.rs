@@ -25,7 +25,7 @@ pub(super) enum Seen<'a> {
     NotExpected,
     /// A probe that said nothing.
     Silence,
-    /// Somebody said something in the probe's name.
+    /// A process wrote in the probe's name.
     Untrusted(String),
     /// The outcome in the probe's record.
     Outcome(&'a Outcome),
@@ -44,7 +44,7 @@ pub(super) fn seen<'a>(case: &Case, run: &'a RunReport) -> Seen<'a> {
     }
 }
 
-/// That the probe said nothing, as a clause.
+/// Describes the silence of the probe, as a clause.
 pub(super) fn silence(run: &RunReport) -> String {
     let said = excerpt(&run.stderr.text);
     format!("the probe left no record; the run {}: {said}", ended(run))
@@ -238,7 +238,7 @@ pub(super) fn contradiction(case: &Case, run: &RunReport) -> Option<String> {
     }
     let failed = |kind| result.error.as_ref().is_some_and(|error| error.kind == kind);
     if failed(ErrorKind::Wait) {
-        // Nobody saw the command's end.
+        // The command's end was not observed.
         return None;
     }
     if result.timed_out || result.interrupted_by.is_some() {

@@ -1,5 +1,5 @@
-//! Grants: what the policy of a case allows at a path, and whether the path is a name that a
-//! backend may have to hold.
+//! Grants of a case's policy at a path: whether the act may write there, and whether the path is a
+//! name that a backend may have to hold.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::PolicySpec;
@@ -14,7 +14,7 @@ pub(super) fn may_write(case: &Case, path: &str) -> bool {
 
 fn grants(policy: &PolicySpec, path: &str) -> bool {
     if policy.orbit.is_some() || policy.caliban.is_some() || policy.inferoa.is_some() {
-        // Rules in another language: what they grant lies in the directories that are compared.
+        // Rules in another language: their grants lie in the directories that are compared.
         return true;
     }
     let mode = policy.mode.unwrap_or_default();

@@ -6,11 +6,11 @@ use boxproof_reports::Verdict;
 use super::reason::{Finding, Reason};
 use crate::execution::{Arm, Exit, Report};
 
-/// Nothing outlived `arm` or crossed into it that the control does not leave, too.
+/// Checks that nothing outlived `arm` or crossed into it that the control does not leave, too.
 pub(super) fn behind(when: &str, arm: Option<&Arm>, control: Option<&Arm>) -> Result<(), Finding> {
     let Some(Arm::Done(report)) = arm else { return Ok(()) };
     if timed_out(report) {
-        // The harness ended it by force; what that leaves is not the backend's doing.
+        // The harness ended it by force; the leftovers of that are not the backend's doing.
         return Ok(());
     }
     // A file outside every directory of ours may be the act itself, where the policy grants it.

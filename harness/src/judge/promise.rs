@@ -12,7 +12,8 @@ use crate::execution::{RunReport, Stream};
 /// The rule of a run that was not put down to the sandbox.
 const NO_RULE: &str = "none";
 
-/// Exit, streams, rule, native result and times are as the case (and the backend itself) says.
+/// Checks that exit, streams, rule, native result and times are as the case (and the backend
+/// itself) says.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     exit(case, run)?;
     // Captured output is nowhere but in the result.
@@ -31,14 +32,14 @@ pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
         return Err(Finding::contract(Reason::Result, message));
     }
     result::kept(case, run)?;
-    // Last: what is untimely is looked at again, and may not hide what is wrong for certain.
+    // Last: an untimely run gets a second look, and must not hide a certain fault.
     timing::kept(case, run)
 }
 
 fn exit(case: &Case, run: &RunReport) -> Result<(), Finding> {
     let broken = match &case.expect.exit {
         Some(wanted) => ending::exit_fits(wanted, run).err(),
-        // Whoever asks must be able to tell a denial from a success by the exit alone.
+        // A caller must be able to tell a denial from a success by the exit alone.
         None if matches!(case.expect.decision, Decision::Denied(_)) => {
             ending::exit_fits(&ExitExpect::Nonzero, run).err()
         }

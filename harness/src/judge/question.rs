@@ -80,7 +80,7 @@ enum Said<'a> {
     Status(&'a Status),
     Starts(&'a ExecutorStart),
     Grants(&'a [String], Option<&'a String>),
-    /// Whether the attempt is possible.
+    /// An attempt: true if it is possible.
     Compiled(bool),
     /// Nothing at all runs under the text.
     Void(String),
@@ -151,7 +151,7 @@ fn fits(wanted: &Answer, answered: &Answered) -> Result<(), Finding> {
     }
 }
 
-/// Another answer than the one asked for.
+/// Returns the finding for another answer than the one asked for.
 fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
     let message = format!("{} is expected, and the answer is: {}", wanted.word(), words(said));
     let granted = match said {

@@ -143,7 +143,7 @@ impl Finding {
         Self::new(Verdict::Inconclusive, reason, message)
     }
 
-    /// It, with `other` told at its end.
+    /// Appends the message of `other`.
     pub(super) fn and(self, other: &Self) -> Self {
         let message = format!("{}; besides, {}", self.message, other.message);
         Self { message, ..self }

@@ -1,5 +1,6 @@
-//! Residue of an arm in its directories: what the act made, by that name or another, and what only
-//! the backend can have put there. Main functions: [`residue`] and [`placeholder`].
+//! Residue of an arm in its directories: entries that the act made, by that name or another, and
+//! entries that only the backend can have put there. Main functions: [`residue`] and
+//! [`placeholder`].
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Compare, Oracle};
@@ -16,7 +17,7 @@ use crate::execution::{Reading, Report};
 /// A hint for writers of cases, appended to a residue message.
 const HINT: &str = " (if it is called otherwise each time, `compare` leaves `tree` out)";
 
-/// Nothing is in the directories that the backend put there.
+/// Checks that the directories have no entry that the backend put there.
 pub(super) fn residue(
     case: &Case,
     control: Option<&Report>,
@@ -38,7 +39,7 @@ pub(super) fn residue(
     }
 }
 
-/// That what an oracle saw is no effect of the act, but the backend's own: a sentence about it.
+/// Describes an observation of an oracle that is no effect of the act, but the backend's own.
 pub(super) fn placeholder(
     case: &Case,
     control: &Report,
@@ -139,7 +140,7 @@ impl<'a> Arms<'a> {
         outcomes.reduce(|one, other| Some(one? && other?))?
     }
 
-    /// See [`placeholder`].
+    /// Does the work of the function [`placeholder`].
     fn placeholder(&self, reading: &Reading) -> Option<String> {
         if reading.holds || reading.unread {
             return None;

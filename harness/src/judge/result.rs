@@ -11,7 +11,8 @@ use super::reason::{Finding, Reason};
 use super::timing::LATE_MS;
 use crate::execution::RunReport;
 
-/// Every member that the case names is as it says, where the backend gives a result at all.
+/// Checks that every member that the case names is as it says, where the backend gives a result at
+/// all.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     let Some(expect) = &case.expect.result else { return Ok(()) };
     let broken = match (&run.result, &run.result_fault) {

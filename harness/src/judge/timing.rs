@@ -12,7 +12,7 @@ pub(super) const LATE_MS: f64 = 250.0;
 /// that starts with the moment looks that much shorter.
 const HEARD_MS: f64 = 50.0;
 
-/// Every bound of `case` is kept.
+/// Checks every bound of `case`.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     let broken = case.expect.times.iter().find_map(|bound| broken(bound, run));
     broken.map_or(Ok(()), finding)

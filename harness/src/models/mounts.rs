@@ -39,10 +39,10 @@ pub struct Mounts {
 }
 
 impl Mounts {
-    /// The table that `argv` yields, the program's name first; what follows `--` is the command.
+    /// Returns the table that `argv` yields, the program's name first; the command follows `--`.
     ///
     /// # Errors
-    /// When `bwrap` would refuse it, or the model does not know a word.
+    /// Arguments that `bwrap` would refuse, or an option that the model does not know.
     pub fn read(argv: &[String]) -> Result<Self, Flaw> {
         let mut mounts = Self { table: Vec::new(), network: true };
         for word in words(argv)? {

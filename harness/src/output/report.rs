@@ -25,10 +25,10 @@ pub(crate) enum ReportOutput {
 }
 
 impl ReportOutput {
-    /// Opens the place at `path`; what is there stays as it is.
+    /// Opens the place at `path`; a file that is there stays unchanged.
     ///
     /// # Errors
-    /// When no record could be written there.
+    /// A place at which no record could be written.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let target = OutputTarget::open(path)?;
         target.try_new()?;

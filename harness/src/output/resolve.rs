@@ -53,7 +53,7 @@ pub(super) fn resolve(path: &Path, absent: Absent) -> io::Result<Resolved> {
     Ok(Resolved { fd, owner: None, trusted })
 }
 
-/// On Linux a descriptor that needs no right to list the directory.
+/// Returns the flags for a directory: on Linux the descriptor needs no right to list it.
 fn directory_flags() -> OFlag {
     #[cfg(target_os = "linux")]
     return OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;

@@ -27,11 +27,11 @@ pub(crate) enum OutputTarget {
 }
 
 impl OutputTarget {
-    /// Opens what `path` names. A pipe needs its reader; for a file its directory is opened.
+    /// Opens the output at `path`. A pipe needs its reader; for a file its directory is opened.
     ///
     /// # Errors
-    /// With the path: what cannot be opened or is no output, and a link that another user can
-    /// have made.
+    /// With the path: an object that cannot be opened or is no output, and a link that another user
+    /// can have made.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Self::follow(path, LINKS)
     }

@@ -16,7 +16,7 @@ const DEATH: Duration = Duration::from_secs(2);
 pub(super) enum Loss {
     /// It died, or its end of the line was closed.
     Died,
-    /// Somebody stopped it.
+    /// A signal stopped it.
     Stopped,
     /// It holds its job for longer than that can take.
     Overdue,

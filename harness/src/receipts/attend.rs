@@ -201,7 +201,7 @@ impl Act<'_> {
         Ok(())
     }
 
-    /// Waits until every marker has its receipt, what must come has come, and nothing more comes.
+    /// Waits until every marker has its receipt, every required receipt has come, and no more come.
     async fn wait(&self, player: &mut Player, sent: Vec<(String, String)>) -> Result<(), String> {
         let since = Instant::now();
         let mut last = Vec::new();

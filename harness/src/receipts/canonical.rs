@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
-/// `sha256:` and the hash of `bytes` in lower-case hex.
+/// Returns `sha256:` and the hash of `bytes` in lower-case hex.
 pub fn sha256(bytes: &[u8]) -> String {
     format!("sha256:{:x}", Sha256::digest(bytes))
 }
@@ -68,8 +68,8 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// `value` of a case with every stand-in put in: `{sha256: TEXT}`, `{canonical: VALUE}`,
-/// `{events: […]}`, `{io: [STDIN, STDOUT, STDERR]}`.
+/// Replaces every stand-in in `value` of a case: `{sha256: TEXT}`, `{canonical: VALUE}`, `{events:
+/// […]}`, `{io: [STDIN, STDOUT, STDERR]}`.
 ///
 /// # Errors
 /// A stand-in that is written otherwise.

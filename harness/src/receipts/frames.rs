@@ -137,10 +137,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// One that trusts the authority `ca` and shows `pair`, if there is one.
+    /// Makes a client that trusts the authority `ca` and shows `pair`, if there is one.
     ///
     /// # Errors
-    /// When a text is no PEM of what it should be.
+    /// A text that is no PEM of its kind.
     pub fn new(ca: &str, pair: Option<&Pair>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         let ca = CertificateDer::from_pem_slice(ca.as_bytes()).map_err(|e| e.to_string())?;

@@ -90,7 +90,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
     /// Sends `request` over `stream`.
     ///
     /// # Errors
-    /// Never: who does not take it all may still answer.
+    /// Never: a server that does not take it all may still answer.
     pub async fn over(mut stream: S, request: &Written) -> Result<Self, String> {
         let since = Instant::now();
         // A refusal may come before all is written.

@@ -59,13 +59,13 @@ fn forms(seed: &[u8; 32]) -> Vec<Vec<u8>> {
     let standard = base64::engine::general_purpose::STANDARD;
     let der =
         [&[0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20], &seed[..]];
-    // The first part of it is the same for every key: what comes after that counts.
+    // The first part of it is the same for every key: only the part after it counts.
     let pem = standard.encode(der.concat());
     let tail = pem.trim_end_matches('=').get(24..62).unwrap_or_default().to_owned();
     vec![seed.to_vec(), hex.into_bytes(), tail.into_bytes()]
 }
 
-/// Every writable piece of memory.
+/// Reads every writable mapping of the process's memory.
 fn memory(proc: &Path) -> Result<Vec<Vec<u8>>, String> {
     use std::os::unix::fs::FileExt as _;
     let maps = std::fs::read_to_string(proc.join("maps")).map_err(|e| format!("maps: {e}"))?;

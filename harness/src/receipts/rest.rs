@@ -37,7 +37,7 @@ impl Silence {
         Self { events, looks: 0 }
     }
 
-    /// After one more look: what happened ends it, and who is at work does not lengthen it.
+    /// Counts one more look: an event ends the silence, and a part at work does not lengthen it.
     fn look(self, events: u64, at_work: bool) -> Self {
         match () {
             () if events != self.events => Self::since(events),

@@ -46,7 +46,7 @@ pub fn chain(step: &VerifyStep, keys: &Keys) -> Result<Chain, String> {
     Ok(Chain { lines, final_hash })
 }
 
-/// One response for every receipt of `chain`, by the receipts' ids.
+/// Returns one response for every receipt of `chain`, by the receipts' ids.
 ///
 /// # Errors
 /// A line that is no receipt.
@@ -94,7 +94,7 @@ fn made(length: usize, edits: &[Edit], keys: &Keys) -> Result<Vec<Value>, String
     Ok(receipts)
 }
 
-/// Signs `receipt`, whose other members of the proof are kept where it has one.
+/// Signs `receipt`, and keeps the other members of a proof that it has.
 ///
 /// # Errors
 /// A number that has no RFC 8785 text.

@@ -78,7 +78,7 @@ pub struct Finished {
     pub err: String,
 }
 
-/// A request of nothing: what only one part needs is empty for the others.
+/// The values of a template; a value that only one part needs is empty for the others.
 #[derive(Debug, Default)]
 struct Words<'a> {
     socket: &'a str,
@@ -442,7 +442,7 @@ fn make(folder: &Path) -> Result<(), String> {
 }
 
 impl Sandbox {
-    /// One without a channel around it.
+    /// Makes a sandbox without a channel around it.
     pub fn bare(folder: &Path, execd: Execd, address: SocketAddr) -> Self {
         Self { folder: folder.to_owned(), execd, wire: None, proxy: None, address, files: None }
     }

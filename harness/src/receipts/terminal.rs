@@ -20,7 +20,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Opens `path` at `address`. Whoever is refused hears `HTTP` and the status.
+    /// Opens `path` at `address`. A refused client gets `HTTP` and the status as its error.
     pub async fn open(address: SocketAddr, path: &str, limit: Duration) -> Self {
         let url = format!("ws://{address}{path}");
         let opened = async {

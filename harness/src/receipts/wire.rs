@@ -65,7 +65,7 @@ async fn serve(
     }
 }
 
-/// One connection, until either side ends it or the mode changes.
+/// Carries one connection, until either side ends it or the mode changes.
 async fn carry(
     client: TcpStream,
     mut mode: watch::Receiver<(Mode, SocketAddr)>,

@@ -2,7 +2,7 @@
 //!
 //! Everything is reached by descriptors, one name at a time: no link is followed, no mount is
 //! crossed, and modes are changed on directories of the own user only. Mounts are detached where
-//! that is allowed; what stays is returned with the reason. Main type: [`OwnedDirectory`].
+//! that is allowed; leftovers are returned with the reason. Main type: [`OwnedDirectory`].
 
 mod mounts;
 mod open;
@@ -70,7 +70,7 @@ impl OwnedDirectory {
         let (parent, name) = parent_of(path)?;
         mkdirat(parent.as_fd(), name, MODE)?;
         let directory = Self::open_in(parent, name, path)?;
-        // Whatever the umask says.
+        // The mode does not depend on the umask.
         fchmod(&directory.inode, MODE)?;
         Ok(directory)
     }

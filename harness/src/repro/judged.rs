@@ -10,7 +10,7 @@ use crate::judge::reason_words;
 /// Errnos that count as a refusal wherever something is to be contained.
 const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
 
-/// The settings that the library reads; `besides`: what is a refusal, too.
+/// Returns the settings that the library reads; `besides` lists further errnos that are refusals.
 pub(super) fn settings(case: &Case, besides: &[&str]) -> String {
     let kind = if case.act().is_probe() { "probe" } else { "other" };
     let decision = &case.expect.decision;
@@ -144,7 +144,7 @@ fn spoken(case: &Case, shell: &Shell) -> Vec<String> {
     vec![if wanted.is_empty() { "false".to_owned() } else { wanted.join(" && ") }]
 }
 
-/// For acts that report nothing: the words of the errnos that count.
+/// Returns the texts of the errnos that count for acts that report nothing.
 fn told(case: &Case, besides: &[&str]) -> String {
     let mut listed: Vec<&str> = match &case.expect.decision {
         Decision::Denied(denial) => denial.errno.iter().map(String::as_str).collect(),

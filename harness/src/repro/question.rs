@@ -126,7 +126,7 @@ fn texts(answer: &Answer) -> Vec<String> {
     }
 }
 
-/// Every named member that is no table itself.
+/// Lists every named member that is no table itself.
 fn leaves(values: &serde_json::Map<String, serde_json::Value>) -> Vec<String> {
     let leaf = |(name, value): (&String, &serde_json::Value)| match value {
         serde_json::Value::Object(inner) => leaves(inner),

@@ -10,7 +10,7 @@ use super::shell::{Shell, quoted};
 use crate::backend::{Backend, ExitRule, Kind, Launch, Pattern, Sound, Spawn};
 use crate::run::Rendered;
 
-/// One function a step.
+/// Returns one function for each step.
 pub(super) fn steps(
     arm: &str,
     case: &Case,

@@ -4,8 +4,10 @@
 use base64::Engine as _;
 use boxproof_cases::protocol::RunResult;
 
-/// Stdout and stderr as `result` has them, or what is wrong with it. They are heavy, and not kept
-/// in it.
+/// Takes stdout and stderr out of `result`, as they are heavy.
+///
+/// # Errors
+/// The reason why a stream cannot be decoded.
 pub(super) fn take(result: &mut RunResult) -> Result<(Vec<u8>, Vec<u8>), String> {
     if !result.started {
         return Ok((Vec::new(), Vec::new()));

@@ -1,4 +1,4 @@
-//! The built-in false backends: what each says of a command that it does not run.
+//! The built-in false backends: the answer of each to a command that it does not run.
 
 use boxproof_cases::Case;
 use boxproof_cases::protocol::exit::REFUSED;

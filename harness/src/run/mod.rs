@@ -218,7 +218,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Every step but the last, up to one that failed and must not.
+    /// Runs every step but the last, up to one that failed and must not.
     fn prelude(&mut self, workspace: &mut Workspace) -> Result<Option<BrokenStep>, Stop> {
         let (_, prelude) = self.case.steps.split_last().ok_or("a case without steps".to_owned())?;
         for (at, step) in prelude.iter().enumerate() {
@@ -258,7 +258,7 @@ impl Runner<'_> {
         }
         let mut placed = Vec::new();
         let runs = self.run_all(&launches, line.records, workspace, &mut placed);
-        // Whatever happened, and even if that went wrong, too.
+        // In every case, and even if the run itself failed.
         let torn_down = steps::tear_down(&launches, self.patience());
         let runs = runs?;
         torn_down?;
@@ -313,7 +313,7 @@ impl Runner<'_> {
         Ok(launches.iter().map(run).collect())
     }
 
-    /// Watches `children` to their end; what they showed on the terminal is a stream of theirs.
+    /// Watches `children` to their end; their output on the terminal is a stream of theirs.
     fn watch(&self, children: &mut [Watched], workspace: &mut Workspace) -> Result<(), Stop> {
         let from = workspace.terminal.as_ref().map_or(0, |terminal| terminal.shown().len());
         let disk = DiskBound::new(workspace.root());

@@ -30,7 +30,7 @@ impl Log {
         self.0.iter().find(|(seen, _)| seen == moment).map(|(_, at)| *at)
     }
 
-    /// Every moment in order, with its distance from the start.
+    /// Returns every moment in order, with its distance from the start in milliseconds.
     pub(super) fn stamps(&self) -> Vec<Stamp> {
         let start = self.0[0].1;
         let stamp = |(moment, at): &(Moment, Instant)| Stamp {
@@ -65,7 +65,7 @@ impl Ear {
 pub(super) struct Script(Vec<(During, bool)>);
 
 impl Script {
-    /// All of it still to come.
+    /// Makes a script with every event still to come.
     pub(super) fn new(during: &[During]) -> Self {
         Self(during.iter().map(|event| (event.clone(), false)).collect())
     }

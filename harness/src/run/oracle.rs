@@ -1,4 +1,4 @@
-//! Reading the oracles: what the host looked like before, and what it looks like after.
+//! Reading the oracles: the state of the host before the act, and after it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -43,7 +43,8 @@ pub(super) struct After {
     pub(super) unseen: Vec<String>,
 }
 
-/// Whether an oracle holds, and the observation; or the reason why nothing could be observed.
+/// The result of an oracle, true if it holds, with the observation; or the reason why nothing could
+/// be observed.
 type Look = Result<(bool, String), String>;
 
 /// The state of the arm's own directories after the act.

@@ -54,8 +54,8 @@ struct Begun {
 /// The reply for a question that was not asked, and the workspace that was made all the same.
 type Unasked = (Reply, Option<Box<Workspace>>);
 
-/// Asks every pair of (case, backend), each a question; what came of each. A signal that ends the
-/// run ends this early.
+/// Asks every pair of (case, backend), each a question; returns the executions. A signal that ends
+/// the run ends this early.
 pub fn ask_all(
     desk: &Desk<'_>,
     (cases, backends): (&[Arc<Case>], &[Backend]),

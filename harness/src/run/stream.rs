@@ -101,7 +101,7 @@ pub(super) fn read_streams(
     let (code, signal) = (exit.code(), exit.signal());
     let ending = Ending { code, signal, stdout: &quiet_out, stderr: &quiet_err };
     let special = if ran { None } else { spawn.exits.classify(ending) };
-    // Where the streams are the question, what a backend adds to them is the answer.
+    // Where the streams are the question, the backend's additions to them are the answer.
     let (plain_out, plain_err) = match is_about_streams(case) {
         true => (own_out, own_err),
         false => (quiet_out, quiet_err),
@@ -142,7 +142,7 @@ fn stream(bytes: &[u8], workspace: &Workspace, asked: &Option<StreamExpect>) -> 
     }
 }
 
-/// `bytes` without the lines that probes write for us.
+/// Removes the lines that probes write for us.
 fn without_records(bytes: &[u8]) -> Vec<u8> {
     const MARK: &[u8] = b"\x1eboxproof ";
     let mut out = Vec::with_capacity(bytes.len());

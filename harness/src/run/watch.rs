@@ -21,7 +21,7 @@ const NO_WATCH_MS: u16 = 5;
 pub(super) enum Verge {
     /// All children have ended.
     Done,
-    /// Whoever asked for this arm is gone; the children were killed.
+    /// The process that asked for this arm is gone; the children were killed.
     Abandoned,
     /// The arm has more on disk than it may; the children were killed.
     Overfull,

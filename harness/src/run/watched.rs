@@ -1,4 +1,4 @@
-//! One child under watch: its streams, its clock, what happens to it, and its end.
+//! One child under watch: its streams, its clock, the events applied to it, and its end.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -148,7 +148,7 @@ impl Watched {
         })
     }
 
-    /// It is ended as `stop` says when its time is up; without this it is killed at once.
+    /// Sets how the child is ended when its time is up; without this it is killed at once.
     ///
     /// # Errors
     /// A signal that does not exist.
@@ -349,7 +349,7 @@ fn signal_named(name: &str) -> io::Result<Signal> {
     signal.map_err(|_| io::Error::other(format!("no signal {name}")))
 }
 
-/// ESRCH means it is over already, which the exit will tell.
+/// Sends `signal`. ESRCH means that the process is over already, which its exit will show.
 fn send(pid: Pid, signal: Signal, to: StopTarget) {
     let _ = match to {
         StopTarget::Backend => kill(pid, signal),

@@ -83,7 +83,7 @@ pub(super) fn check(base: &Path) -> io::Result<()> {
     }
 }
 
-/// `path` without links, as far as it exists.
+/// Resolves the links of `path`, as far as it exists.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let found = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));

@@ -129,7 +129,7 @@ fn is_doubtful(looked: &LookedAgain) -> bool {
     }
 }
 
-/// Everything that was seen of `order`.
+/// Executes every part of `order`.
 fn all_seen(
     runner: &Runner<'_>,
     order: Order,

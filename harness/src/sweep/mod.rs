@@ -122,7 +122,8 @@ pub(crate) fn outlasting(run_id: &str) -> Vec<Pid> {
     lasting(|| carrying(run_id))
 }
 
-/// Those that `look` finds and that do not end within the time that a process may take.
+/// Returns those processes that `look` finds and that do not end within the time that a process may
+/// take.
 fn lasting(look: impl Fn() -> Vec<Pid>) -> Vec<Pid> {
     let (until, burial) = (Instant::now() + DYING, Instant::now() + BURIAL);
     let mut alive = look();

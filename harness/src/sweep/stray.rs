@@ -14,7 +14,8 @@ use crate::names::OPEN;
 
 /// Directories in which every program may leave something; message queues show as files.
 const SHARED: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"];
-/// Tables of System V IPC: file, column of the owner, what a row is, and how it is removed.
+/// Tables of System V IPC: file, column of the owner, kind of object, and the command that removes
+/// it.
 const IPC: [(&str, usize, &str, &str); 3] = [
     ("/proc/sysvipc/shm", 7, "System V shared memory segment", "ipcrm -m"),
     ("/proc/sysvipc/msg", 7, "System V message queue", "ipcrm -q"),

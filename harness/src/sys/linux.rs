@@ -150,7 +150,7 @@ pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
     }
 }
 
-/// For kernels without `children` files.
+/// Lists children on kernels without `children` files.
 fn children_by_scan(parent: Pid) -> Vec<Pid> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -29,7 +29,7 @@ pub(crate) fn check_sight() -> io::Result<()> {
     }
 }
 
-/// Every process.
+/// Lists every process.
 pub(crate) fn processes() -> Vec<Pid> {
     // SAFETY: without a list it only tells how many there are.
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };

@@ -157,8 +157,8 @@ fn bind(from: &CStr, over: &CStr) -> io::Result<()> {
 /// Makes the mount at `place`, and all below it, read-only; the other flags stay, as some cannot be
 /// changed here.
 fn close_to_writers(place: &CStr) -> io::Result<()> {
-    /// `struct mount_attr` of mount_setattr(2): what to set, what to clear, propagation, a user
-    /// namespace.
+    /// `struct mount_attr` of mount_setattr(2): attributes to set, attributes to clear,
+    /// propagation, a user namespace.
     const READ_ONLY: [u64; 4] = [0x1, 0, 0, 0];
     let (at, all, size) = (libc::AT_FDCWD, libc::AT_RECURSIVE, size_of_val(&READ_ONLY));
     // SAFETY: the path is a C string, and the attributes are as long as it says.

@@ -47,8 +47,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// With `addresses` on its loopback interface, and `hosts` and `switch` in the place of the
-    /// host's files, where it has them.
+    /// Prepares a network with `addresses` on its loopback interface, and `hosts` and `switch` in
+    /// the place of the host's files, where it has them.
     ///
     /// # Errors
     /// A path that is none.
@@ -175,7 +175,7 @@ fn settled(ip: Ipv6Addr) -> Result<(), Errno> {
         if bound != Err(Errno::EADDRNOTAVAIL) {
             break;
         }
-        // SAFETY: the time outlives the call; what is left of it is not asked for.
+        // SAFETY: the time outlives the call; the remaining time is not asked for.
         unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) };
     }
     // SAFETY: the descriptor is ours and not used again.

@@ -8,7 +8,7 @@ use std::process::Command;
 #[derive(Debug)]
 pub(crate) enum Namespaces {}
 
-/// Nobody has any to join.
+/// Cannot be called: there are no namespaces to join.
 pub(crate) fn join(_: &mut Command, namespaces: &Namespaces, _: &Path) -> io::Result<()> {
     match *namespaces {}
 }

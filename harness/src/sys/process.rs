@@ -132,7 +132,7 @@ pub(crate) fn resize(terminal: BorrowedFd<'_>, rows: u16, columns: u16) -> io::R
     Ok(())
 }
 
-/// `N` random bytes from the kernel, in hex.
+/// Returns `N` random bytes from the kernel, in hex.
 ///
 /// # Errors
 /// The errno of getentropy(3).

@@ -33,7 +33,7 @@ fn blind(file: &Path, why: impl fmt::Display) -> io::Error {
     io::Error::other(format!("cannot see what a run leaves: {file}: {why}; use Linux with /proc"))
 }
 
-/// Every process.
+/// Lists every process.
 pub(crate) fn processes() -> Vec<Pid> {
     let processes = std::fs::read_dir(PROC).into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -1,4 +1,4 @@
-//! A command that prepares or clears up: who takes too long is ended, with its group.
+//! A command that prepares or clears up: one that takes too long is ended, with its group.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

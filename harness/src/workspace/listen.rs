@@ -126,7 +126,7 @@ impl Listeners {
         self.0.iter().find(|listener| listener.name == name)
     }
 
-    /// All of them.
+    /// Iterates over all listeners.
     pub fn iter(&self) -> impl Iterator<Item = &Listener> {
         self.0.iter()
     }
@@ -209,7 +209,7 @@ impl Open {
     /// Answers every request whose head is whole.
     fn answer(&mut self) {
         while let Some(answer) = origin::answer(&mut self.heard) {
-            // Whoever does not wait for it is none the poorer.
+            // A client that does not wait for it loses nothing.
             let _gone = self.stream.write_all(&answer);
         }
     }
@@ -233,7 +233,8 @@ pub(super) fn socket(
 ) -> io::Result<(Socket, String)> {
     let wide = reach == Reach::Everywhere;
     match name {
-        // Nobody else is in a network of one's own: there it has the port that rules open unasked.
+        // In a network of one's own no other process is: there it has the port that rules open
+        // unasked.
         "TCP4" if wide => tcp("0.0.0.0:443"),
         "HTTP" if wide => tcp("0.0.0.0:0"),
         "TCP4" | "HTTP" => tcp("127.0.0.1:0"),

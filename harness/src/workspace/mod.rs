@@ -130,7 +130,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// On the host's network, or on one of its own.
+    /// Starts the listeners on the host's network, or on one of its own.
     fn start_listeners(&mut self, case: &Case, probe: &Path) -> Result<(), String> {
         let names = listen::NAMES.iter().copied().filter(|name| case.uses(name));
         if case.launcher.hosts.is_empty() {
@@ -153,7 +153,7 @@ impl Workspace {
     }
 
     fn lay_files(&self, case: &Case) -> Result<(), String> {
-        // Hard links last: what they point to must be there.
+        // Hard links last: their targets must be there.
         let is_hardlink = |entry: &boxproof_cases::case::Entry| {
             matches!(entry.kind, boxproof_cases::case::EntryKind::Hardlink(_))
         };
@@ -216,7 +216,7 @@ impl Workspace {
         self.names.folders().into_iter().map(|(folder, name)| (name, self.root.join(folder)))
     }
 
-    /// `bytes` with what differs from arm to arm replaced by its variable.
+    /// Replaces the names in `bytes` that differ from arm to arm by their variables.
     pub fn neutral(&self, bytes: &[u8]) -> Vec<u8> {
         let mut text = bytes.to_vec();
         let names = ["NONCE", "CANARY", "PROBE", "WS", "OUT", "HOME", "TMPDIR", "VICTIM"];
@@ -293,7 +293,7 @@ fn random<const N: usize>() -> Result<String, String> {
     sys::random::<N>().map_err(|error: io::Error| format!("random bytes: {error}"))
 }
 
-/// `text` with every `from` replaced by `to`.
+/// Replaces every `from` in `text` by `to`.
 pub fn replace(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The parts of a nested host: what is laid out for it, and where it is mounted.
+//! The parts of a nested host: the files laid out for it, and their mount points.
 
 use std::fs;
 use std::io;

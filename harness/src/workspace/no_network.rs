@@ -12,6 +12,8 @@ pub const VERB: &str = "__network";
 /// The values of the listeners' variables.
 type Values = Vec<(&'static str, String)>;
 
+/// Fails: there are no networks of one's own here.
+///
 /// # Errors
 /// Always.
 pub(super) fn make(

@@ -1,4 +1,4 @@
-//! Snapshots: what a path is, down to inode and attributes, so that any change shows.
+//! Snapshots: the state of a path, down to inode and attributes, so that any change shows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,8 +21,8 @@ pub struct Facts {
     pub owner: (u32, u32),
     /// Modification time in nanoseconds.
     pub modified: (i64, i64),
-    /// Time of the last change of the inode, which no call can set back. Zero for a directory,
-    /// whose entries have facts of their own: what comes and goes in it need not be a change.
+    /// The ctime of the inode, which no call can set back. Zero for a directory, whose entries have
+    /// facts of their own: an entry that comes or goes need not be a change.
     pub changed: (i64, i64),
     /// Device, inode and number of links.
     pub identity: (u64, u64, u64),

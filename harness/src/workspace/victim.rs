@@ -117,7 +117,8 @@ impl Victim {
         stat.rsplit_once(") ")?.1.chars().next()
     }
 
-    /// None for one that is stopped: it will not answer. Much for one that must be scheduled.
+    /// Returns the time to wait: none for a victim that is stopped, as it will not answer; much for
+    /// one that must be scheduled.
     fn patience(&self) -> PollTimeout {
         match self.state() {
             Some('T' | 't') => PollTimeout::ZERO,

@@ -70,8 +70,10 @@ fn look_at(top: &Path, path: &Path, visit: &mut impl FnMut(Found<'_>)) -> Result
     }
 }
 
+/// Checks that `error` says that nothing is at `path`.
+///
 /// # Errors
-/// If `error` does not say that nothing is at `path`.
+/// Any other error.
 fn absent(top: &Path, path: &Path, error: &io::Error) -> Result<(), String> {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(()),
@@ -79,7 +81,7 @@ fn absent(top: &Path, path: &Path, error: &io::Error) -> Result<(), String> {
     }
 }
 
-/// `error` with where below `top` it was met.
+/// Describes `error` with the path below `top` where it was met.
 fn fault(top: &Path, path: &Path, error: &io::Error) -> String {
     match path.strip_prefix(top) {
         Ok(below) if !below.as_os_str().is_empty() => format!("{}: {error}", below.display()),

@@ -57,7 +57,7 @@ const ONE: [&str; 14] = [
     "--unsetenv",
 ];
 
-/// Every word up to the command.
+/// Parses every option up to the command.
 pub(super) fn words(argv: &[String]) -> Result<Vec<Word<'_>>, Flaw> {
     let mut rest = argv.get(1..).ok_or_else(|| Flaw::Void("there is no program".to_owned()))?;
     let mut words = Vec::new();

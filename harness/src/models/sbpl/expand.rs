@@ -37,7 +37,7 @@ pub(super) fn expand(forms: &[Form], params: &Params) -> Result<Vec<Form>, Flaw>
 }
 
 impl Expander<'_> {
-    /// One form of the top level, or of the body of a call.
+    /// Expands one form of the top level, or of the body of a call.
     fn statement(&mut self, form: &Form, depth: usize, out: &mut Vec<Form>) -> Result<(), Flaw> {
         let Form::List(forms, line) = form else {
             out.push(form.clone());

@@ -115,7 +115,7 @@ impl Profile {
         Ok(())
     }
 
-    /// The system's own profiles are not here: what they may speak of is left open.
+    /// Leaves open the operations of the system's own profiles, as these are not here.
     fn import(&mut self, forms: &[Form], line: usize) -> Result<(), Flaw> {
         let [Form::Text(name)] = forms else {
             return Err(Flaw::Unknown(format!("line {line}: this import")));
@@ -186,7 +186,7 @@ impl Profile {
     }
 }
 
-/// `(with …)`.
+/// Returns whether `form` is `(with …)`.
 fn is_modifier(form: &Form) -> bool {
     matches!(form, Form::List(inner, _) if inner.first().and_then(Form::word) == Some("with"))
 }

@@ -204,7 +204,7 @@ fn backslash_in_class(text: &str) -> bool {
     false
 }
 
-/// `(remote ip "host:port")`, `(remote tcp)` or `(remote unix-socket …)`.
+/// Parses `(remote ip "host:port")`, `(remote tcp)` or `(remote unix-socket …)`.
 fn remote(forms: &[Form], params: &Params, line: usize) -> Result<Filter, Flaw> {
     let at = |what: &str| format!("line {line}: {what}");
     let any = || Filter::Remote("*".to_owned(), "*".to_owned());

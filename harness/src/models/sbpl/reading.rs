@@ -32,7 +32,7 @@ pub(super) struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// By order.
+    /// Returns the outcomes by order of the rules.
     pub(super) fn by_order(self, operation: &str, object: Object<'_>) -> Outcomes {
         let mut outcomes = Outcomes::default();
         let covers =
@@ -43,7 +43,7 @@ impl Rules<'_> {
         }
     }
 
-    /// By name.
+    /// Returns the outcomes by name of the operation.
     pub(super) fn by_name(self, operation: &str, object: Object<'_>) -> Outcomes {
         let mut outcomes = Outcomes::default();
         for name in operations::names_of(operation).iter().chain([&"default".to_owned()]) {

@@ -156,7 +156,7 @@ fn put(asked: &Asked, state: &mut State) -> Reply {
     }
 }
 
-/// Stops at the first error; what was deleted before stays so.
+/// Deletes files up to the first error; files deleted before stay so.
 fn delete(asked: &Asked, state: &mut State) -> Reply {
     for (_, path) in asked.query.iter().filter(|(key, _)| key == "path") {
         if state.folders.contains(path) {

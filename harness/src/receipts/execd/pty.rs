@@ -202,7 +202,7 @@ impl Talk {
             Some(Told::TakenOver) => {
                 let why = CloseFrame { code: TAKEN_OVER.into(), reason: "TAKEN_OVER".into() };
                 let _ = socket.close(Some(why)).await;
-                // Whoever took over is attached by now.
+                // The client that took over is attached by now.
                 while let Some(Ok(_)) = socket.next().await {}
             }
             Some(Told::Ended(code)) => self.end(socket, code).await,

@@ -86,7 +86,7 @@ impl Reply {
         Self { status: scripted.status, headers, pieces: scripted.body }
     }
 
-    /// The answer, whose body goes on by itself.
+    /// Returns the answer, whose body goes on by itself.
     pub(super) fn sent(self, shared: &Shared) -> Response<Pieces> {
         let (sender, receiver) = mpsc::channel(16);
         let mut response = Response::builder().status(self.status);
@@ -103,7 +103,7 @@ impl Reply {
     }
 }
 
-/// One event.
+/// Returns the piece of one event.
 pub(super) fn event(value: &Value) -> Piece {
     Piece::Text(format!("{value}\n\n"))
 }

@@ -112,7 +112,7 @@ pub fn read(lines: &[String]) -> (Vec<Receipt>, Vec<Flaw>) {
     (receipts, flaws)
 }
 
-/// Everything that is wrong with the exported `lines`, which `key` has signed.
+/// Lists the flaws of the exported `lines`, which `key` has signed.
 pub fn verify(lines: &[String], key: &VerifyingKey) -> Vec<Flaw> {
     let (receipts, mut flaws) = read(lines);
     flaws.extend(receipts.iter().flat_map(shape::flaws));
@@ -138,7 +138,7 @@ pub fn shape_of(receipt: &Receipt) -> Vec<Flaw> {
     shape::flaws(receipt)
 }
 
-/// Chain → its receipts in the order of storage.
+/// Returns chain → its receipts in the order of storage.
 pub fn chains(receipts: &[Receipt]) -> BTreeMap<&str, Vec<&Receipt>> {
     let mut chains: BTreeMap<&str, Vec<&Receipt>> = BTreeMap::new();
     for receipt in receipts {

@@ -37,7 +37,7 @@ pub(super) fn drops(chain: &[&Receipt]) -> Vec<Flaw> {
     flaws
 }
 
-/// Every session opens once and closes once, in this order.
+/// Checks that every session opens once and closes once, in this order.
 pub(super) fn sessions(chain: &[&Receipt]) -> Vec<Flaw> {
     let mut seen: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
     let mut flaws = Vec::new();
@@ -133,7 +133,7 @@ pub(super) fn bindings(receipts: &[Receipt]) -> Vec<Flaw> {
     receipts.iter().filter_map(of).collect()
 }
 
-/// The sandbox that a chain is about: what is before the next slash.
+/// Returns the sandbox that a chain is about: the part before the next slash.
 fn chain_name(rest: &str) -> &str {
     rest.split('/').next().unwrap_or_default()
 }

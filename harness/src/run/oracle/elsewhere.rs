@@ -10,7 +10,7 @@ use crate::workspace::{Found, Workspace, walk};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Above {
     path: PathBuf,
-    /// Device, inode and time of the last change: what comes and goes in it changes it.
+    /// Device, inode and ctime: an entry that comes or goes in the directory changes it.
     facts: Option<(u64, u64, i64, i64)>,
 }
 

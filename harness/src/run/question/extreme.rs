@@ -51,7 +51,7 @@ fn inferred(allows: bool) -> InferredGrants {
     InferredGrants { granted, subcommand: None, because: "everything is the same".to_owned() }
 }
 
-/// Whoever refuses everything is why everything fails.
+/// Returns the explanation of a backend that refuses everything: it is why everything fails.
 fn denied() -> Blocked {
     Blocked {
         stage: Stage::Runtime,
