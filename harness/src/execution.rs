@@ -27,9 +27,9 @@ pub struct Execution {
 /// The reply to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// It was answered.
+    /// An answer.
     Answered(Box<Answered>),
-    /// There is no answer that could be read, for this reason.
+    /// No readable answer, for this reason.
     Silent(String),
     /// The backend cannot be asked this, for this reason.
     Inexpressible(String),
@@ -84,9 +84,9 @@ pub enum ArmKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arm {
-    /// It was executed.
+    /// An executed arm.
     Done(Box<Report>),
-    /// It was a receipts channel's, and was executed.
+    /// An executed arm of a receipts channel.
     Channel(Box<Seen>),
     /// The backend cannot be asked this, for this reason.
     Inexpressible(String),

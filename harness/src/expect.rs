@@ -16,7 +16,7 @@ pub use write::text;
 /// The results of one run.
 #[derive(Debug, Clone)]
 pub struct Measured<'a> {
-    /// Under which circumstances.
+    /// The circumstances of the run.
     pub setting: Setting,
     /// The rows of the backend in question.
     pub rows: Vec<&'a CaseRow>,

@@ -60,13 +60,13 @@ pub struct KnownRow {
     /// The first day on which it excuses nothing any more.
     #[serde(default)]
     pub expires: Option<Date>,
-    /// Only as this user.
+    /// The kind of user that the row is limited to.
     #[serde(default)]
     pub user: Option<UserKind>,
-    /// Only for versions that start with these parts: `0.8` is 0.8 and 0.8.1, not 0.80.
+    /// The parts with which the version starts: `0.8` is 0.8 and 0.8.1, not 0.80.
     #[serde(default)]
     pub version: Option<String>,
-    /// Only on this operating system (`linux`, `macos`).
+    /// The operating system that the row is limited to (`linux`, `macos`).
     #[serde(default)]
     pub os: Option<Os>,
 }
@@ -117,16 +117,16 @@ impl std::fmt::Display for Pattern {
     }
 }
 
-/// Under which circumstances a backend was run.
+/// The circumstances of a backend's run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// On which operating system.
+    /// The operating system.
     pub os: Os,
     /// The kind of user that runs the backend.
     pub user: UserKind,
     /// The backend's version, if it has one.
     pub version: Option<String>,
-    /// On which day.
+    /// The day of the run.
     pub today: Date,
 }
 
@@ -157,7 +157,7 @@ pub enum Staleness {
     Unused,
     /// The cases it matches fail in other ways only.
     Drifted,
-    /// Its time is up.
+    /// The day of its expiry has come.
     Expired,
 }
 

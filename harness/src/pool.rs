@@ -1,5 +1,6 @@
 //! The pool: feeds the order's jobs to worker processes and gathers what they saw. One loop, woken
-//! by workers and signals; a worker that holds a job for too long is killed. Main function: [`run`].
+//! by workers and signals; a worker that holds a job for too long is killed. Main function:
+//! [`run`].
 
 mod line;
 mod loss;
@@ -44,8 +45,8 @@ const TICK: Duration = Duration::from_secs(5);
 const LATE: Duration = Duration::from_secs(1);
 /// The time for which a worker may live on after this process has ended.
 const ORPHANED: Duration = Duration::from_secs(20);
-/// Of the workers there are when the host refuses another process, one in so many stays: every arm
-/// needs processes of its own.
+/// The divisor of the number of workers when the host refuses another process: every arm needs
+/// processes of its own.
 const SHRINK: usize = 8;
 
 /// The end of the run.

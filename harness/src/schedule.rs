@@ -41,7 +41,7 @@ pub struct Job {
     pub arm: ArmKind,
     /// True if it mostly waits.
     pub waits: bool,
-    /// About how long it waits, in milliseconds: longest first.
+    /// The approximate time that it waits, in milliseconds: longest first.
     pub weight: u64,
     /// Host state it shares.
     pub exclusive: Vec<Exclusive>,

@@ -79,15 +79,15 @@ pub struct Finished {
     pub stale: Vec<String>,
 }
 
-/// The judgements of a run: (case, backend) → what was seen and concluded.
+/// The judgements of a run: (case, backend) → observation and conclusion.
 pub(crate) type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 
 /// The observations and conclusions, try by try.
 #[derive(Debug, Default)]
 pub struct Tries {
-    /// Of every pair.
+    /// The last try of every pair.
     pub last: Judged,
-    /// Of those that were tried again, the first time.
+    /// The first try of those that were tried again.
     pub earlier: Judged,
 }
 

@@ -1,4 +1,4 @@
-//! From a request to the process to start: [`Launch`].
+//! Launch of a request: the process to start ([`Launch`]).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

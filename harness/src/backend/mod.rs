@@ -100,7 +100,7 @@ pub enum Kind {
     Bare,
     /// Not at all: every run is refused.
     Refuse,
-    /// Not at all: this is said instead.
+    /// Not at all: the double gives its answer instead.
     Double(Double),
 }
 

@@ -1,4 +1,4 @@
-//! From what `--backend` was given to a [`Backend`].
+//! Resolution of the argument of `--backend` to a [`Backend`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

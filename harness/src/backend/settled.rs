@@ -1,4 +1,4 @@
-//! As which user a backend's program is asked about itself: [`SettledUser`].
+//! The user as which a backend's program is queried about itself: [`SettledUser`].
 
 use nix::unistd::{User, geteuid};
 

@@ -1,4 +1,4 @@
-//! From an act to the same one by ordinary programs.
+//! Translation of an act for ordinary programs.
 
 use boxproof_cases::case::Act;
 

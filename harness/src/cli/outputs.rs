@@ -1,4 +1,4 @@
-//! Other forms of what is concluded, each in a file of its own: arguments of `run`, `report` and
+//! Further forms of a run's results, each in a file of its own: arguments of `run`, `report` and
 //! `matrix`.
 
 use std::path::{Path, PathBuf};

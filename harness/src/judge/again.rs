@@ -14,7 +14,7 @@ use crate::execution::{Arm, Execution, Exit, Report};
 pub enum LookedAgain {
     /// The expected outcome of the case.
     AsPromised,
-    /// Something else.
+    /// Another outcome.
     Otherwise {
         /// The verdict of the second look.
         verdict: Verdict,

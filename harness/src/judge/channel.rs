@@ -180,7 +180,7 @@ fn told(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     })
 }
 
-/// Status, headers and every byte are those of the control.
+/// Checks that status, headers and every byte are those of the control.
 fn altered(expect: &ReceiptsExpect, control: Option<&Seen>, seen: &Seen) -> Result<(), Finding> {
     let Some(control) = control.filter(|_| expect.same_as_direct) else { return Ok(()) };
     let each = control.answers.iter().map(|(number, due)| {

@@ -58,7 +58,7 @@ reasons! {
     NoTrace = "no-trace",
     /// The act was under way, and then nothing more was heard of it.
     CutShort = "cut-short",
-    /// It lived through what ends it without a sandbox.
+    /// The run lived through the event that ends it without a sandbox.
     LivedOn = "lived-on",
     /// The record or answer is not trusted.
     UntrustedRecord = "untrusted-record",
@@ -76,7 +76,7 @@ reasons! {
     Rule = "rule",
     /// The native result is missing or contradicts what was seen.
     Result = "result",
-    /// Something came too early, too late, in another order or not at all.
+    /// A moment came too early, too late, in another order or not at all.
     Timing = "timing",
     /// Stdout differs from the control's.
     Stdout = "stdout",
@@ -88,13 +88,13 @@ reasons! {
     TwinFailed = "twin-failed",
     /// The twin did not end in time.
     TwinTimedOut = "twin-timed-out",
-    /// Something outlived the run or crossed into it.
+    /// A process or object outlived the run or crossed into it.
     LeftBehind = "left-behind",
     /// A file is there that the act does not make.
     Residue = "residue",
     /// The marker left no receipt, or a part of the channel did not come up.
     Marker = "marker",
-    /// Something was done and left no receipt, or a receipt is there too many.
+    /// An action left no receipt, or a receipt is there too many.
     Receipts = "receipts",
     /// A receipt says something else than was done.
     Receipt = "receipt",
@@ -106,11 +106,11 @@ reasons! {
     Altered = "altered",
     /// A text or a key that should be nowhere is somewhere.
     Disclosed = "disclosed",
-    /// Something that a step waits for did not come, or a part ended by itself.
+    /// An event that a step waits for did not come, or a part ended by itself.
     Unmet = "unmet",
     /// Fewer runs took place than the case asks for.
     NothingRan = "nothing-ran",
-    /// With ordinary names and programs it is otherwise.
+    /// The outcome differs with ordinary names and programs.
     Blind = "blind",
 }
 

@@ -17,7 +17,7 @@ use words::{Word, words};
 enum Kind {
     /// This object of the host.
     Host { source: PathBuf, writable: bool },
-    /// Something made for the run.
+    /// An object made for the run.
     Fresh,
 }
 

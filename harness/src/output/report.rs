@@ -18,9 +18,9 @@ const WRITTEN: &[u8] = b"written";
 /// The place of a record, which is known to be writable.
 #[derive(Debug)]
 pub(crate) enum ReportOutput {
-    /// This process writes it.
+    /// A record that this process writes.
     Own(OutputTarget),
-    /// A process writes it that keeps the rights which this one had.
+    /// A record that another process writes, with the rights that this one had.
     Kept { path: PathBuf, record: PipeWriter, answer: PipeReader },
 }
 

@@ -28,7 +28,7 @@ pub(super) enum Said {
 pub(super) enum Broken {
     /// Its end is closed.
     Closed,
-    /// Something else came than it can have said.
+    /// Bytes came that it cannot have sent.
     Forged(String),
 }
 

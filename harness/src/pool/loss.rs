@@ -20,7 +20,7 @@ pub(super) enum Loss {
     Stopped,
     /// It holds its job for longer than that can take.
     Overdue,
-    /// Something came by its line that it cannot have said.
+    /// Bytes came by its line that it cannot have sent.
     Forged(String),
 }
 

@@ -42,7 +42,7 @@ struct Look {
     gone: bool,
     /// Every marker has its receipt.
     marked: bool,
-    /// As many receipts are there as must come.
+    /// All receipts that must come are there.
     enough: bool,
 }
 

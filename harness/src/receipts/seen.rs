@@ -72,7 +72,7 @@ pub struct Answer {
 pub struct Marker {
     /// The hash of its parameters, by which its receipt is known.
     pub hash: String,
-    /// By which way it was sent.
+    /// The way by which it was sent.
     pub by: String,
     /// True if its receipt is there.
     pub arrived: bool,

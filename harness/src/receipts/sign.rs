@@ -21,9 +21,9 @@ pub struct Chain {
 /// The keys that sign a chain: its own, and the one that others use.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// The chain's own.
+    /// The chain's own key.
     pub own: SigningKey,
-    /// Another one.
+    /// Another key.
     pub other: SigningKey,
 }
 

@@ -26,7 +26,7 @@ use walk::Walk;
 /// The mode of a directory of the harness.
 const MODE: Mode = Mode::from_bits_truncate(0o755);
 
-/// Something that could not be removed.
+/// An entry that could not be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Leftover {
     /// The path where it is now.

@@ -1,4 +1,4 @@
-//! From an act to the argument vector that does it.
+//! Argument vector of an act.
 
 use boxproof_cases::case::Act;
 use boxproof_cases::vars::Vars;

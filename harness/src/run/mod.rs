@@ -65,8 +65,7 @@ pub struct Scene<'a> {
     pub boss: Option<BorrowedFd<'a>>,
 }
 
-/// The reason not to ask a case that waits for an announcement of the act of a backend that holds
-/// output back.
+/// The reason not to ask a case that waits for output of a backend that holds it back.
 const UNHEARD: &str =
     "it hands the command's output on only when that has ended, so nobody hears the act meanwhile";
 /// The reason not to ask a case about survivors of a backend whose processes cannot be seen.
@@ -447,8 +446,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Names the feature of the case that only the members of a native request can express, if it
-    /// has one.
+    /// Names the feature of the case that only a native request can express, if it has one.
     fn only_native(&self, documents: bool) -> Option<String> {
         let run = &self.case.run;
         let places = run.places().next().is_some();

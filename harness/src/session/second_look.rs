@@ -21,7 +21,7 @@ use crate::schedule::Order;
 use crate::scratch::{self, Scratch};
 use crate::sys::{self, ProcessTitle};
 
-/// Stands where backends are told the probe's path.
+/// The program whose path backends get in place of the probe's.
 const ORDINARY_PROGRAM: &str = "/bin/sh";
 
 /// (case, backend) → what the second look showed.

@@ -107,7 +107,7 @@ pub(crate) fn tasks_of_user(_: u32) -> u64 {
     0
 }
 
-/// Always.
+/// Fails: it is not implemented here.
 pub(crate) fn become_user(_user: &User) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -77,7 +77,7 @@ pub(crate) struct Origin {
     pub(crate) parent: Pid,
     /// The real user.
     pub(crate) uid: u32,
-    /// In microseconds; two processes that had the same number differ in it.
+    /// The start time in microseconds; two processes that had the same number differ in it.
     pub(crate) started: u64,
 }
 

@@ -22,7 +22,7 @@ const HOSTS: &CStr = c"/etc/hosts";
 const SWITCH: &CStr = c"/etc/nsswitch.conf";
 /// The loopback interface, the only one there.
 const LOOPBACK: &[u8] = b"lo";
-/// Of `struct in6_ifreq`.
+/// The prefix length of a whole address in `struct in6_ifreq`.
 const WHOLE: u32 = 128;
 /// The number of tests whether an address can be used, a millisecond apart.
 const LOOKS: u32 = 10_000;
@@ -32,10 +32,10 @@ const HANDED: usize = 16;
 /// Namespaces, held by descriptors.
 #[derive(Debug)]
 pub(crate) struct Namespaces {
-    /// Of mounts and network.
+    /// The namespaces of mounts and network.
     pub(crate) mnt: OwnedFd,
     pub(crate) net: OwnedFd,
-    /// Of users, where that was needed to make the others.
+    /// The user namespace, where that was needed to make the others.
     pub(crate) user: Option<OwnedFd>,
 }
 
@@ -157,8 +157,8 @@ fn add(number: u8, ip: IpAddr) -> Result<(), Errno> {
     }
 }
 
-/// Returns once `ip` can be used: the kernel takes an address of IPv6 for tentative until one of its
-/// own workers has looked at it.
+/// Returns once `ip` can be used: the kernel takes an address of IPv6 for tentative until one of
+/// its own workers has looked at it.
 fn settled(ip: Ipv6Addr) -> Result<(), Errno> {
     // SAFETY: zeroes are a value of this structure of numbers.
     let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };

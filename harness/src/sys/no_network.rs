@@ -1,10 +1,10 @@
-//! There are no networks of one's own here.
+//! Network namespaces where there are none.
 
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// None there are.
+/// A type without values, as there are no namespaces.
 #[derive(Debug)]
 pub(crate) enum Namespaces {}
 

@@ -61,7 +61,8 @@ pub(crate) struct Origin {
     pub(crate) parent: Pid,
     /// The real user.
     pub(crate) uid: u32,
-    /// In units of the kernel's own; two processes that had the same number differ in it.
+    /// The start time in units of the kernel's own; two processes that had the same number differ
+    /// in it.
     pub(crate) started: u64,
 }
 

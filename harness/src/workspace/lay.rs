@@ -48,7 +48,7 @@ pub(super) fn mode(path: &Path, entry: &Entry) -> io::Result<()> {
 pub const REPOSITORY_FOLDERS: [&str; 6] =
     ["objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info"];
 
-/// Its files, path and text.
+/// The files of that repository: path and text.
 pub const REPOSITORY_FILES: [(&str, &str); 3] = [
     ("HEAD", "ref: refs/heads/main\n"),
     ("info/exclude", ""),

@@ -1,5 +1,5 @@
-//! A network of an arm's own, where the names of `launcher.hosts` lead to our listeners. A program of
-//! ours makes it around itself, opens the listeners there, hands all of that over and ends.
+//! A network of an arm's own, where the names of `launcher.hosts` lead to our listeners. A program
+//! of ours makes it around itself, opens the listeners there, hands all of that over and ends.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,7 +20,7 @@ use crate::sys::network::{Namespaces, Network, hand_over, own, take_over};
 pub const VERB: &str = "__network";
 /// The descriptor by which it hands over.
 const HANDS: i32 = 3;
-/// It only makes system calls.
+/// The deadline of the program, which only makes system calls.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The nsswitch.conf of resolvers there: no other source than the file of names.
 const SWITCH: &str = "hosts: files\npasswd: files\ngroup: files\n";

@@ -1,4 +1,4 @@
-//! There are no networks of one's own here: the host fact `netns` never holds.
+//! Networks of one's own where there are none: the host fact `netns` never holds.
 
 use std::ffi::OsString;
 use std::path::Path;

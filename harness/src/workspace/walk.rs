@@ -13,7 +13,7 @@ const MOST_LEVELS: usize = 300;
 /// An entry of a walk.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
-    /// Something is there.
+    /// An entry and its metadata.
     Entry(&'a Path, &'a Metadata),
     /// The directory, found before, is closed to us.
     Closed(&'a Path, &'a io::Error),

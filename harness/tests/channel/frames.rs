@@ -1,5 +1,5 @@
-//! A relay that changes frames: the real one speaks to a socket of this program, which hands on to
-//! the daemon what it has made of them.
+//! A relay that changes frames: the real one speaks to a socket of this program, which hands the
+//! changed frames on to the daemon.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};

@@ -1,5 +1,5 @@
 //! Broken channels must fail, each for its own reason, and the one they are made of must pass. Each
-//! is the reference channel with one part in between that changes what passes: this very program,
+//! is the reference channel with one part in between that changes the traffic: this very program,
 //! called with `mutant`.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that is not there fails the test")]

@@ -1,4 +1,4 @@
-//! A proxy that changes what agents see: the real one stands behind it.
+//! A proxy that changes the answers to agents: the real one stands behind it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -1,5 +1,6 @@
-//! What a row is run in: a place of its own for one user, a backend from a shell script, one run
-//! that ends or is ended, and what it left. Main types: [`HostileRow`], [`RowContext`] and [`FinishedRun`].
+//! Context of a row: a place of its own for one user, a backend from a shell script, one run that
+//! ends or is ended, and its leftovers. Main types: [`HostileRow`], [`RowContext`] and
+//! [`FinishedRun`].
 
 use std::fs::File;
 use std::os::unix::fs::{PermissionsExt, chown};

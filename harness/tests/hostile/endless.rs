@@ -1,5 +1,5 @@
-//! What could run without end or need memory without bound: stopped, traced and deaf processes,
-//! results that are no plain files, streams, and signals in every phase of a run.
+//! Backends that could run without end or need memory without bound: stopped, traced and deaf
+//! processes, results that are no plain files, streams, and signals in every phase of a run.
 
 use nix::sys::signal::Signal;
 

@@ -1,5 +1,5 @@
-//! Backends that know when they are tested, or what is asked: defeat devices, which confine only
-//! what they take for a test, and forgers. A second look shows the former and most of the latter.
+//! Backends that recognize a test, or its question: defeat devices, which confine only acts that
+//! they take for a test, and forgers. A second look shows the former and most of the latter.
 
 use serde_json::Value;
 

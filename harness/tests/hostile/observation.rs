@@ -1,5 +1,5 @@
-//! Backends that spoil what the harness looks at afterwards: they close, move or replace the arm's
-//! directories, undo what was done, leave what cannot be read or searched, and exchange the probe.
+//! Backends that spoil the evidence: they close, move or replace the arm's
+//! directories, undo effects, leave files that cannot be read or searched, and exchange the probe.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What is printed and where it goes: full devices, readers that go away, floods, and words that a
+//! Outputs and their destinations: full devices, readers that go away, floods, and words that a
 //! terminal or a CI runner would obey.
 
 use std::fs::File;
@@ -248,8 +248,8 @@ fn version_flood(context: &RowContext) {
     assert!(longest < Some(500), "{longest:?}");
 }
 
-/// Words that a terminal or a runner obeys, as printf(1) takes them; behind them so many others that
-/// wrapping puts each at the start of a line somewhere.
+/// Words that a terminal or a runner obeys, as printf(1) takes them; behind them so many others
+/// that wrapping puts each at the start of a line somewhere.
 const WORDS: &str = "\\033[2J\\033]52;c;eA==\\007\\000\\342\\200\\256 ::add-mask::pass \
     ::stop-commands::x ##[group]y ##vso[task.z] ]]> </script> \\302\\2332J";
 
@@ -265,7 +265,8 @@ fn obeys_nothing(text: &str) {
     }
 }
 
-/// Whether `line` is the program's own annotation of the one case, whose message is data to a runner.
+/// Whether `line` is the program's own annotation of the one case, whose message is data to a
+/// runner.
 fn is_annotation(line: &str) -> bool {
     let place = "/corpus/a/one.yaml,title=noisy%3A a/one::";
     ["::error file=/", "::warning file=/"].iter().any(|start| line.starts_with(start))

@@ -1,5 +1,5 @@
-//! Root and what an ordinary user can put in its way: links, pipes and directories where outputs
-//! go, and programs that root asks about themselves.
+//! Root and the obstacles that an ordinary user can put in its way: links, pipes and directories
+//! in the place of outputs, and programs that root queries about themselves.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};

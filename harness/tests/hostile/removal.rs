@@ -1,5 +1,5 @@
-//! What a backend mounts, moves, locks or kills before the run removes its directories: what is
-//! not the run's own keeps its files and modes, and nothing of the run stays.
+//! Mounts, moves, locks and kills of a backend before the run removes its directories: foreign
+//! directories keep their files and modes, and nothing of the run stays.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

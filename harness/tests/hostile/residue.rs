@@ -1,4 +1,4 @@
-//! What an arm leaves on the host, what only looks as if an arm had left it, and which processes a
+//! Residue of an arm on the host, objects that only look like residue, and the processes that a
 //! run may end.
 
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Hosts that are short of something: what an honest backend cannot do there is the host's fault,
+//! Hosts that are short of a resource: the failure of an honest backend there is the host's fault,
 //! and a backend that only says so is not excused.
 
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! Questions about policy documents: engines that are spoilt in one way each, and the rows of the
-//! corpus that see it. A neighbour does not, so that it is the rule that is seen and not the
+//! corpus that see the fault. A neighbour does not, so that the rule is seen and not the
 //! spoiling.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Ending a run in the middle: whatever the signal and whoever the user, nothing is left. And a
+//! Ending a run in the middle: nothing is left, for every signal and every user. And a
 //! worker that dies costs one case, not the run.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

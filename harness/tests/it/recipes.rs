@@ -1,4 +1,4 @@
-//! The shipped recipes, whatever they are for: each renders every policy or says why it cannot,
+//! The shipped recipes of every backend: each renders every policy or says why it cannot,
 //! and where two rules meet the denial is the last word.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail it")]
@@ -141,8 +141,8 @@ fn every_recipe_renders_every_policy_or_says_why_not() {
     assert!(rendered.len() > 10 && rendered.values().all(|count| *count > 2), "{rendered:?}");
 }
 
-/// What a recipe cannot protect is not asked of it: a protected name that is a link of some kind, or
-/// one that the backend protects whatever it is told.
+/// What a recipe cannot protect is not asked of it: a protected name that is a link of some kind,
+/// or one that the backend protects whatever it is told.
 #[rstest]
 #[case::text_from_the_root("bubblewrap", Some("/conf"), "metadata", false)]
 #[case::relative_text("bubblewrap", Some("conf"), "metadata", true)]

@@ -1,4 +1,4 @@
-//! What is made of results: comparison, one matrix of several records, lists of known failures,
+//! Uses of results: comparison, one matrix of several records, lists of known failures,
 //! and the published matrix.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,5 +1,5 @@
 //! Settings of the caliban dialect: engines that are spoilt in one way each, and the rows of the
-//! corpus that see it; a neighbour does not.
+//! corpus that see the fault; a neighbour does not.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![cfg(target_os = "linux")]
 

@@ -1,5 +1,5 @@
-//! The mutant kit of supervision: backends that end early or late, lose signals, leave somebody
-//! behind or say what is not so. Each gets the verdict it deserves, and an honest one passes.
+//! The mutant kit of supervision: backends that end early or late, lose signals, leave a process
+//! behind or make false statements. Each gets the verdict it deserves, and an honest one passes.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Whose run it is: root becomes an ordinary user where a backend is meant for one.
+//! The user of a run: root becomes an ordinary user where a backend is meant for one.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

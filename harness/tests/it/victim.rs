@@ -1,4 +1,4 @@
-//! The victim, as the real program: it feels what is done to it and nothing else.
+//! The victim, as the real program: it feels the acts on it and nothing else.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
 

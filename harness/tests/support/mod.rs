@@ -1,4 +1,4 @@
-//! What the tests of the command line share: a place of their own, the program, the record.
+//! Support of the command line's tests: a place of their own, the program, the record.
 //! Main types: [`Place`] and [`Ran`].
 
 // Every test file is a program of its own and uses a part of this.
@@ -154,8 +154,9 @@ impl Place {
         path
     }
 
-    /// Writes a program, folders included, and returns its path. A process of its own writes it: while
-    /// this one had it open, a test beside could fork, and executing it would fail with ETXTBSY.
+    /// Writes a program, folders included, and returns its path. A process of its own writes it:
+    /// while this one had it open, a test beside could fork, and executing it would fail with
+    /// ETXTBSY.
     pub(crate) fn program(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Which crates there are, who may depend on whom, and under which licences the rest comes.
+//! Crates: their list, their permitted dependencies, and the licences of the rest.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What the pages say is so: relative links lead somewhere, commands parse, packages exist.
+//! Truth of the pages: relative links have targets, commands parse, packages exist.
 
 use boxproof::cli::Cli;
 use clap::Parser;

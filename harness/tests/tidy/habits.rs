@@ -1,4 +1,4 @@
-//! Habits: module heads, tests that run, waits that end, and where things lie.
+//! Habits: module heads, tests that run, waits that end, and the places of files.
 
 use super::rust;
 use super::tree::Tree;

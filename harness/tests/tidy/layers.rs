@@ -1,4 +1,4 @@
-//! Who may do what: only marked modules touch the operating system, `unsafe` stays in `sys`
+//! Layers: only marked modules touch the operating system, `unsafe` stays in `sys`
 //! modules, and the harness meets the reference over a process boundary.
 
 use super::rust;

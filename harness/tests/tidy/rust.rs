@@ -1,4 +1,4 @@
-//! As much of Rust's grammar as the rules need: comments, literals, braces and functions.
+//! The part of Rust's grammar that the rules need: comments, literals, braces and functions.
 
 /// `text` with every comment and literal blanked out, line for line.
 pub(crate) fn code(text: &str) -> String {

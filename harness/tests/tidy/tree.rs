@@ -1,4 +1,4 @@
-//! What the rules look at: the files of the repository ([`Tree`]), read once for each rule.
+//! Input of the rules: the files of the repository ([`Tree`]), read once for each rule.
 
 use std::path::Path;
 

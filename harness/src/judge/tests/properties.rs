@@ -1,4 +1,4 @@
-//! What holds for every kind of case: silence is never an answer, and the graver finding wins.
+//! Properties of every kind of case: silence is never an answer, and the graver finding wins.
 
 use boxproof_reports::Verdict;
 use rstest::rstest;
@@ -181,7 +181,7 @@ fn a_signal_is_its_shell_code_unless_it_is_named(
     assert_eq!(judge(&case, &execution).verdict, verdict);
 }
 
-/// What a backend may try that does nothing, and wants to look good.
+/// The tricks of a backend that does nothing, and wants to look good.
 #[rstest]
 #[case::nothing_done_exit_0(DENIED, |run: &mut RunReport| {
     run.observation = Observation::Missing;

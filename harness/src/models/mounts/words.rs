@@ -11,17 +11,17 @@ pub(super) enum Word<'a> {
         place: &'a str,
         writable: bool,
     },
-    /// Something fresh at a place.
+    /// A fresh object at a place.
     Fresh(&'a str),
     /// A mount becomes read-only.
     RemountReadOnly(&'a str),
     NoNetwork,
     HostNetwork,
-    /// Nothing about mounts or the network.
+    /// An option without effect on mounts or the network.
     Nothing,
 }
 
-/// Without an argument, and without a meaning here.
+/// The options without an argument, and without a meaning here.
 const PLAIN: [&str; 14] = [
     "--as-pid-1",
     "--clearenv",
@@ -39,7 +39,7 @@ const PLAIN: [&str; 14] = [
     "--level-prefix",
 ];
 
-/// With one argument, and without a meaning here.
+/// The options with one argument, and without a meaning here.
 const ONE: [&str; 14] = [
     "--add-seccomp-fd",
     "--argv0",

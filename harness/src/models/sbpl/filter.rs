@@ -56,9 +56,9 @@ pub(super) enum Filter {
     All(Vec<Filter>),
     Any(Vec<Filter>),
     Not(Box<Filter>),
-    /// About nothing that is tried here: another process, a kernel setting, a device class.
+    /// Objects that no deed here touches: another process, a kernel setting, a device class.
     Elsewhere,
-    /// About objects of every kind, by something that their names do not tell: the type of a file,
+    /// Objects of every kind, by a property that their names do not tell: the type of a file,
     /// an entitlement of the process.
     Unnamed,
     /// A path of which the text does not say what it stands for; the directory that it is in.

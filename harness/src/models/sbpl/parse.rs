@@ -1,4 +1,4 @@
-//! From a form to the filter that it writes: [`filter`]. Pure.
+//! Parsing of a form to its filter: [`filter`]. Pure.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::canonical::{self, TWICE};
 
-/// Something that is wrong with what was exported.
+/// A flaw of the exported receipts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     /// Its word, one of [`boxproof_cases::case::FINDINGS`].
