@@ -143,7 +143,8 @@ fn trial(case: &Case, row: Option<&CaseRow>, backends: &[BackendInfo]) -> Trial 
     Trial::ignorable_test(case.id.as_str(), || told).with_ignored_flag(case.slow)
 }
 
-/// What a row means for a test: only a pass is ok, and only what the run's exit code counts fails.
+/// Maps a row to a test's result: only a pass is ok, and only a row that the run's exit code counts
+/// fails.
 fn tell(row: &CaseRow, backends: &[BackendInfo]) -> Result<Completion, Failed> {
     let verdict = format!("{} {} {}", row.verdict.word(), row.reason, row.message);
     match exit_code(std::slice::from_ref(row), ExitOptions::default(), backends) {

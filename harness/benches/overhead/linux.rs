@@ -54,7 +54,7 @@ fn write_corpus(corpus: &Path) {
     }
 }
 
-/// The same processes without a harness.
+/// Returns the command lines of the processes without a harness.
 fn bare_starts(me: &Path, folder: &Path) -> Vec<Vec<std::ffi::OsString>> {
     let workspace = folder.join("ws");
     std::fs::create_dir_all(&workspace).unwrap();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Call;
 
-/// What becomes of a frame; none for one that gets lost.
+/// The change to a frame; none for one that gets lost.
 type Change = fn(Value) -> Option<Value>;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);

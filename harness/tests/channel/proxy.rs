@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use super::Call;
 
-/// The same call, which dies with this process, however that ends.
+/// Wraps the call so that its process dies with this one, however that ends.
 pub(super) fn dying_along(call: &Call) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--"]).args(&call.argv);

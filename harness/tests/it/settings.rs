@@ -10,7 +10,7 @@ use crate::support::{Place, as_we_are};
 use rstest::rstest;
 use serde_json::Value;
 
-/// What the rows of the built-in corpus that `filters` select come to against `spec`.
+/// Runs the rows of the built-in corpus that `filters` select against `spec`.
 fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> {
     let (scratch, record) = (place.arg("scratch"), place.arg("record.ndjson"));
     let mut args = vec!["run", "--backend", spec, "--scratch", &scratch, "--report", &record];

@@ -27,7 +27,7 @@ fn open_place() -> Place {
 fn run(place: &Place, args: &[&str]) -> Ran {
     let (cases, report) = (place.arg("corpus"), place.arg("record.ndjson"));
     let all = [&["run", "--cases", &cases, "--report", &report], args].concat();
-    // Who called sudo would be asked first.
+    // The caller of sudo would be asked first.
     Ran::of(&place.command(&all).env_remove("SUDO_USER").output().unwrap())
 }
 

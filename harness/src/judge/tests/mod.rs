@@ -266,7 +266,7 @@ fn confined(execution: &mut Execution) -> &mut Report {
     arm(&mut execution.confined)
 }
 
-/// Nothing could be seen by any oracle of `report`.
+/// Makes every oracle of `report` unread.
 fn unread(report: &mut Report) {
     for reading in &mut report.oracles {
         (reading.holds, reading.unread) = (false, true);

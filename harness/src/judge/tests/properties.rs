@@ -37,7 +37,7 @@ fn not_found(run: &mut RunReport) {
     run.stderr = text("sh: 1: tool: not found");
 }
 
-/// Everything that could be observed is empty.
+/// Empties everything that could be observed.
 fn silent(run: &mut RunReport) {
     if matches!(run.observation, Observation::Seen(_)) {
         run.observation = Observation::Missing;
