@@ -82,7 +82,7 @@ struct Held {
 /// [`crate::termination::Termination`] catches the signals.
 ///
 /// # Errors
-/// When workers cannot be made or waited for.
+/// Returns an error when workers cannot be made or waited for.
 pub fn run(
     birthright: &Birthright<'_>,
     slots: usize,
@@ -238,7 +238,7 @@ impl<'a> Pool<'a> {
             for number in foreign {
                 let _ = nix::unistd::close(number);
             }
-            // Where this cannot be asked for, the line alone tells of the boss's end.
+            // Without this call the line alone reports the boss's end.
             let _ = sys::end_after(boss, ORPHANED);
             let _ = sys::deny_tracing();
             live(number, &theirs, self.birthright)

@@ -37,7 +37,7 @@ pub struct Subject<'a> {
     pub backend: &'a Backend,
     /// The arm that the script is about.
     pub arm: ArmKind,
-    /// That arm.
+    /// The rendered arm.
     pub rendered: &'a Rendered,
     /// The control, where the script runs it first.
     pub control: Option<&'a Rendered>,
@@ -120,10 +120,10 @@ fn is_plain_signal(during: &During) -> bool {
         && matches!(during.what, Stimulus::Signal(_, Target::Backend))
 }
 
-/// The script.
+/// Returns the script.
 ///
 /// # Errors
-/// Why it cannot be written.
+/// The reason why it cannot be written.
 pub fn script(subject: &Subject<'_>) -> Result<String, String> {
     if let Some(why) = obstacle(subject.case, subject.backend) {
         return Err(why);
@@ -143,10 +143,10 @@ pub fn script(subject: &Subject<'_>) -> Result<String, String> {
     Ok(parts.join("\n"))
 }
 
-/// The script that asks the question of a case; `request` is what the call is asked.
+/// Returns the script that asks the question of a case; `request` is the request of the call.
 ///
 /// # Errors
-/// Why it cannot be written.
+/// The reason why it cannot be written.
 pub fn question_script(subject: &Subject<'_>, request: &str) -> Result<String, String> {
     let shell = Shell::of(subject.rendered, subject.backend)?;
     let body = question::body(subject.case, subject.backend, &shell, request)?;

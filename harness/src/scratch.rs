@@ -52,9 +52,8 @@ pub struct Scratch {
 impl Scratch {
     /// Makes the directory below `base` and starts its janitor. Call before any thread exists.
     ///
-    /// # Errors
-    /// What cannot be made, where, and what to do about it; [`RefusedBase`] for a place where
-    /// verdicts would be wrong.
+    /// # Errors The part that cannot be made, with its place and the remedy; [`RefusedBase`] for a
+    /// place where verdicts would be wrong.
     pub fn make(base: &Path) -> io::Result<Self> {
         Self::make_called(base, names::open_run(&sys::random::<4>()?))
     }
@@ -108,7 +107,7 @@ impl Scratch {
     /// Copies the running program to where every backend can execute it as the probe.
     ///
     /// # Errors
-    /// When it cannot be read or written.
+    /// Returns an error when it cannot be read or written.
     pub fn install_probe(&self) -> io::Result<PathBuf> {
         self.install_probe_in("probe")
     }

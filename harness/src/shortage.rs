@@ -189,7 +189,7 @@ fn number(text: &str, name: &str) -> Option<u64> {
 /// Refuses a run that could not even clear up after itself.
 ///
 /// # Errors
-/// What is short, and what to do about it.
+/// The shortage and its remedy.
 pub(crate) fn before_scratch() -> io::Result<()> {
     let why =
         descriptors().map(|why| format!("{why}, and a run needs {DESCRIPTORS}: ulimit -n 1024"));
@@ -200,7 +200,7 @@ pub(crate) fn before_scratch() -> io::Result<()> {
 /// into `scratch`.
 ///
 /// # Errors
-/// What is short, and what to do about it.
+/// The shortage and its remedy.
 pub(crate) fn before_run(scratch: &Path, probe: u64) -> io::Result<()> {
     let short = |text: String| Err(io::Error::other(text));
     let at = scratch.display();

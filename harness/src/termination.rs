@@ -38,7 +38,7 @@ impl Termination {
     /// Catches the signals. Call before any thread exists.
     ///
     /// # Errors
-    /// When no handler can be installed.
+    /// Returns an error when no handler can be installed.
     pub fn catch() -> io::Result<Self> {
         let handlers = match HANDLERS.get() {
             Some(handlers) => handlers,

@@ -91,7 +91,7 @@ impl Backend {
     /// The process that runs `request`.
     ///
     /// # Errors
-    /// When the backend cannot express the policy, or its manifest is broken.
+    /// Returns an error when the backend cannot express the policy, or its manifest is broken.
     pub fn launch(
         &self,
         request: &RunRequest,

@@ -36,7 +36,7 @@ pub(super) struct Question {
 /// [`AUTO`].
 ///
 /// # Errors
-/// Why it cannot be asked, for a person.
+/// The reason why it cannot be asked, for a person.
 pub(super) fn ask(
     program: &Path,
     prefix: &[String],
@@ -57,7 +57,7 @@ impl Question {
     /// Its answer, given up after `patience`.
     ///
     /// # Errors
-    /// What is wrong with the answer, for a person.
+    /// The fault of the answer, for a person.
     pub(super) fn answer(self, patience: Duration) -> Result<Answer, String> {
         let answer = self.asked.answer(Instant::now() + patience);
         let answer = answer.map_err(|error| error.to_string())?;

@@ -134,7 +134,7 @@ impl Callable {
     /// The argument vector that `template` makes with these variables.
     ///
     /// # Errors
-    /// When the template cannot be rendered.
+    /// Returns an error when the template cannot be rendered.
     pub fn argv(&self, template: &str, scene: &Value) -> Result<Vec<OsString>, String> {
         let mut argv = vec![OsString::from(&self.program)];
         argv.extend(self.prefix.iter().map(Into::into));
@@ -145,7 +145,7 @@ impl Callable {
     /// The file of the public key, where the manifest names one.
     ///
     /// # Errors
-    /// When the template does not render one path.
+    /// Returns an error when the template does not render one path.
     pub fn public_key(&self, scene: &Value) -> Result<Option<PathBuf>, String> {
         if self.parts.public_key.is_empty() {
             return Ok(None);

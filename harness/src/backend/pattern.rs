@@ -14,10 +14,10 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads `text`.
+    /// Compiles `text`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the regular expression.
     pub fn new(text: &str) -> Result<Self, String> {
         let read = |text: &str| RegexBuilder::new(text).multi_line(true).build();
         let part = read(text).map_err(|error| error.to_string())?;

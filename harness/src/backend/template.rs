@@ -1,4 +1,4 @@
-//! Templates: how a manifest's texts become arguments and files without a byte changed.
+//! Templates: they turn a manifest's texts into arguments and files without a byte changed.
 //!
 //! An argument template renders one argument a line. A value may hold anything, line feeds
 //! included: the formatter marks where each starts and escapes what would be taken for the

@@ -1,4 +1,4 @@
-//! `boxproof gate`: whether a release may go, by records and a policy file.
+//! `boxproof gate`: the decision on a release, by records and a policy file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ fn merged<'a>(
     runs: &'a [Run],
     red: &mut Vec<String>,
 ) -> Option<boxproof_reports::Matrix<'a>> {
-    // That nothing could be read has been said.
+    // The failure to read any record has been reported.
     if runs.is_empty() {
         return None;
     }

@@ -117,7 +117,7 @@ impl<'a> Outputs<'a> {
         Ok(run)
     }
 
-    /// Renders every record in the directory; whether anything was judged at all.
+    /// Renders every record in the directory; returns whether any case was judged at all.
     fn publish(mut self) -> Result<bool, Failure> {
         let (files, runs): (Vec<_>, Vec<_>) =
             records::read_in(&self.directory)?.into_iter().unzip();

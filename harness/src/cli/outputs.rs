@@ -84,7 +84,7 @@ impl PageOutputs {
     /// Returns the same for after this process has given its rights up.
     ///
     /// # Errors
-    /// When no process can be made.
+    /// Returns an error when no process can be made.
     pub(super) fn keep_rights(self) -> std::io::Result<Self> {
         let kept = self.0.into_iter().map(|(form, place)| Ok((form, place.keep_rights()?)));
         Ok(Self(kept.collect::<std::io::Result<_>>()?))

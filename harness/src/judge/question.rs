@@ -195,7 +195,7 @@ fn words(said: &Said<'_>) -> String {
     }
 }
 
-/// The decision is right; whether what it is said to rest on is, too.
+/// Checks the reasons of a decision that is right.
 fn rests(by: &ByRule, decision: &PathDecision) -> Result<(), Finding> {
     let rule = decision.decided_by.as_ref();
     let means = decision.means.as_path().display().to_string();
@@ -216,7 +216,7 @@ fn rests(by: &ByRule, decision: &PathDecision) -> Result<(), Finding> {
     }
 }
 
-/// A denial is named; whether it is the right one.
+/// Checks that the named denial is the right one.
 fn denied(by: &ByDenial, blocked: &Blocked) -> Result<(), Finding> {
     let path = blocked.path.as_ref().map(|path| path.as_path().display().to_string());
     differs("rule", Some(&by.rule), Some(&blocked.rule))?;

@@ -83,7 +83,7 @@ impl OutputDirectory {
     /// Returns the names in it, sorted.
     ///
     /// # Errors
-    /// When it cannot be listed.
+    /// Returns an error when it cannot be listed.
     pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
         use std::os::unix::ffi::OsStrExt;
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
@@ -101,7 +101,7 @@ impl OutputDirectory {
     /// Returns the content of the plain file called `name`, of at most `limit` bytes.
     ///
     /// # Errors
-    /// When it is no plain file, or its owner cannot read it.
+    /// Returns an error when it is no plain file, or its owner cannot read it.
     pub(crate) fn read(&self, name: &OsStr, limit: u64) -> io::Result<Vec<u8>> {
         let read = || {
             let file = self.open_entry(name, OFlag::O_RDONLY)?;
@@ -134,7 +134,7 @@ impl OutputDirectory {
     /// Makes a file and removes it again, to learn whether one can be made.
     ///
     /// # Errors
-    /// When it cannot; with the path of `name`.
+    /// Returns an error when it cannot; with the path of `name`.
     pub(crate) fn try_new(&self, name: &OsStr) -> io::Result<()> {
         let make = || {
             let (_, draft) = self.draft(0o600)?;
@@ -148,7 +148,7 @@ impl OutputDirectory {
     /// Removes the file called `name`; that nothing is called so is no error.
     ///
     /// # Errors
-    /// When it cannot be removed; with the path.
+    /// Returns an error when it cannot be removed; with the path.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         let removed =
             Owner::act(self.resolved.owner.as_ref(), || self.unlink(name).map(|()| Vec::new()));

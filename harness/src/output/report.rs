@@ -39,7 +39,7 @@ impl ReportOutput {
     /// thread.
     ///
     /// # Errors
-    /// When no process can be made.
+    /// Returns an error when no process can be made.
     pub(crate) fn keep_rights(self) -> io::Result<Self> {
         let Self::Own(OutputTarget::File(directory, name)) = self else { return Ok(self) };
         let path = directory.join(&name);
@@ -64,7 +64,7 @@ impl ReportOutput {
     /// Writes the record.
     ///
     /// # Errors
-    /// When it is not at its place, whole; with the path.
+    /// Returns an error when it is not at its place, whole; with the path.
     pub(crate) fn write(self, bytes: &[u8]) -> io::Result<()> {
         let (path, mut record, mut answer) = match self {
             Self::Own(mut target) => return target.write(bytes),

@@ -72,7 +72,7 @@ impl OutputTarget {
     /// Makes sure that a file can be made; does nothing for a stream.
     ///
     /// # Errors
-    /// When it cannot, with the path.
+    /// Returns an error when it cannot, with the path.
     pub(crate) fn try_new(&self) -> io::Result<()> {
         match self {
             Self::Stream(..) => Ok(()),
@@ -83,7 +83,7 @@ impl OutputTarget {
     /// Writes `bytes` as the whole of the file, or into the stream.
     ///
     /// # Errors
-    /// When they cannot be written, with the path.
+    /// Returns an error when they cannot be written, with the path.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Stream(path, stream) => {
@@ -95,8 +95,8 @@ impl OutputTarget {
 
     /// Returns the content of the file, of at most `limit` bytes.
     ///
-    /// # Errors
-    /// When it is a stream, absent, too long, or its owner cannot read it; with the path.
+    /// # Errors Returns an error when it is a stream, absent, too long, or its owner cannot read
+    /// it; with the path.
     pub(crate) fn read(&self, limit: u64) -> io::Result<Vec<u8>> {
         match self {
             Self::Stream(path, _) => Err(located(path, &io::Error::other("not a plain file"))),
@@ -107,7 +107,7 @@ impl OutputTarget {
     /// Returns whether a file of the name is there.
     ///
     /// # Errors
-    /// When that cannot be seen, with the path.
+    /// Returns an error when that cannot be seen, with the path.
     pub(crate) fn exists(&self) -> io::Result<bool> {
         match self {
             Self::Stream(..) => Ok(true),
@@ -118,7 +118,7 @@ impl OutputTarget {
     /// Removes the file; that it is not there is no error.
     ///
     /// # Errors
-    /// When it cannot be removed, with the path.
+    /// Returns an error when it cannot be removed, with the path.
     pub(crate) fn remove(&self) -> io::Result<()> {
         match self {
             Self::Stream(..) => Ok(()),

@@ -51,7 +51,7 @@ impl WorkerLine {
     /// anything of the job is started.
     ///
     /// # Errors
-    /// When there is no randomness.
+    /// Returns an error when there is no randomness.
     pub(super) fn hand_out(&mut self, number: usize) -> io::Result<()> {
         let token = sys::random::<16>()?;
         // A dead worker shows when it is listened to.

@@ -24,7 +24,7 @@ pub(super) enum Loss {
     Forged(String),
 }
 
-/// Ends worker `pid`; why it is lost, as a sentence.
+/// Ends worker `pid`; returns the reason of the loss, as a sentence.
 pub(super) fn end(pid: Pid, loss: &Loss) -> String {
     if !matches!(loss, Loss::Died) {
         let _ = kill(pid, Signal::SIGKILL);

@@ -118,10 +118,10 @@ fn io_hash(streams: [&[u8]; 3]) -> String {
     sha256(&digests)
 }
 
-/// Reads `text` as JSON, duplicate names being an error.
+/// Parses `text` as JSON, duplicate names being an error.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the text.
 pub fn strictly(text: &str) -> Result<Value, String> {
     serde_json::from_str::<Strict>(text).map(|strict| strict.0).map_err(|error| error.to_string())
 }

@@ -79,7 +79,7 @@ impl Exchange<TcpStream> {
     /// Sends `request` to `address`.
     ///
     /// # Errors
-    /// When there is no connection.
+    /// Returns an error when there is no connection.
     pub async fn begin(address: SocketAddr, request: &Written) -> Result<Self, String> {
         let stream = TcpStream::connect(address).await.map_err(|e| format!("connect: {e}"))?;
         Self::over(stream, request).await
@@ -108,7 +108,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
         })
     }
 
-    /// Reads on until the body has `text`, or to its end; whether the text came.
+    /// Reads on until the body has `text`, or to its end; returns whether the text came.
     pub async fn until(&mut self, text: &str, limit: Duration) -> bool {
         let has = |body: &[u8]| String::from_utf8_lossy(body).contains(text);
         let read = async {

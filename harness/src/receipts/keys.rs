@@ -16,7 +16,7 @@ use crate::sys;
 /// A new key.
 ///
 /// # Errors
-/// When there are no random bytes.
+/// Returns an error when there are no random bytes.
 pub fn new_key() -> Result<SigningKey, String> {
     let hex = sys::random::<32>().map_err(|error| error.to_string())?;
     let mut seed = [0; 32];
@@ -78,7 +78,7 @@ pub fn published(file: &Path) -> PathBuf {
 /// Writes both halves, the private one for its owner alone.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// Returns an error when a file cannot be written.
 pub fn store(key: &SigningKey, file: &Path) -> Result<(), String> {
     write(file, &private_pem(key)?, 0o600)?;
     write(&published(file), &public_pem(key)?, 0o644)
@@ -87,7 +87,7 @@ pub fn store(key: &SigningKey, file: &Path) -> Result<(), String> {
 /// Writes a new file with these bits.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Returns an error when it cannot be written.
 pub fn write(file: &Path, text: &(impl AsRef<[u8]> + ?Sized), mode: u32) -> Result<(), String> {
     let open = std::fs::File::options().write(true).create_new(true).mode(mode).open(file);
     open.and_then(|mut open| open.write_all(text.as_ref()))

@@ -165,7 +165,7 @@ impl Stack {
     /// Starts `part`; a proxy is the first sandbox's.
     ///
     /// # Errors
-    /// When it does not serve in time.
+    /// Returns an error when it does not serve in time.
     pub async fn start(&mut self, part: Part) -> Result<(), String> {
         match part {
             Part::Daemon => {
@@ -201,7 +201,7 @@ impl Stack {
         Ok(())
     }
 
-    /// The key that receipts must be signed for: where the manifest says that it is, or ours.
+    /// Returns the key that receipts must be signed for: the one that the manifest names, or ours.
     fn published(&self, words: &Words<'_>) -> Result<VerifyingKey, String> {
         let Some(file) = self.callable.public_key(&self.scene(words))? else {
             return Ok(self.key.verifying_key());
@@ -240,7 +240,7 @@ impl Stack {
     /// Ends `part`, and waits until it is gone.
     ///
     /// # Errors
-    /// When it is not there, or does not go.
+    /// Returns an error when it is not there, or does not go.
     pub async fn stop(&mut self, part: Part, by: Ending) -> Result<(), String> {
         let gone = || format!("the {} does not run", part.word());
         let running = match part {
@@ -274,7 +274,7 @@ impl Stack {
     /// Lets `part` stand still, and waits until it does.
     ///
     /// # Errors
-    /// When it is not there, or does not stand still.
+    /// Returns an error when it is not there, or does not stand still.
     pub async fn pause(&self, part: Part) -> Result<(), String> {
         let running = self.running(part)?;
         running.signal(Signal::SIGSTOP);
@@ -284,7 +284,7 @@ impl Stack {
     /// Lets `part` go on.
     ///
     /// # Errors
-    /// When it is not there.
+    /// Returns an error when it is not there.
     pub fn resume(&self, part: Part) -> Result<(), String> {
         self.running(part)?.signal(Signal::SIGCONT);
         Ok(())
@@ -318,7 +318,7 @@ impl Stack {
     /// A daemon with another socket or key than its own.
     ///
     /// # Errors
-    /// When it cannot be started at all.
+    /// Returns an error when it cannot be started at all.
     pub fn misplaced(&mut self, socket: &str, key: &str) -> Result<Running, String> {
         let template = self.callable.parts.daemon.clone();
         let argv = self.argv(&template, &Words { socket, key, ..Words::default() })?;

@@ -22,7 +22,7 @@ impl Wire {
     /// A forwarder to `relay`.
     ///
     /// # Errors
-    /// When there is no port.
+    /// Returns an error when there is no port.
     pub async fn new(relay: SocketAddr) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;

@@ -14,7 +14,7 @@ use crate::backend::{Backend, Kind};
 /// The lines after the script's head; `request` is what the call is asked.
 ///
 /// # Errors
-/// When the backend cannot be asked, or the case is no question.
+/// Returns an error when the backend cannot be asked, or the case is no question.
 pub(super) fn body(
     case: &Case,
     backend: &Backend,

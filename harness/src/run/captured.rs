@@ -23,7 +23,7 @@ const BESIDES_LIMIT: usize = 1 << 20;
 /// Takes out of `result` the streams that it has without being asked for them.
 ///
 /// # Errors
-/// When it says much besides.
+/// Returns an error when it says much besides.
 pub(super) fn lighten(result: &mut RunResult) -> Result<(), String> {
     for stream in
         [&mut result.stdout, &mut result.stderr, &mut result.stdout_b64, &mut result.stderr_b64]

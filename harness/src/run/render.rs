@@ -73,11 +73,10 @@ pub fn render_question(case: &Case, scene: &Scene<'_>) -> Result<(Rendered, Stri
     Ok((Rendered { vars: workspace.vars.clone(), steps: Vec::new() }, request))
 }
 
-/// Lays out `case` and renders what `kind` would start if the user were `uid`; every step sees the fixture as it is at
-/// the start.
+/// Lays out `case` and renders what `kind` would start if the user were `uid`; every step sees the
+/// fixture as it is at the start.
 ///
-/// # Errors
-/// What cannot be laid out or said.
+/// # Errors The part that cannot be laid out or expressed.
 pub fn render(
     case: &Case,
     kind: ArmKind,

@@ -94,7 +94,7 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
 /// Makes `base` and the locked directory `run_id` in it.
 ///
 /// # Errors
-/// What cannot be made.
+/// The part that cannot be made.
 pub(super) fn make(base: &Path, run_id: &str) -> io::Result<Made> {
     let mut emptied = Vec::new();
     for _ in 0..ATTEMPTS {

@@ -74,7 +74,7 @@ impl Network {
         in_child(|| self.enter().map(drop))
     }
 
-    /// Builds it around this process; whether that took a user namespace.
+    /// Builds it around this process; returns whether that took a user namespace.
     pub(crate) fn enter(&self) -> Result<bool, Errno> {
         let others = libc::CLONE_NEWNS | libc::CLONE_NEWNET;
         // SAFETY: takes flags only.

@@ -8,7 +8,7 @@ use nix::sys::prctl;
 const CALLED: &CStr = c"sh";
 
 /// Another title of this process while it lives: `sh`, as a shell that started a command has it.
-/// What cannot be changed stays as it is.
+/// A part that cannot be changed stays as it is.
 #[derive(Debug)]
 pub(crate) struct ProcessTitle {
     /// The address of the command line, and its original bytes.

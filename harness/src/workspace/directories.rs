@@ -201,7 +201,7 @@ impl HeldDirectories {
     /// Gives them the modes that they had.
     ///
     /// # Errors
-    /// When one is not where it was any more.
+    /// Returns an error when one is not where it was any more.
     pub(crate) fn restore(&self) -> io::Result<()> {
         for (path, held, permissions) in &self.0 {
             let meta = held.metadata()?;

@@ -1,4 +1,5 @@
-//! Listeners: where the harness waits for what should not arrive. The log is an oracle.
+//! Listeners: sockets on which the harness waits for connections that should not come. The log is
+//! an oracle.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -82,10 +83,10 @@ impl Connection for std::net::TcpStream {}
 impl Connection for UnixStream {}
 
 impl Listeners {
-    /// Opens the listener called `name` and returns what its variable stands for.
+    /// Opens the listener called `name` and returns the value of its variable.
     ///
     /// # Errors
-    /// What could not be bound.
+    /// The errno of a socket that could not be bound.
     pub fn open(&mut self, name: &'static str, out: &Path, nonce: &str) -> io::Result<String> {
         let (socket, value) = socket(name, out, nonce, Reach::Loopback)?;
         self.add(name, socket);

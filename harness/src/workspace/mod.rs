@@ -75,7 +75,7 @@ impl Workspace {
     /// Lays out the fixture of `case` below `root`, which must not exist.
     ///
     /// # Errors
-    /// What could not be made, and why.
+    /// The part that could not be made, and the reason.
     pub fn lay_out(case: &Case, root: &Path, probe: &Path, run_id: &str) -> Result<Self, String> {
         let nonce = format!("{run_id}-{}", random::<8>()?);
         // Of a probe that cannot be read no record is believed.

@@ -17,7 +17,7 @@ impl Workspace {
     /// Lays out what `nested` has of its own, beside the directories that a command could write to.
     ///
     /// # Errors
-    /// What could not be made, and why.
+    /// The part that could not be made, and the reason.
     pub(super) fn lay_nested(&mut self, nested: &Nested) -> Result<(), String> {
         let host = self.root().join("host");
         fs::create_dir_all(host.join("root")).map_err(|e| format!("nested host: {e}"))?;

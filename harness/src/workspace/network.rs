@@ -32,7 +32,7 @@ type Values = Vec<(&'static str, String)>;
 /// called `names` in it; each one's name and what its variable stands for.
 ///
 /// # Errors
-/// What could not be made.
+/// The part that could not be made.
 pub(super) fn make(
     (program, root, nonce): (&Path, &Path, &str),
     hosts: &str,

@@ -39,10 +39,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Looks at `path` without following a link at its end.
+    /// Takes a snapshot of `path` without following a link at its end.
     ///
     /// # Errors
-    /// Why it cannot be said whether something is there.
+    /// The reason why it is unknown whether the path exists.
     pub fn take(path: &Path) -> Result<Self, String> {
         let mut budget = ReadBudget::default();
         let mut entries: BTreeMap<String, Facts> = BTreeMap::new();

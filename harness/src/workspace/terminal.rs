@@ -39,7 +39,7 @@ impl Terminal {
     /// A new terminal as `tty` says.
     ///
     /// # Errors
-    /// When none can be made.
+    /// Returns an error when none can be made.
     pub fn open(tty: &Tty) -> io::Result<Self> {
         let OpenptyResult { master, slave } = openpty(None, None)?;
         for end in [&master, &slave] {
@@ -100,7 +100,7 @@ impl Terminal {
     /// own time, but in order.
     ///
     /// # Errors
-    /// When it does not take or hand over a word of ours.
+    /// Returns an error when it does not take or hand over a word of ours.
     pub fn settle(&mut self) -> io::Result<()> {
         if self.master.is_none() {
             return Ok(());
@@ -133,7 +133,7 @@ impl Terminal {
     /// Types `text`.
     ///
     /// # Errors
-    /// When it is hung up or full.
+    /// Returns an error when it is hung up or full.
     pub fn type_in(&mut self, text: &str) -> io::Result<()> {
         self.master.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(text.as_bytes())
     }
@@ -141,7 +141,7 @@ impl Terminal {
     /// Changes its size.
     ///
     /// # Errors
-    /// When it is hung up.
+    /// Returns an error when it is hung up.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         let end = self.master.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         sys::resize(end.as_fd(), size.rows, size.columns)

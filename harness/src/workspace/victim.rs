@@ -33,7 +33,7 @@ impl Victim {
     /// Starts one whose command line carries `nonce`; it is ready when this returns.
     ///
     /// # Errors
-    /// When it cannot be started or does not get ready.
+    /// Returns an error when it cannot be started or does not get ready.
     pub fn start(program: &Path, nonce: &str) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
         let mut child = Command::new(program)
@@ -78,7 +78,7 @@ impl Victim {
         (words, runs)
     }
 
-    /// Reads up to the answer to our question, or to its end; whether there was an answer.
+    /// Reads up to the answer to our question, or to the end; returns whether there was an answer.
     fn read_answer(&mut self) -> bool {
         let mut byte = [0; 1];
         loop {

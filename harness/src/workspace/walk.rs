@@ -22,7 +22,7 @@ pub(crate) enum Found<'a> {
 /// Calls `visit` with `top` and with everything below it; never if nothing is there.
 ///
 /// # Errors
-/// Why not everything was seen: it cannot be looked at, or it is too much.
+/// The reason why not everything was seen: an entry cannot be read, or there are too many.
 pub(crate) fn walk(top: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), String> {
     // The directories still to be listed, each with its level.
     let mut directories: Vec<(PathBuf, usize)> = Vec::new();

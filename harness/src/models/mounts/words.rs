@@ -1,4 +1,4 @@
-//! The words of `bwrap`'s command line: how many arguments each takes, and what it says of mounts.
+//! Options of `bwrap`'s command line: the number of arguments of each, and its mounts.
 
 use crate::models::Flaw;
 

@@ -47,7 +47,7 @@ impl Profile {
     /// Reads `text` with these values of parameters.
     ///
     /// # Errors
-    /// When the system would refuse it, or the model does not know what it says.
+    /// Returns an error when the system would refuse it, or the model does not know what it says.
     pub fn read<'a>(
         text: &str,
         params: impl IntoIterator<Item = (&'a str, &'a str)>,

@@ -88,7 +88,7 @@ impl Receipt {
 /// The public key in a PEM text.
 ///
 /// # Errors
-/// When it is none.
+/// Returns an error when `pem` is no public key.
 pub fn key_of(pem: &str) -> Result<VerifyingKey, String> {
     VerifyingKey::from_public_key_pem(pem.trim()).map_err(|error| format!("public key: {error}"))
 }

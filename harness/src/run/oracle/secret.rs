@@ -25,7 +25,7 @@ impl Secrets {
     /// Looks at every plain file.
     ///
     /// # Errors
-    /// Why not all were seen.
+    /// The reason why not all were seen.
     pub(super) fn look(workspace: &Workspace) -> Result<Self, String> {
         let mut known = BTreeMap::new();
         let mut budget = ReadBudget::default();
@@ -43,7 +43,7 @@ impl Secrets {
     /// The file, new or changed, that holds the secret now.
     ///
     /// # Errors
-    /// Why there may be one that was not seen.
+    /// The reason why there may be one that was not seen.
     pub(super) fn disclosed(&self, workspace: &Workspace) -> Result<Option<String>, String> {
         let (mut found, mut unread) = (None, None);
         let mut budget = ReadBudget::default();

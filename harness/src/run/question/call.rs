@@ -87,7 +87,7 @@ fn share_a_call(one: &Case, other: &Case) -> bool {
 /// The request that asks all of `cases`, which share a call, in `workspace`.
 ///
 /// # Errors
-/// When they are no questions.
+/// Returns an error when they are no questions.
 pub fn request(cases: &[&Case], workspace: &Workspace) -> Result<String, String> {
     let first = cases.first().ok_or("no question")?;
     let (root, vars) = (workspace.ws(), &workspace.vars);
