@@ -95,8 +95,9 @@ impl OutputTarget {
 
     /// Returns the content of the file, of at most `limit` bytes.
     ///
-    /// # Errors Returns an error when it is a stream, absent, too long, or its owner cannot read
-    /// it; with the path.
+    /// # Errors
+    /// Returns an error when it is a stream, absent, too long, or its owner cannot read it; with
+    /// the path.
     pub(crate) fn read(&self, limit: u64) -> io::Result<Vec<u8>> {
         match self {
             Self::Stream(path, _) => Err(located(path, &io::Error::other("not a plain file"))),

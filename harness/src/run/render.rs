@@ -76,7 +76,8 @@ pub fn render_question(case: &Case, scene: &Scene<'_>) -> Result<(Rendered, Stri
 /// Lays out `case` and renders what `kind` would start if the user were `uid`; every step sees the
 /// fixture as it is at the start.
 ///
-/// # Errors The part that cannot be laid out or expressed.
+/// # Errors
+/// The part that cannot be laid out or expressed.
 pub fn render(
     case: &Case,
     kind: ArmKind,
