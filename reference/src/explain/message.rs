@@ -19,7 +19,7 @@ pub(super) struct Complaint {
     pub(super) class: Class,
     /// The paths as written, the likeliest first.
     pub(super) paths: Vec<String>,
-    /// What the line says around them.
+    /// The text of the line around the paths.
     pub(super) words: String,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn shell_prefix(line: &str) -> usize {
     SHELL.as_ref().and_then(|shell| shell.find(line)).map_or(0, |found| found.end())
 }
 
-/// What `line` complains of.
+/// Returns the complaint in `line`, if it is one.
 pub(super) fn read(line: &str) -> Option<Complaint> {
     let line = line.replace('：', ": ").replace(['\u{a0}', '\u{202f}'], " ").replace(" : ", ": ");
     let line = line.trim_end();
@@ -78,7 +78,7 @@ pub(super) fn read(line: &str) -> Option<Complaint> {
     Some(Complaint { class, paths: found, words: words.to_lowercase() })
 }
 
-/// What Ruby says behind where it stands: `FILE:LINE:in 'f': WHY @ CALL - PATH (Errno::NAME)`.
+/// Ruby's message behind the position: `FILE:LINE:in 'f': WHY @ CALL - PATH (Errno::NAME)`.
 static RUBY: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r" @ \w+ - (.+?)(?: \(Errno::\w+\))?$").ok());
 
@@ -187,7 +187,7 @@ fn quoted(line: &str) -> Vec<(String, Range<usize>)> {
     found
 }
 
-/// Where a quote ends: at a mark that no letter follows.
+/// Returns the position of the closing quote: the first mark that no letter follows.
 fn closing(rest: &str, close: char) -> Option<usize> {
     let marks = rest.match_indices(close).map(|(at, _)| at);
     let mut ends = marks.filter(|at| {

@@ -3,12 +3,12 @@
 
 use super::tokens::{self, Token};
 
-/// How deep commands in commands are looked into.
+/// The maximum depth of nested commands that are parsed.
 const DEEPEST: usize = 6;
 /// Bytes of a line that are looked at.
 const LONGEST: usize = 64 * 1024;
 
-/// What follows a command.
+/// The operator that follows a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Joint {
     /// The next one is run however it ended.
@@ -28,7 +28,7 @@ pub(super) struct Step {
     pub(super) sets: Vec<String>,
     /// Files that it is redirected to or from.
     pub(super) files: Vec<String>,
-    /// What it writes to stdout comes out at stderr.
+    /// Its stdout is redirected to stderr.
     pub(super) to_stderr: bool,
     /// Its own complaints are not seen.
     pub(super) hushed: bool,
@@ -43,7 +43,7 @@ impl Step {
     }
 }
 
-/// What a list consists of.
+/// One part of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
     Step(Step),
@@ -68,13 +68,13 @@ pub(super) struct Script {
     pub(super) pipefail: bool,
 }
 
-/// That of `argv`, a script if a shell is given one.
+/// Returns the script of `argv`, which is parsed as a line if it gives one to a shell.
 pub(super) fn of_argv(argv: &[String]) -> Script {
     let step = Step { words: argv.to_vec(), ..Step::default() };
     Script { parts: vec![(unfolded(step, 0), Joint::Then)], ..Script::default() }
 }
 
-/// That of `line`.
+/// Parses `line`.
 pub(super) fn parse(line: &str) -> Script {
     nested(line, 0)
 }

@@ -28,7 +28,7 @@ const RUN: [&str; 6] =
 /// Such programs.
 pub(super) const IDLE: [&str; 4] = ["true", ":", "cat", ""];
 
-/// Whether setting `name` to `value` changes no program and no place.
+/// Checks that setting `name` to `value` changes neither a program nor a path.
 pub(super) fn is_kind(name: &str, value: &Word) -> Result<(), String> {
     let idle = || value.known().is_some_and(|value| IDLE.contains(&value));
     let kind = FREE.contains(&name)

@@ -17,10 +17,10 @@ const SHOWN: [&str; 7] = [
     "--no-advice",
     "--icase-pathspecs",
 ];
-/// What is all there is to do.
+/// Options with which git does nothing else.
 const ALONE: [&str; 4] = ["--version", "-v", "--help", "-h"];
 
-/// What `git words` is.
+/// Judges the command `git words`.
 pub(super) fn judge(scene: &Scene<'_>, words: &[Word]) -> Part {
     let refused = |why: String| Part::Refused(why, suspected(words));
     let (name, rest) = match before(scene, words) {
@@ -139,7 +139,7 @@ fn named(name: &str, words: &[Word]) -> Result<(), String> {
     }
 }
 
-/// What only looks can still write where it is told to, or show it in a program.
+/// Judges a read-only subcommand: its options can still name a file to write or a program to run.
 fn looks(name: &str, words: &[Word]) -> Result<Part, String> {
     let odd = |word: &&Word| {
         let text = word.text.as_str();

@@ -12,16 +12,16 @@ pub(super) struct Options {
     pub(super) valued: &'static str,
 }
 
-/// What a program is given.
+/// The parsed arguments of a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Given {
-    /// What is no option.
+    /// Arguments that are no options.
     pub(super) operands: Vec<Word>,
     /// Options with a value: their names without dashes, and the value if it is known.
     pub(super) values: Vec<(String, Option<String>)>,
 }
 
-/// Why what a program is given is not understood.
+/// The reason why the arguments of a program are not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Odd {
     /// This option is not in the table.
@@ -31,7 +31,7 @@ pub(super) enum Odd {
 }
 
 impl Odd {
-    /// Why `program` is not granted.
+    /// Returns the reason why `program` is not granted.
     pub(super) fn because(&self, program: &str) -> String {
         match self {
             Self::Option(name) => format!("{program} {name} is not known to be harmless"),
@@ -40,7 +40,7 @@ impl Odd {
     }
 }
 
-/// How an option goes on.
+/// The continuation of an option.
 enum Taken {
     Flag,
     Attached(String, String),
@@ -48,7 +48,7 @@ enum Taken {
 }
 
 impl Options {
-    /// What `words` are, if all options among them are in the table.
+    /// Parses `words`, if all options among them are in the table.
     pub(super) fn read(self, words: &[Word]) -> Result<Given, Odd> {
         let mut given = Given::default();
         let mut rest = words.iter();

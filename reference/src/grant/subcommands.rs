@@ -3,14 +3,14 @@
 
 use super::options::Options;
 
-/// What is made of a subcommand.
+/// The kind of a subcommand.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     /// It changes a repository, and is granted with any options.
     Granted,
     /// It changes a repository, and is granted with these options.
     GrantedWith(Options),
-    /// It only looks, whatever it is given but names of files to write and programs to run.
+    /// It only reads, unless an option names a file to write or a program to run.
     Looks,
     /// It does no harm with these options.
     Beside(Options),

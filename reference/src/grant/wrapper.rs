@@ -3,12 +3,12 @@
 use super::assign;
 use super::word::{Simple, Word};
 
-/// What is run in the end.
+/// The command that a wrapper runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Inner {
     /// This program with its arguments.
     Words(Vec<Word>),
-    /// The same, with variables.
+    /// A command with variables.
     Simple(Simple),
     /// This line, by a shell.
     Line(String),
@@ -27,12 +27,12 @@ const SHELLS: [&str; 9] = [
     "/usr/bin/dash",
 ];
 
-/// Whether `name` is a shell.
+/// Returns whether `name` is a shell.
 pub(super) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
-/// What `name words` runs; none if it is no such program.
+/// Returns the command that `name words` runs; none if `name` is no wrapper.
 pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>> {
     let unsure = || Err(format!("what {name} runs is not known"));
     Some(match name {

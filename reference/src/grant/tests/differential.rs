@@ -150,7 +150,7 @@ fn what_shells_start_was_found() {
     assert!(seen.get() > 100, "only {} programs were started", seen.get());
 }
 
-/// The argument vectors of what `shell` starts for `line`, in a folder with one file.
+/// The argument vectors of what `shell` starts for `line`, in a directory with one file.
 fn record(shell: &str, line: &str, bin: &Path) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let (work, log) = (folder.path().join("work"), folder.path().join("log"));
