@@ -1,5 +1,5 @@
-//! What `protect: metadata` is about on this host ([`Protected`]): the names directly below each
-//! writable root, and repositories in the folders below it.
+//! The paths that `protect: metadata` covers on this host ([`Protected`]): the names directly below
+//! each writable root, and repositories in the directories below it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,9 +25,9 @@ pub(crate) struct Protected {
     pub(crate) missing: Vec<Missing>,
     /// The links that lead to either: each is a name that has to stay what it is.
     pub(crate) links: Vec<Missing>,
-    /// Git folders outside the workspace whose history a grant opens.
+    /// Git directories outside the workspace whose history a grant opens.
     pub(crate) history: Vec<Found>,
-    /// A folder that could not be looked into for repositories.
+    /// A directory that could not be looked into for repositories.
     pub(crate) closed: Option<PathBuf>,
 }
 
@@ -120,8 +120,8 @@ impl Protected {
     }
 }
 
-/// Whether the command could get into `folder`, which we cannot read: it is there, and lets us
-/// through or is ours.
+/// Returns whether the command could enter `folder`, which this process cannot read: it exists, and
+/// is searchable or belongs to this user.
 fn may_be_entered(folder: &Path) -> bool {
     let ours = |folder: &Path| {
         fs::symlink_metadata(folder).is_ok_and(|found| found.uid() == geteuid().as_raw())

@@ -1,5 +1,5 @@
-//! What a repository's own configuration has a later git run or obey in the working tree: hooks,
-//! included files, programs of filters, drivers, helpers and aliases. Git itself is not asked.
+//! Files in the working tree that a repository's own configuration has a later git run or obey:
+//! hooks, included files, programs of filters, drivers, helpers and aliases. Git itself is not run.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -76,14 +76,15 @@ struct Setting {
     value: String,
 }
 
-/// What is named below the roots.
+/// The files that the configuration names below the roots.
 #[derive(Debug, Default)]
 pub(super) struct Steered {
     pub(super) there: Vec<Found>,
     pub(super) missing: Vec<Missing>,
 }
 
-/// What the configuration in the git folders `found` names below `roots`; `tree` is the working tree.
+/// Collects the files below `roots` that the configuration in the git directories `found` names;
+/// `tree` is the working tree.
 pub(super) fn of(found: &[Found], tree: &Path, roots: &[PathBuf]) -> Steered {
     let mut steered = Steered::default();
     let folders = found.iter().filter(|found| found.folder);
@@ -167,7 +168,7 @@ fn at(folder: &Path, value: &str) -> PathBuf {
     }
 }
 
-/// The same path without dots that name the directory itself.
+/// Returns the path without `.` components.
 fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }

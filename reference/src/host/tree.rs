@@ -1,5 +1,5 @@
 //! A workspace as a profile sees it ([`Tree`]): what is there, and what the profile lets be done to
-//! it. Folders in which the same holds of everything are not looked into.
+//! it. Directories in which the same holds of everything are not looked into.
 
 use std::fs;
 use std::io;
@@ -11,10 +11,10 @@ use super::{fold, paths};
 use crate::law::{Law, Op};
 use crate::sys;
 
-/// What something is.
+/// The kind of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A folder, and whether the profile lets names come to be directly in it.
+    /// A directory, and whether the profile lets names come to be directly in it.
     Folder { open: bool, children: Vec<Node> },
     /// A file or device.
     File,
@@ -29,30 +29,30 @@ pub(crate) enum Kind {
 pub(crate) struct Node {
     /// Its real path.
     pub(crate) path: PathBuf,
-    /// Whether it can be read.
+    /// It can be read.
     pub(crate) read: bool,
-    /// Whether it can be modified.
+    /// It can be modified.
     pub(crate) modify: bool,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: Kind,
 }
 
 /// A workspace under a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tree {
-    /// The workspace's folder.
+    /// The workspace's directory.
     pub(crate) root: Node,
     /// The profile.
     pub(crate) law: Arc<Law>,
-    /// A folder that could not be looked into.
+    /// A directory that could not be looked into.
     pub(crate) closed: Option<PathBuf>,
-    /// A folder that takes names that differ in case for one, which the profile tells apart.
+    /// A directory that takes names that differ in case for one, which the profile tells apart.
     pub(crate) folds: Option<PathBuf>,
-    /// Whether no name can come to be that the profile would have to decide about.
+    /// No name can appear later that the profile would have to decide about.
     pub(crate) settled: bool,
 }
 
-/// Looks at the folder `root`, a real path.
+/// Looks at the directory `root`, a real path.
 pub(super) fn observe(root: &Path, law: &Arc<Law>) -> Tree {
     let folds = fold::folds(root).then(|| root.to_owned());
     let mut walk = Walk { root, law, closed: None, folds };
@@ -80,7 +80,7 @@ impl Walk<'_> {
     fn folder(&mut self, path: PathBuf) -> Node {
         let below = path.strip_prefix(self.root).unwrap_or(Path::new(""));
         let uniform = self.law.is_uniform(below);
-        // Where the same holds of everything it is no doubt what holds: nobody looks at what is there.
+        // In a uniform directory one answer holds for all entries, so that they are not read.
         let open = self.law.is_open(below) && (!uniform || self.allows(Op::Modify, &path));
         let children = if uniform { Vec::new() } else { self.children(&path) };
         self.node(path, Kind::Folder { open, children })
@@ -104,7 +104,7 @@ impl Walk<'_> {
         paths.into_iter().filter_map(|path| self.child(path)).collect()
     }
 
-    /// What is at `path`; nothing if that is gone meanwhile.
+    /// Reads the object at `path`; none if it was removed meanwhile.
     fn child(&mut self, path: PathBuf) -> Option<Node> {
         let kind = fs::symlink_metadata(&path).ok()?.file_type();
         Some(match () {
@@ -120,7 +120,8 @@ impl Walk<'_> {
         })
     }
 
-    /// Whether the link at `path` leads to something in the workspace that `op` may be done to.
+    /// Returns whether the link at `path` leads to an object in the workspace on which `op` is
+    /// allowed.
     fn leads(&self, path: &Path, op: Op) -> bool {
         paths::find(path).is_some_and(|found| self.allows(op, &found.real))
     }

@@ -13,7 +13,7 @@ pub(super) type Named = (RawFd, u64);
 pub(super) enum Call {
     /// Opens, and makes what is missing.
     Open { at: Named, flags: i32, mode: u32 },
-    /// Makes a folder.
+    /// Makes a directory.
     Mkdir { at: Named, mode: u32 },
     /// Makes a file, FIFO, socket or device.
     Mknod { at: Named, mode: u32, device: u64 },
@@ -23,7 +23,7 @@ pub(super) enum Call {
     Link { from: Named, to: Named, flags: i32 },
     /// Moves a name, or exchanges two.
     Rename { from: Named, to: Named, flags: u32 },
-    /// Removes a name, a folder's only with the flag for that.
+    /// Removes a name, a directory's only with the flag for that.
     Remove { at: Named, flags: i32 },
     /// Binds a socket, which makes a name where its address is a path.
     Bind { socket: RawFd, address: u64, length: u64 },
@@ -70,7 +70,7 @@ pub(super) const OPENING: &[(c_long, u8)] = &[
 ];
 
 impl Call {
-    /// What `notice` asks for; `None` if it is none of these calls.
+    /// Decodes the call of `notice`; `None` if it is not mediated.
     pub(super) fn of(notice: &Notice) -> Option<Self> {
         // The kernel reads descriptors, flags and modes as 32 bits.
         let [a, b, c, d, e, _] = notice.args;
@@ -93,7 +93,7 @@ impl Call {
     /// The older forms, which start at the working directory.
     #[cfg(target_arch = "x86_64")]
     fn plain(number: c_long, [a, b, c, ..]: [u64; 6]) -> Option<Self> {
-        /// What creat stands for.
+        /// The flags that creat implies.
         const CREATE: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
         let at = (HERE, a);
         Some(match number {

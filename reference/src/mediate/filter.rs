@@ -9,8 +9,8 @@ use crate::sys::notify::Step;
 /// sees them (callers fall back to `openat`).
 const ABSENT: [c_long; 1] = [libc::SYS_openat2];
 
-/// Calls that change what a path means, which nobody may without capabilities anyway, or that
-/// hold up who reads our memory.
+/// Calls that change the meaning of a path, which require capabilities anyway, or that delay a
+/// process which reads the memory of another.
 const CLOSED: [c_long; 10] = [
     libc::SYS_chroot,
     libc::SYS_pivot_root,

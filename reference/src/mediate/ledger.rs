@@ -1,5 +1,5 @@
-//! What was refused, for whoever explains the run: the places, once each and as the view has them, in
-//! a file in memory that the supervisor holds too ([`Ledger`]). It never takes more than a bounded part.
+//! The log of refusals, for the explanation of the run: the refused paths, once each and as the
+//! view has them, in a memory file that the supervisor holds too ([`Ledger`]). Its size is bounded.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,7 +17,7 @@ pub(crate) const MOST: usize = 32;
 /// Bytes of a place at most.
 const LONGEST: usize = 4096;
 
-/// Where refusals are noted.
+/// The file of refusals, and the paths in it.
 #[derive(Debug)]
 pub(super) struct Ledger(Mutex<(File, Vec<PathBuf>)>);
 

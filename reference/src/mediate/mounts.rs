@@ -1,5 +1,5 @@
-//! Where a descriptor's object lies in its file system: [`Mounts`], read once, as the command can
-//! make no mounts.
+//! The place of a descriptor's object in its file system: [`Mounts`], read once, as the command
+//! cannot mount.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -16,9 +16,9 @@ use crate::sys::notify;
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
     device: u64,
-    /// What of the file system is mounted.
+    /// The directory of the file system that is mounted.
     root: PathBuf,
-    /// Where.
+    /// The mount point.
     at: PathBuf,
 }
 
@@ -36,7 +36,8 @@ impl Mounts {
         Self(table.split(|byte| *byte == b'\n').filter_map(mount).collect())
     }
 
-    /// Where `folder` lies; `None` if it lies on no mount of ours, as one that was inherited.
+    /// Returns the place of `folder`; `None` if it is on no mount of this namespace, as an
+    /// inherited one.
     pub(super) fn place(&self, folder: BorrowedFd<'_>) -> Option<Place> {
         let mount = self.0.get(&notify::mount_of(folder).ok()?)?;
         mount.place(&path_of(folder).ok()?)

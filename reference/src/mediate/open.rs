@@ -37,7 +37,7 @@ impl Opening {
         self.flags.contains(flag)
     }
 
-    /// Whether what exists is of no use whatever it is, or because it is a link.
+    /// Returns whether the flags refuse every existing object, or this one because it is a link.
     fn refuses(self, kind: SFlag) -> bool {
         self.has(OFlag::O_EXCL) || self.has(OFlag::O_NOFOLLOW) && kind == SFlag::S_IFLNK
     }
@@ -62,7 +62,8 @@ impl Desk {
         at: Named,
         opening: Opening,
     ) -> nix::Result<Answer> {
-        // As the kernel, which has nothing to make a folder with here. O_TMPFILE holds this flag.
+        // As the kernel, which has nothing to make a directory with here. O_TMPFILE holds this
+        // flag.
         if opening.has(OFlag::O_DIRECTORY) {
             return Err(Errno::EINVAL);
         }
@@ -110,7 +111,8 @@ impl Desk {
         Err(Errno::ELOOP)
     }
 
-    /// What is at `spot`, or what was made there; EAGAIN if that changed meanwhile.
+    /// Returns the object at `spot`, or the one created there; EAGAIN if the name changed
+    /// meanwhile.
     fn find(&self, caller: Caller<'_>, spot: &Spot, opening: Opening) -> nix::Result<Found> {
         let flags = OFlag::O_PATH | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
         match openat(&spot.folder, spot.name.as_c_str(), flags, Mode::empty()) {

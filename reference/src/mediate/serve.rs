@@ -41,10 +41,10 @@ pub(crate) struct Mediation {
     mounts: Mounts,
     root: OwnedFd,
     program: Vec<Step>,
-    /// How the listener comes from the command to us.
+    /// The socket pair by which the command sends the listener.
     sender: OwnedFd,
     receiver: OwnedFd,
-    /// Where refusals are noted, if anywhere.
+    /// The log of refusals, if there is one.
     ledger: Option<Ledger>,
 }
 
@@ -136,7 +136,7 @@ fn estates(profile: &Bound, mounts: &Mounts) -> io::Result<Vec<Estate>> {
     Ok(std::iter::once(top).chain(below).collect())
 }
 
-/// Where `path` lies, by the innermost folder on the way that the view has.
+/// Returns the place of `path`, from its innermost directory that exists in the view.
 fn place(path: &Path, mounts: &Mounts) -> io::Result<Place> {
     let unknown = || io::Error::other(format!("{} lies on no known mount", path.display()));
     let (folder, rest) = innermost(path)?;
@@ -163,8 +163,8 @@ fn innermost(path: &Path) -> nix::Result<(OwnedFd, PathBuf)> {
     Err(Errno::ENOENT)
 }
 
-/// Serves calls for ever. A worker that cannot go on takes the whole box along: a call that nobody
-/// answers must not be.
+/// Serves calls for ever. A worker that fails ends the whole box: otherwise a call would stay
+/// unanswered.
 fn work(desk: &Arc<Desk>) {
     let _end = EndOfBox;
     // Its own umask and working directory.

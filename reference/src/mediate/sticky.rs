@@ -1,5 +1,5 @@
-//! What the kernel refuses in shared sticky folders, such as `/tmp`, and would not refuse any more
-//! when an object is opened that was looked up before.
+//! The checks of the kernel in shared sticky directories, such as `/tmp`, which it skips when an
+//! object is opened that was looked up before.
 
 use std::fs;
 use std::os::fd::OwnedFd;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::glob::Glob;
 use crate::law::Law;
 
-/// Why a name must not come to be.
+/// The reason why a name must not be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum By {
     /// A deny of reading names it.
@@ -25,9 +25,9 @@ pub(crate) enum By {
 pub(crate) struct Absent {
     /// Its path: real as far as it exists, then without `.` and `..`.
     pub(crate) path: PathBuf,
-    /// Whether its volume takes names that differ in case for one.
+    /// Its volume ignores case.
     pub(crate) folds: bool,
-    /// Why it must not come to be.
+    /// The reason why it must not be created.
     pub(crate) by: By,
 }
 
@@ -36,9 +36,9 @@ pub(crate) struct Absent {
 pub(crate) struct Later {
     /// The pattern; its beginning is a real path as far as it exists.
     pub(crate) glob: Glob,
-    /// Whether its volume takes names that differ in case for one.
+    /// Its volume ignores case.
     pub(crate) folds: bool,
-    /// Whether what matches is not to be read either.
+    /// Matches are denied for reading, too.
     pub(crate) hides: bool,
 }
 
@@ -65,12 +65,12 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Whether something that stands must not be removed.
+    /// Returns whether an existing object must not be removed.
     pub(crate) fn keeps(&self) -> bool {
         self.names.iter().any(|name| name.by == By::Link)
     }
 
-    /// Whether nothing has to be held.
+    /// Returns whether nothing has to be held.
     pub(crate) fn is_empty(&self) -> bool {
         self.names.is_empty() && self.globs.is_empty() && self.profile.is_none()
     }

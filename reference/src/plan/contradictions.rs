@@ -27,7 +27,8 @@ pub(crate) fn refuse_contradictions(policy: &Policy, host: &Host) -> Result<(), 
     Ok(())
 }
 
-/// What `deny_read` and `deny_write` close: the member, the rule as it is written, the real path.
+/// Returns the paths that `deny_read` and `deny_write` close: the member, the rule as it is
+/// written, the real path.
 fn closed<'a>(
     policy: &'a Policy,
     host: &'a Host,
@@ -53,7 +54,7 @@ fn closed<'a>(
     paths.chain(globs)
 }
 
-/// What the policy opens that a rule of `member` would close.
+/// Returns the paths that the policy grants and that a rule of `member` would close.
 fn granted<'a>(policy: &'a Policy, member: &str) -> Vec<(&'static str, &'a Path)> {
     let reads = member.starts_with("deny_read");
     let writes = policy.mode == Mode::WorkspaceWrite;

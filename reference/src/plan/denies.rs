@@ -1,4 +1,5 @@
-//! What must not be read or written: [`Denies`], real paths, each rule once, the stricter first.
+//! The paths that must not be read or written: [`Denies`], real paths, each rule once, the stricter
+//! first.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -91,12 +92,12 @@ impl Denies {
         Ok(Self { read, write, parts, passages, absent, later, hidden, closed }.pruned())
     }
 
-    /// Whether `path` is or lies below something denied.
+    /// Returns whether `path` is or lies below a denied path.
     pub(super) fn cover(&self, path: &Path) -> bool {
         self.hide(path) || above(path).any(|folder| self.closed.contains(folder))
     }
 
-    /// Whether `path` is or lies below something read-denied.
+    /// Returns whether `path` is or lies below a read-denied path.
     pub(super) fn hide(&self, path: &Path) -> bool {
         above(path).any(|folder| self.hidden.contains(folder))
     }
@@ -135,12 +136,12 @@ fn contradicted(closed: &Path, roots: &[PathBuf]) -> Result<(), Refusal> {
     }
 }
 
-/// `path` and every folder above it.
+/// `path` and every directory above it.
 fn above(path: &Path) -> impl Iterator<Item = &Path> {
     path.ancestors()
 }
 
-/// What of `paths` is there, and what is not.
+/// Splits `paths` into existing and missing ones.
 fn split(
     rule: &str,
     paths: &[WirePath],
@@ -189,7 +190,7 @@ impl Missing {
     }
 }
 
-/// What is made afresh inside has nothing of the host's that could be closed.
+/// Refuses a path that is created afresh inside: it has nothing of the host's that could be closed.
 fn closable(path: &Path) -> Result<(), Refusal> {
     let name = path.strip_prefix("/proc").ok().and_then(|below| below.iter().next());
     let process = name.is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit));

@@ -9,7 +9,7 @@ use super::values;
 
 /// The environment that `policy` makes of the launcher's, sorted by name.
 ///
-/// With `private_tmp` an inherited TMPDIR is turned to that folder, as the launcher's own is not
+/// With `private_tmp` an inherited TMPDIR is turned to that directory, as the launcher's own is not
 /// writable inside. `mode` is the one that was asked for, whether or not it can be had.
 pub(crate) fn environment(
     policy: &EnvPolicy,

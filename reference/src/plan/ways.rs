@@ -1,4 +1,5 @@
-//! What of the policy leads out of a private network, and the variables that tell programs. Pure.
+//! The ways out of a private network that a policy opens, and the variables that name them to
+//! programs. Pure.
 
 use std::ffi::{OsStr, OsString};
 
@@ -7,7 +8,7 @@ use boxproof_cases::protocol::{EnvPolicy, Network};
 use crate::egress::{EXCEPTIONS, JAVA, NODE, PROXIES, Rules, Way};
 use crate::error::Refusal;
 
-/// What leads out under `network`; refuses rules that are none.
+/// Returns the way out under `network`; refuses invalid rules.
 pub(super) fn way(network: &Network) -> Result<Option<Way>, Refusal> {
     match network {
         Network::None {} | Network::Host {} => Ok(None),
@@ -55,7 +56,8 @@ pub(super) fn with_proxy(
     env
 }
 
-/// What is the command's own, so that no proxy leads there: what rules allow is the host's.
+/// Returns the hosts that belong to the command's own loopback, so that no proxy applies to them: a
+/// host that the rules allow is the host's.
 fn own_loopback(way: &Way) -> Vec<&'static str> {
     let is_own = |host: &&str| match way {
         Way::Port(_) => true,
