@@ -27,13 +27,13 @@ pub(super) fn prepare() -> io::Result<Filter> {
     program(Sockets::ButVsock).map_err(io::Error::other)
 }
 
-/// The same for a command on the host's network that is to have none: of all sockets it can make
-/// unix ones only.
+/// Prepares the filter for a command on the host's network that is to have none: of all sockets it
+/// can make unix ones only.
 pub(super) fn prepare_offline() -> io::Result<Filter> {
     program(Sockets::UnixAlone).map_err(io::Error::other)
 }
 
-/// Which families of sockets can be made.
+/// The socket families that can be created.
 #[derive(Clone, Copy)]
 enum Sockets {
     /// All but the one that leads to the hypervisor past every network namespace.
@@ -124,11 +124,11 @@ mod tests {
     const KEYCTL: (i64, [i64; 3]) = (libc::SYS_keyctl, [0, -3, 0]);
 
     fn ioctl(request: i64) -> (i64, [i64; 3]) {
-        // Descriptor -1: past the filter the kernel answers EBADF, whatever the request.
+        // Descriptor -1: past the filter the kernel answers EBADF for every request.
         (libc::SYS_ioctl, [-1, request, 0])
     }
 
-    /// What `(number, args)` gives in a thread of its own with the filter, and without.
+    /// Returns the results of `(number, args)` in a thread with the filter, and without it.
     fn with_and_without(act: (i64, [i64; 3])) -> [Result<i64, i32>; 2] {
         let filtered = std::thread::spawn(move || {
             install(&prepare().unwrap()).unwrap();

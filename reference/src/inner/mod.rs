@@ -1,7 +1,7 @@
 //! The inner stage: runs inside the box, starts the command, reports how it ended.
 //!
-//! In a namespace it is pid 1, so that its exit ends whatever the command left behind, and it is
-//! not dumpable, so that the command finds nothing of the launcher under `/proc/1`.
+//! In a namespace it is pid 1, so that its exit ends all processes the command left behind, and it
+//! is not dumpable, so that the command finds nothing of the launcher under `/proc/1`.
 
 mod command;
 #[cfg_attr(not(target_os = "linux"), path = "../elsewhere/filter.rs")]
@@ -60,7 +60,7 @@ impl From<[OwnedFd; 3]> for Streams {
     }
 }
 
-/// What a confined command is put under, prepared before anything is forked.
+/// The restrictions of a confined command, prepared before anything is forked.
 struct Lockdown {
     filter: filter::Filter,
     /// The Landlock ruleset, if there is one.
@@ -76,11 +76,11 @@ pub(crate) struct Inner<'a> {
     /// Our end of the control socket.
     pub(crate) control: OwnedFd,
     streams: Streams,
-    /// Where calls that are refused are noted.
+    /// The file for the log of refused calls.
     ledger: Option<OwnedFd>,
     /// A descriptor of the supervisor's that is to stay open as long as this stage runs.
     lifeline: Option<RawFd>,
-    /// What of a private network leads out.
+    /// The way out of a private network.
     door: Option<Door>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Inner<'a> {
         Ok(Self { launch, lockdown, held, control, streams, ledger: None, lifeline: None, door })
     }
 
-    /// The same for a command that no namespace holds: `ruleset` and the filter do. The stage keeps
+    /// Confines the command without namespaces: by `ruleset` and the filter. The stage keeps
     /// `lifeline` open to its end.
     pub(crate) fn ruled(
         self,
@@ -115,17 +115,17 @@ impl<'a> Inner<'a> {
         Ok(Self { lockdown, lifeline, ..self })
     }
 
-    /// The same, keeping `lifeline` open to the stage's end.
+    /// Keeps `lifeline` open to the stage's end.
     pub(crate) fn keeping(self, lifeline: Option<RawFd>) -> Self {
         Self { lifeline, ..self }
     }
 
-    /// The same, holding the names of `held` too.
+    /// Holds the names of `held` too.
     pub(crate) fn mediating(self, held: &'a Held) -> Self {
         Self { held: Some(held).filter(|held| !held.is_empty()), ..self }
     }
 
-    /// The same, with a door out of its network.
+    /// Sets the way out of its network.
     pub(crate) fn with_door(self, door: Option<Door>) -> Self {
         Self { door, ..self }
     }
@@ -135,12 +135,12 @@ impl<'a> Inner<'a> {
         self.door.as_ref().map_or(Ok(()), Door::open)
     }
 
-    /// The same; what is refused because of them is noted in `ledger`.
+    /// Logs in `ledger` the calls that are refused because of them.
     pub(crate) fn noting(self, ledger: Option<OwnedFd>) -> Self {
         Self { ledger, ..self }
     }
 
-    /// Whether calls of the command are decided here, for which it has to be looked into.
+    /// Returns whether calls of the command are decided here, which requires access to its memory.
     pub(crate) fn mediates(&self) -> bool {
         self.held.is_some()
     }
@@ -177,7 +177,7 @@ fn stage(args: &[OsString]) -> io::Result<()> {
     let ledger = there(ledger).map(sys::adopt).transpose()?;
     sys::seal_descriptors()?;
     if launch.hold != Hold::Subreaper && Pid::this() != FIRST {
-        // Whoever started us is no sandbox: nothing is run on its word.
+        // The parent process is no sandbox: nothing is run on its request.
         return Err(io::Error::other(
             "this is no sandbox: the inner stage is not its first process",
         ));
@@ -230,7 +230,7 @@ pub(crate) fn serve_beside(inner: &Inner<'_>, leash: Leash) -> io::Result<()> {
     let children = ManuallyDrop::new(Children::listen()?);
     let starting = Starting::begin(inner, None)?;
     inner.streams.all().iter().for_each(|stream| leash.close_copy(stream));
-    // Whatever goes wrong from here on: nothing of the command may stay.
+    // On any failure from here on, no process of the command may stay.
     let hunt = survivors::Hunt::of(starting.command, inner.launch);
     match follow_beside(starting, inner, &children, leash) {
         Ok(Left::Nothing) => Ok(()),

@@ -1,4 +1,4 @@
-//! What found no way out of this process's own network, by the kernel's count.
+//! The packets that found no route out of this process's own network, by the kernel's count.
 //!
 //! Nothing here allocates: see [`crate::sys::start_beside`].
 
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(count(b"Ip: OutNoRoutes\nIp: x\n", b"\xff\n"), Unreached::default());
     }
 
-    /// Where the kernel counts, the files are long enough to hold what is looked for.
+    /// Checks, where the kernel counts, that the buffer is long enough for the counters.
     #[test]
     #[cfg(target_os = "linux")]
     fn this_network_is_counted() {

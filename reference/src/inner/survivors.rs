@@ -13,7 +13,7 @@ use crate::sys::{self, Child};
 /// Bytes of the list of children that are read at once; the rest is on a later list.
 const LIST: usize = 1 << 14;
 
-/// What the command left: nothing has to be known of it.
+/// The processes that the command left: none of them has to be known.
 pub(super) struct Hunt;
 
 impl Hunt {

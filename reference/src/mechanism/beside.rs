@@ -7,7 +7,7 @@ use crate::inner::Inner;
 use crate::plan::Plan;
 use crate::request::{Mechanism, Order};
 
-/// What one run takes.
+/// The resources of one run.
 pub(crate) enum Beside {
     /// Rules that the command puts itself under.
     Landlock(landlock::Prepared),
@@ -16,7 +16,7 @@ pub(crate) enum Beside {
 }
 
 impl Beside {
-    /// What `plan` takes by `mechanism`, if it is one of these.
+    /// Prepares the resources that `plan` needs under `mechanism`, if it is one of these.
     pub(crate) fn prepare(
         mechanism: Mechanism,
         order: &Order,
@@ -33,7 +33,7 @@ impl Beside {
         }
     }
 
-    /// The plan with the temp folder that the command is to use.
+    /// The plan with the temp directory that the command is to use.
     pub(crate) fn plan(&self, plan: &Plan, order: &Order) -> Plan {
         let temp = match self {
             Self::Landlock(prepared) => prepared.temp(),

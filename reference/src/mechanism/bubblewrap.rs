@@ -34,10 +34,10 @@ const FIXED: [&str; 9] = [
     "ALL",
 ];
 
-/// What the inner stage keeps until it serves, where it decides on names.
+/// Capabilities that the inner stage keeps until it serves, where it decides on names.
 const LOOKING: [&str; 4] = ["--cap-add", "CAP_SYS_PTRACE", "--cap-add", "CAP_SETPCAP"];
 
-/// The helper for `view`; `untrusted` are folders whose programs must not be run unconfined.
+/// The helper for `view`; `untrusted` are directories whose programs must not be run unconfined.
 pub(crate) fn helper(
     prefix: &[&str],
     handles: Handles,
@@ -89,7 +89,7 @@ pub(crate) fn standalone(view: &View, cwd: &Path, nested: bool) -> Result<Vec<Os
             Step::MaskFile(path) | Step::MaskSocket(path) => {
                 list.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
             }
-            // What directories are like where the text is used is not known.
+            // The modes of directories on the host that uses the text are not known.
             Step::Folder(_) => {}
             step => list.extend(rendered(step, -1)),
         }
@@ -190,7 +190,7 @@ fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
             list
         }
         Step::Tmpfs(path, mode) => words(&["--perms", &format!("{mode:04o}"), "--tmpfs"], path, 1),
-        // What the host has no such directory for, the program makes by itself.
+        // The program makes a directory by itself where the host has none at the path.
         Step::Folder(path) => std::fs::symlink_metadata(path).map_or_else(
             |_| Vec::new(),
             |found| {
@@ -221,7 +221,7 @@ fn empty() -> Result<OwnedFd, Refusal> {
     })
 }
 
-/// Why the program could not be started.
+/// Explains a failure to start the program.
 pub(crate) fn unstartable(untrusted: &[PathBuf], error: &std::io::Error) -> Refusal {
     let program = found::program(untrusted).map_or_else(
         |refusal| refusal.message,
@@ -232,7 +232,8 @@ pub(crate) fn unstartable(untrusted: &[PathBuf], error: &std::io::Error) -> Refu
 
 const REMEDY: &str = "install the package bubblewrap, or name another program by REFBOX_BWRAP";
 
-/// What a failed start means, from what `bwrap` said, or how it ended where it said nothing.
+/// Explains a failed start from the message of `bwrap`, or from its exit status where it wrote
+/// none.
 pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) -> Refusal {
     let said = said.map(|words| words.trim().replace('\n', "; "));
     let denied = ["No permissions to creat", "reating new namespace failed", "setting up uid map"];

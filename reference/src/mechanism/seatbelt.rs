@@ -23,11 +23,11 @@ use crate::{compile, host, report, sys};
 
 use file::ProfileFile;
 
-/// Where macOS has its program. A search path could be led elsewhere.
+/// The path of the program on macOS. A search path could be led elsewhere.
 pub(crate) const PROGRAM: &str = "/usr/bin/sandbox-exec";
-/// What is run to see whether a profile is taken; macOS and Linux have it.
+/// The program that is run to test whether a profile is accepted; macOS and Linux have it.
 const HARMLESS: &str = "/usr/bin/true";
-/// How long that may take, in milliseconds.
+/// The time limit of that test, in milliseconds.
 const PATIENCE: u16 = 10_000;
 
 static STAND_IN: OnceLock<PathBuf> = OnceLock::new();
@@ -38,14 +38,15 @@ pub fn stand_in(program: PathBuf) {
     let _first = STAND_IN.set(program);
 }
 
-/// What one run takes: the program, the profile's file, and a temp folder where the policy gives one.
+/// The resources of one run: the program, the profile's file, and a temporary directory where the
+/// policy gives one.
 pub(crate) struct Prepared {
     program: PathBuf,
     profile: ProfileFile,
     temp: Option<Temp>,
 }
 
-/// What `view` takes, before anything is started.
+/// Prepares the resources for `view`, before anything is started.
 pub(crate) fn prepare(view: &View, order: &Order, plan: &Plan) -> Result<Prepared, Refusal> {
     let program = program()?;
     let compiled = compile::seatbelt(view, &order.policy)?;
@@ -98,7 +99,7 @@ impl Prepared {
         words
     }
 
-    /// The command's temp folder.
+    /// The command's temp directory.
     pub(super) fn temp(&self) -> Option<&Temp> {
         self.temp.as_ref()
     }
@@ -123,7 +124,7 @@ impl Prepared {
             .map_err(|error| Refusal::os("starting the command", error))
     }
 
-    /// Whether macOS takes the profile.
+    /// Checks that macOS accepts the profile.
     fn is_taken(&self, cwd: &Path) -> Result<(), Refusal> {
         let os = |error| Refusal::os("asking sandbox-exec", error);
         let said = sys::memory_file(b"").map_err(os)?;

@@ -22,11 +22,11 @@ pub(super) struct Capture {
     kept: Vec<u8>,
     truncated: bool,
     is_bulky: bool,
-    /// Where bytes past the cap go without being copied; `None` where that cannot be done.
+    /// The sink that bytes past the cap are spliced to; `None` where that cannot be done.
     abyss: Option<File>,
 }
 
-/// What one look at the pipe gave.
+/// The result of one read of the pipe.
 pub(super) enum Pulled {
     /// Nothing for now.
     Nothing,
@@ -42,8 +42,8 @@ impl Capture {
         Self { pipe, kept: Vec::new(), truncated: false, is_bulky: false, abyss: None }
     }
 
-    /// Takes in what one call gives, so that a writer without end holds nobody up. `shown`: the
-    /// bytes are wanted in `buffer`, the kept ones and all others.
+    /// Takes in the bytes of one call, so that an endless writer cannot block the loop. `shown`:
+    /// all bytes are wanted in `buffer`, beyond the kept ones too.
     pub(super) fn pull(&mut self, buffer: &mut [u8], shown: bool) -> io::Result<Pulled> {
         let full = self.kept.len() == CAPTURE_CAP && !shown;
         let pulled = match full.then(|| self.discard()).flatten() {
@@ -88,8 +88,8 @@ impl Capture {
         self.truncated |= room < bytes.len();
     }
 
-    /// A writer that fills the pipe gets a larger one: fewer turns for both. An ordinary user has
-    /// few pages for pipes, so nobody else does.
+    /// Enlarges the pipe of a writer that fills it: fewer turns for both. Other pipes keep their
+    /// size, as an ordinary user has few pages for pipes.
     fn grow(&mut self, pulled: usize) {
         if pulled >= CHUNK && !self.is_bulky {
             self.is_bulky = true;

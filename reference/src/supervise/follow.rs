@@ -14,7 +14,7 @@ use crate::control::{Failed, Order, Report};
 use crate::sys::Clock;
 use crate::sys::signals as noted;
 
-/// What a run is followed with; all of it is there before anything is started.
+/// The resources for following a run, all made before anything is started.
 pub(super) struct Instruments {
     watch: Watch,
     clock: Clock,
@@ -135,7 +135,8 @@ impl Supervisor<'_> {
         self.seen.timed_out || self.seen.interrupted_by.is_some() || self.seen.unfed
     }
 
-    /// Whether the command has ended by itself, and only what it left is still being killed.
+    /// Returns whether the command has ended by itself, and only the processes it left are being
+    /// killed.
     fn is_over(&self) -> bool {
         self.seen.ended.is_some() && !self.is_ending()
     }

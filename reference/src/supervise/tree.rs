@@ -13,7 +13,7 @@ use crate::sys::{self, Process, Stack};
 
 /// One running tree. Dropped before its end is known it is killed, so that no panic leaves it.
 pub(super) struct Tree {
-    /// Whether the inner stage's death ends everything.
+    /// The inner stage's death ends all processes.
     namespaced: bool,
     /// Our child, until it is reaped.
     helper: Option<Process>,
@@ -53,8 +53,8 @@ impl Tree {
         self.helper.iter().try_for_each(|helper| watch.readable(helper, Sources::HELPER))
     }
 
-    /// Whether nothing of it is left, or only what ends by itself: the end of a helper beside us
-    /// follows that of its socket.
+    /// Returns whether no process of it is left, or only one that ends by itself: the end of a
+    /// helper beside us follows that of its socket.
     pub(super) fn is_gone(&self) -> bool {
         let is_ending = self.is_helper_dead || self.stack.is_some();
         self.control.is_none() && is_ending && self.inner.is_none()
@@ -128,7 +128,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Waits until all of it is dead, and reaps our child; `None` if somebody else did.
+    /// Waits until all of it is dead, and reaps our child; `None` if it was reaped elsewhere.
     pub(super) fn bury(&mut self) -> io::Result<Option<ExitStatus>> {
         self.control = None;
         let Some(helper) = &self.helper else { return Ok(None) };
@@ -181,7 +181,7 @@ mod tests {
     use crate::supervise::{Input, Output, plumb};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// Whatever panics while a run is followed, its writer or anything else.
+    /// Checks that a panic while a run is followed, in its writer or elsewhere, leaves no process.
     #[test]
     fn a_panic_leaves_no_process() {
         let argv = ["sleep", "600"];

@@ -93,7 +93,7 @@ impl Settings {
         Ok(Self { table: file.sandbox, source: source.clone() })
     }
 
-    /// Where something is that `span` covers.
+    /// Returns the place of the beginning of `span`.
     pub(super) fn place(&self, span: &Range<usize>) -> Place {
         place(&self.source, span.start)
     }
@@ -101,7 +101,7 @@ impl Settings {
 
 /// A table by a wrong name would be lost without a word.
 fn named_otherwise(source: &Document) -> Result<(), SettingsError> {
-    // What is no TOML is told by who reads it.
+    // A later parser reports text that is no TOML.
     let Ok(whole) = toml::de::DeTable::parse(&source.text) else { return Ok(()) };
     let plain = |name: &str| {
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
@@ -130,7 +130,7 @@ fn wrong_value(source: &Document, field: &str, error: &toml::de::Error) -> Setti
     SettingsError::config(format!("{field}: {what}; {}", remedy(what)), at)
 }
 
-/// What to write instead.
+/// Returns the remedy for a parser's message.
 fn remedy(what: &str) -> &'static str {
     let known = [
         ("unknown field", "correct its spelling or remove it"),

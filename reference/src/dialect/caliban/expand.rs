@@ -9,7 +9,7 @@ use crate::dialect::orbit::Place;
 const NAMES: [&str; 6] =
     ["WORKSPACE", "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "TMPDIR"];
 
-/// What the names stand for.
+/// The values of the variables, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Variables(BTreeMap<String, String>);
 

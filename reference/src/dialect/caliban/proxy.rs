@@ -4,7 +4,7 @@ use boxproof_cases::protocol::{EffectiveNetwork, EnvPolicy, Network};
 
 use crate::egress::PROXIES;
 
-/// What of the network is open. A proxy counts for more than everything open.
+/// Returns the network of the policy. A proxy port takes precedence over an open network.
 pub(super) fn network(settings: &EffectiveNetwork) -> Network {
     match (port(settings), settings.allow_all_outbound) {
         (0, false) => Network::None {},
@@ -22,7 +22,7 @@ pub(super) fn told(settings: &EffectiveNetwork, mut env: EnvPolicy) -> EnvPolicy
     env
 }
 
-/// Who keeps the lists of domains, where there are some and a proxy.
+/// Returns the note on who enforces the lists of domains, where there are lists and a proxy.
 pub(super) fn keeps_lists(settings: &EffectiveNetwork) -> Option<String> {
     let listed = !settings.allowed_domains.is_empty() || !settings.denied_domains.is_empty();
     let port = port(settings);

@@ -12,13 +12,13 @@ use super::document::{Fault, Source, Written, place};
 pub(crate) struct Block {
     /// The file that it is from.
     pub(crate) file: String,
-    /// How much is confined.
+    /// The mode of confinement.
     pub(crate) mode: BlockMode,
     /// By what.
     pub(crate) backend: BlockBackend,
     /// The network.
     pub(crate) network: BlockNetwork,
-    /// Whether nothing runs where nothing confines.
+    /// Nothing runs where no mechanism confines.
     pub(crate) fail_closed: bool,
     pub(super) extra: Vec<Written>,
     /// Variables that are kept.

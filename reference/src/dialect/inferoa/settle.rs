@@ -12,12 +12,12 @@ use super::expand::Surroundings;
 use super::roots::Roots;
 use crate::request::{AUTO, Mechanism};
 
-/// Folders below `.inferoa` that stay writable.
+/// Directories below `.inferoa` that stay writable.
 const ARTIFACTS: [&str; 6] = ["tmp", "exports", "artifacts", "evidence", "cache", "sandbox"];
-/// What holds them.
+/// The directory that holds them.
 const CONTROL: &str = ".inferoa";
 
-/// What a block comes to.
+/// The result of a block.
 #[derive(Debug, Clone)]
 pub(crate) struct Settled {
     /// The block.
@@ -28,12 +28,12 @@ pub(crate) struct Settled {
     pub(crate) policy: Policy,
     /// The mechanism that is asked for; `auto` leaves the choice.
     pub(crate) mechanism: &'static str,
-    /// Why nothing of this system confines, if that is so although the mode asks for it.
+    /// The reason why no mechanism of this system confines, where the mode asks for one.
     pub(crate) unavailable: Option<String>,
 }
 
 impl Settled {
-    /// What becomes of a command, as far as this host's kernel is not asked.
+    /// Returns the fate of a command, before the host's kernel is probed.
     pub(crate) fn runs(&self) -> Runs {
         match (&self.unavailable, self.block.mode, self.block.fail_closed) {
             (_, BlockMode::Off, _) => Runs::Unconfined,
@@ -44,7 +44,7 @@ impl Settled {
     }
 }
 
-/// What `block` comes to on the system `os`.
+/// Settles `block` on the system `os`.
 ///
 /// # Errors
 /// See [`Block::roots`].

@@ -1,8 +1,8 @@
-//! What is decided of one path, and which rule decided it.
+//! The decision about one path, and the rule behind it.
 
 use super::profile::ProfileRule;
 
-/// What somebody wants to do.
+/// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Read it.
@@ -21,12 +21,12 @@ impl Op {
     }
 }
 
-/// Whether, and by what.
+/// A decision and its ground.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision<'a> {
-    /// Whether it is allowed.
+    /// The operation is allowed.
     pub allowed: bool,
-    /// What decided.
+    /// The ground of the decision.
     pub winner: Winner<'a>,
 }
 
@@ -35,7 +35,7 @@ impl Decision<'_> {
     pub const NONE: Self = Self { allowed: false, winner: Winner::Nothing };
 }
 
-/// What decided.
+/// The ground of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Winner<'a> {
     /// The last rule that matches.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::decide::Op;
 use super::profile::{Effect, Origin, Profile, ProfileRule};
 
-/// What other tools give a meaning, and what it is here.
+/// Texts with a meaning in other tools, and their meaning here.
 const LITERAL: [(&str, &str); 11] = [
     ("$", "no variable is put in: `$` is part of the name"),
     ("://", "it is no address: the name begins with what stands before the colon"),
@@ -24,7 +24,8 @@ const LITERAL: [(&str, &str); 11] = [
 /// Quotes that editors put in the place of plain ones.
 const CURLY: [char; 6] = ['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{201a}'];
 
-/// What is doubtful about the rules of `profile`, a line each; folders are looked for below `workspace`.
+/// Returns the doubts about the rules of `profile`, a line each; directories are looked up below
+/// `workspace`.
 pub fn doubts(profile: &Profile, workspace: Option<&Path>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for op in [Op::Read, Op::Modify] {

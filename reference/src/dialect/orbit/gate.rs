@@ -16,12 +16,12 @@ use super::paths::Asked;
 use super::profile::Profile;
 use super::resolve::{Looked, Resolved, Resolver};
 
-/// What a tool does to its paths.
+/// The operation of a tool on its paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// Reads a file.
     Read,
-    /// Lists a folder.
+    /// Lists a directory.
     List,
     /// Writes, makes or removes something.
     Write,
@@ -34,7 +34,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// What is asked of the path at `position`.
+    /// Returns the operations to check for the path at `position`.
     fn asks(self, position: usize) -> &'static [Op] {
         match (self, position) {
             (Self::Read | Self::List, _) | (Self::Copy, 0) => &[Op::Read],
@@ -44,7 +44,7 @@ impl Tool {
     }
 }
 
-/// What an event tells.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// It is allowed, and about to be done.
@@ -60,21 +60,21 @@ pub enum EventKind {
 /// Something that happened at the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// What it tells.
+    /// Its kind.
     pub kind: EventKind,
     /// The profile that decided.
     pub profile: String,
-    /// What was to be done; `None` for a run that was handed on.
+    /// The requested operation; `None` for a run that was handed on.
     pub op: Option<Op>,
     /// The path, `./` and below the workspace; for a run that was handed on the program.
     pub path: String,
-    /// Whether it is allowed.
+    /// It is allowed.
     pub allowed: bool,
     /// The pattern that decided, or what stands for none; empty for a run that was handed on.
     pub matched_rule: String,
 }
 
-/// Why a tool did not do what it was asked for.
+/// The reason why a tool did not act.
 #[derive(Debug)]
 pub enum GateError {
     /// It is denied: `policy denied: …`.
@@ -100,7 +100,7 @@ impl fmt::Display for GateError {
 
 impl std::error::Error for GateError {}
 
-/// Where events go.
+/// A receiver of events.
 pub trait Sink {
     /// Takes one in.
     ///
@@ -161,7 +161,7 @@ impl<'a, S: Sink> Gate<'a, S> {
         }
         let done = act(&real).map_err(GateError::Failed)?;
         for one in &passed {
-            // It is done; that nobody could be told does not undo it.
+            // The operation is done; a failure to report it does not undo it.
             let _untold = self.tell(EventKind::Result, one);
         }
         Ok(done)
@@ -263,7 +263,7 @@ mod tests {
         PolicySet::new(&document, None).unwrap().profile("p").unwrap()
     }
 
-    /// What came of it, and what was told.
+    /// Returns the result of `tool` on `paths`, and the events.
     fn performed(tool: Tool, paths: &[&str], is_full: bool) -> (String, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &str| folder.path().join(path);

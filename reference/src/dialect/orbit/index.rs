@@ -37,7 +37,7 @@ pub struct Index {
 /// Shapes, and the places below them.
 type Shaped = Vec<(Shape, Node)>;
 
-/// What is known at one place.
+/// The transitions and matches of one state.
 #[derive(Debug, Default)]
 struct Place {
     /// Below any name.
@@ -89,7 +89,7 @@ impl Index {
         later.max().or(found)
     }
 
-    /// Where `name` leads from all places of `here`.
+    /// Collects the states that `name` leads to from all states in `here`.
     fn go(&self, here: &[Node], name: &[u8], next: &mut Vec<Node>) {
         let known = self.names.get(name);
         let dot = name.iter().rposition(|byte| *byte == b'.');
@@ -196,7 +196,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Patterns that mean the same to `globset`: no run inside a name crosses slashes there, `?` is
-    /// one byte, and a folder is not part of what is below it.
+    /// one byte, and a directory is not part of what is below it.
     fn part() -> impl Strategy<Value = &'static str> {
         prop_oneof![
             4 => prop::sample::select(&["a", "b", "c", ".git", "src"][..]),
@@ -222,7 +222,7 @@ mod tests {
         set.build().unwrap()
     }
 
-    /// What the oracle says of a path; a folder counts as below itself.
+    /// Returns the last match of the oracle; a directory counts as below itself.
     fn last_of(set: &GlobSet, patterns: &[String], path: &str) -> Option<usize> {
         let below = set.matches(path).into_iter();
         let anchors = patterns.iter().enumerate().filter(|(_, text)| {
@@ -237,7 +237,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-        /// Whatever the patterns and the path: the index, each pattern by itself, and `globset`.
+        /// Compares the index, each pattern by itself, and `globset` on any patterns and paths.
         #[test]
         fn the_last_match_is_the_oracle_s(
             patterns in prop::collection::vec(pattern(), 1..24),

@@ -1,4 +1,4 @@
-//! A path that somebody asks about, brought into its one spelling without a look at the disk.
+//! A requested path, normalized without access to the disk.
 
 use super::error::PolicyError;
 
@@ -10,7 +10,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What `text` names below the root.
+    /// Normalizes `text` to a path below the root.
     ///
     /// # Errors
     /// When it is empty or may lead out of the workspace.
@@ -31,7 +31,8 @@ impl Asked {
         Ok(Self { names: spelled(&names) })
     }
 
-    /// What `bytes` name below the root. What is no UTF-8 is taken as it is, blanks and all.
+    /// Normalizes `bytes` to a path below the root. A path that is no UTF-8 is taken as it is,
+    /// blanks included.
     ///
     /// # Errors
     /// As [`Self::new`].

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::glob::runs_inside;
 
-/// Where something stands in a document.
+/// A position in a document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The document's name.
@@ -30,16 +30,16 @@ pub struct Rule {
     pub written: String,
     /// The pattern: no `!`, no `./`, no empty name; the root is `.`.
     pub pattern: String,
-    /// Whether it takes back.
+    /// It is an exception.
     pub negated: bool,
-    /// Where it is written; `None` for what no document says.
+    /// Its position; `None` for a rule that no document contains.
     pub place: Option<Place>,
 }
 
 /// Runs inside names that one rule may have; each makes it costlier to match.
 const MOST_RUNS: usize = 64;
 
-/// Why a rule is none, as the end of a sentence about its list.
+/// The reason why a text is no rule, as the end of a sentence about its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoRule {
     /// Nothing but blanks.
@@ -79,7 +79,7 @@ impl Rule {
     }
 }
 
-/// `path` without what means nothing, if it cannot lead out of the folder that it is below.
+/// `path` without what means nothing, if it cannot lead out of the directory that it is below.
 fn inside(path: &str) -> Result<String, NoRule> {
     if path == "~" || path.starts_with("~/") || path.starts_with('/') {
         return Err(NoRule::Escapes);

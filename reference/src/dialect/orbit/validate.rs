@@ -1,5 +1,5 @@
-//! What a set of rules must keep to: no rule that a deny contradicts word for word, and nothing
-//! modified that is not read.
+//! The constraints on a set of rules: no rule contradicts a deny word for word, and every
+//! modifiable path is readable.
 
 use std::cell::LazyCell;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ impl<'a> Patterns<'a> {
         self.0.contains(pattern)
     }
 
-    /// Whether whoever may modify what `modify` matches may read it by these, as far as the texts
-    /// tell: by the same text, by `**`, or by `FOLDER/**` of a folder that it lies in.
+    /// Returns whether these patterns make all matches of `modify` readable, as far as the texts
+    /// tell: by the same text, by `**`, or by `FOLDER/**` of a directory around it.
     fn cover(&self, modify: &str) -> bool {
         let ends = modify.match_indices('/').map(|(at, _)| at).chain([modify.len()]);
         self.has("**")
@@ -143,7 +143,7 @@ pub(super) fn exceptions(deny_modify: &[Arc<Rule>]) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// What is denied to read has no exceptions.
+/// Checks that read denies have no exceptions.
 pub(super) fn no_exceptions(deny_read: &[Arc<Rule>]) -> Result<(), PolicyError> {
     match deny_read.iter().find(|rule| rule.negated) {
         Some(rule) => {

@@ -19,14 +19,15 @@ use rules::Rules;
 /// The first ABI that keeps files outside the grants from being emptied (Linux 6.2).
 const OLDEST: i64 = 3;
 
-/// What one run takes: its rules, and a temp folder of its own where the policy gives one.
+/// The resources of one run: its rules, and a temporary directory of its own where the policy gives
+/// one.
 pub(crate) struct Prepared {
     rules: Rules,
     temp: Option<Temp>,
     abi: i64,
 }
 
-/// What `view` takes, before anything is started; refuses what cannot be expressed.
+/// Prepares the resources for `view`, before anything is started; refuses what cannot be expressed.
 pub(crate) fn prepare(view: &View) -> Result<Prepared, Refusal> {
     let abi = available(sys::landlock_abi())?;
     let mut rules = Rules::of(view)?;
@@ -52,7 +53,7 @@ fn available(abi: i64) -> Result<i64, Refusal> {
 }
 
 impl Prepared {
-    /// The command's temp folder.
+    /// The command's temp directory.
     pub(super) fn temp(&self) -> Option<&Temp> {
         self.temp.as_ref()
     }

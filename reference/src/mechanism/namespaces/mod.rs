@@ -48,7 +48,7 @@ pub(crate) fn start<'a>(view: &'a View, inner: Inner<'a>) -> Result<Running, Ref
     Ok(Running { process, said: None, namespaced: true, stack: None })
 }
 
-/// What a failure at the place `code` means.
+/// Explains a failure at the place `code`.
 pub(crate) fn explain(code: u32, errno: i32, view: &View) -> Refusal {
     match Place::from_code(code) {
         Some(place) => refusal(place, Errno::from_raw(errno), view),
@@ -74,8 +74,8 @@ fn is_forbidden(errno: Errno) -> bool {
     matches!(errno, Errno::EPERM | Errno::EACCES)
 }
 
-/// What this host lacks, and the remedy, if that is what a failure means; else a step of this one
-/// view failed.
+/// Returns the facility that this host lacks, and the remedy, if that explains the failure;
+/// otherwise a step of this view failed.
 fn missing(place: Place, errno: Errno) -> Option<String> {
     match place.call {
         _ if errno == Errno::ENOSYS => Some(OLD_KERNEL.to_owned()),

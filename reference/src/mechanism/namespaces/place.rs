@@ -1,4 +1,5 @@
-//! Where building a box failed: [`Place`], small enough for one number on the control socket.
+//! The place at which building a box failed: [`Place`], encoded as one number on the control
+//! socket.
 
 use nix::errno::Errno;
 
@@ -7,7 +8,7 @@ use super::layout::{Layout, Source, Work};
 /// Declares the calls once, with their words.
 macro_rules! calls {
     ($($name:ident = $words:literal),* $(,)?) => {
-        /// What was being done.
+        /// The operation that failed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub(super) enum Call { $($name),* }
@@ -44,7 +45,7 @@ calls! {
 pub(super) struct Place {
     /// Number of the work in the layout.
     pub(super) work: Option<u32>,
-    /// What was being done.
+    /// The operation.
     pub(super) call: Call,
 }
 
@@ -66,7 +67,7 @@ impl Place {
         Some(Self { work, call })
     }
 
-    /// Whether it is where a `/proc` of the box's own is made.
+    /// Returns whether it is the mount of the box's own `/proc`.
     pub(super) fn makes_proc(self, layout: &Layout) -> bool {
         let work = self.work.and_then(|number| layout.works.get(number as usize));
         let proc = matches!(work, Some(Work::Attach { source: Source::Proc, .. }));
