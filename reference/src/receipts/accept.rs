@@ -160,7 +160,7 @@ fn place(frame: &mut Frame) -> Result<Place, String> {
     Ok(Place::Below(format!("sandbox/{id}")))
 }
 
-/// Whether `id` can name a sandbox, and so a part of a chain's name.
+/// Returns whether `id` is a valid sandbox id, and so a part of a chain's name.
 pub(crate) fn is_sandbox_id(id: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     (1..=128).contains(&id.len()) && id.chars().all(allowed)

@@ -39,12 +39,12 @@ pub enum ReceiptsVerb {
     Proxy(ProxyArgs),
     /// Tell the daemon what leaves a sandbox over the network
     Observer(ObserverArgs),
-    /// Verify receipts, whoever wrote them
+    /// Verify receipts of any implementation
     #[command(after_help = VERIFY)]
     Verify(VerifyArgs),
     /// Make or show a signing key
     Keys {
-        /// What to do
+        /// The action
         #[command(subcommand)]
         verb: KeysVerb,
     },
@@ -54,12 +54,12 @@ pub enum ReceiptsVerb {
     Demo(DemoArgs),
 }
 
-/// What to do with a key.
+/// An action on a key.
 #[derive(Debug, Subcommand)]
 pub enum KeysVerb {
     /// Make a key file and its public one, FILE.pub
     New {
-        /// Where the private key goes; it must not exist
+        /// The file for the private key; it must not exist
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
     },

@@ -3,7 +3,7 @@
 use ed25519_dalek::VerifyingKey;
 
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-/// What marks an Ed25519 public key.
+/// The multicodec prefix of an Ed25519 public key.
 const MARK: [u8; 2] = [0xed, 0x01];
 const SCHEME: &str = "did:key:";
 

@@ -11,7 +11,7 @@ pub(crate) fn check(text: &[u8]) -> Result<(), String> {
     inexact(text).map_or(Ok(()), |number| Err(complaint(number)))
 }
 
-/// What is said of such a number.
+/// Returns the message about such a number.
 pub(crate) fn complaint(number: &str) -> String {
     format!("the number {number} is beyond {MOST}: not every reader takes it for the same")
 }
@@ -35,7 +35,7 @@ pub(crate) fn inexact(text: &[u8]) -> Option<&str> {
     None
 }
 
-/// How long the string is that `text` begins with, its quotes counted.
+/// Returns the length of the string that `text` begins with, quotes included.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {

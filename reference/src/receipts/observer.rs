@@ -18,7 +18,7 @@ use super::frame::{Binding, Decision, Frame};
 
 const PLACEMENT: &str = "ingress_egress";
 
-/// How the observer is called.
+/// The arguments of the observer.
 #[derive(Debug, Args)]
 pub struct ObserverArgs {
     /// The socket of the daemon
@@ -80,7 +80,7 @@ pub(crate) fn main(args: &ObserverArgs) -> i32 {
         },
     };
     crate::say::line(format_args!("ready"));
-    // Who waits for it reads the next line only; nothing else depends on it.
+    // The reader of stdout waits for the next line only; nothing else depends on the flush.
     let _unread = std::io::stdout().flush();
     let mut emitter = Emitter::new(&args.socket);
     let mut untold = 0;

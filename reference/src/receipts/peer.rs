@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, by the kernel's word.
+//! The process at the other end of a connection, as the kernel reports it.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;

@@ -14,20 +14,20 @@ const CONTEXT: [&str; 2] =
     ["https://www.w3.org/ns/credentials/v2", "https://agentreceipts.ai/context/v2"];
 const TYPE: [&str; 2] = ["VerifiableCredential", "AgentReceipt"];
 const VERSION: &str = "0.5.0";
-/// How the canonical text of every receipt ends, after the place of its proof.
+/// The end of every receipt's canonical text, behind the place of its proof.
 const TAIL: &[u8] = br#","type":["VerifiableCredential","AgentReceipt"],"version":"0.5.0"}"#;
 
-/// Where the members go that the receipt format has no place for.
+/// The place of the members that the receipt format does not define.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Profile {
-    /// Where verifiers that know the format alone keep them
+    /// The place where verifiers that know the format alone keep them
     #[default]
     Wire,
-    /// Where ADR-0027 has them: for verifiers of raw bytes
+    /// The place that ADR-0027 defines: for verifiers of raw bytes
     Adr,
 }
 
-/// What a receipt is about.
+/// The content of a receipt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content<'a> {
     /// An event.
@@ -67,7 +67,7 @@ pub(crate) struct Sealed {
     pub(crate) text: Vec<u8>,
 }
 
-/// Who signs, and how.
+/// The signer: its key and its names.
 #[derive(Debug)]
 pub(crate) struct Scribe {
     key: SigningKey,
@@ -138,7 +138,7 @@ impl Scribe {
         issuer
     }
 
-    /// What the format leaves open, and so survives every verifier.
+    /// Returns the members that the format leaves open, and that so survive every verifier.
     fn runtime(&self, frame: &Frame) -> Map<String, Value> {
         let mut runtime = Map::new();
         let mut add = |name: &str, value: Option<Value>| {
@@ -189,7 +189,8 @@ impl Scribe {
     }
 }
 
-/// What a daemon's own receipts say of the chains of its store, so that none goes unmissed.
+/// Returns the members in which a daemon's own receipts name the chains of its store, so that a
+/// missing chain is noticed.
 fn of_store(content: Content<'_>) -> Option<Map<String, Value>> {
     let (name, value) = match content {
         Content::Started(Some((chain, hash))) => {

@@ -10,7 +10,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
-/// Who we are, and whom we trust.
+/// The certificate of one end, and the authority it trusts.
 #[derive(Debug, Clone, Args)]
 pub struct Identity {
     /// The authority that the other side's certificate comes from, PEM

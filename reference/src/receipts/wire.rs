@@ -10,7 +10,7 @@ const TEXT: usize = 1 << 20;
 /// The tag of a replay, after which an offset comes.
 const REPLAY: u8 = 0x03;
 
-/// What passed by.
+/// A frame or part that passed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Passed<'a> {
     /// Bytes of a stream by its tag; `offset` is where a replay has them.

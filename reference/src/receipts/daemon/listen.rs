@@ -18,7 +18,7 @@ pub(super) struct Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // Where it cannot be removed the next start finds it stale.
+        // The next start finds a socket stale that could not be removed.
         let _stale = std::fs::remove_file(&self.path);
     }
 }
@@ -54,7 +54,7 @@ fn refuse_addresses(path: &Path) -> Result<(), String> {
     }
 }
 
-/// The folder of the socket, made if it is missing, closed to the world.
+/// The directory of the socket, made if it is missing, closed to the world.
 fn folder(path: &Path, anywhere: bool) -> Result<PathBuf, String> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
@@ -90,7 +90,7 @@ fn run_folders() -> Vec<PathBuf> {
     all.filter_map(|path| path.canonicalize().ok()).filter(|path| path != Path::new("/")).collect()
 }
 
-/// Removes a socket that nobody listens at; everything else stays and is an error.
+/// Removes a socket without a listener; any other file stays and is an error.
 fn clear(path: &Path) -> Result<(), String> {
     let found = match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -18,11 +18,11 @@ use super::ledger::{Arrived, Ledger};
 use super::listen::{Listener, listen};
 use super::{DaemonArgs, log};
 
-/// How many events wait for the writer, and are stored with one sync at most.
+/// The maximum number of events that wait for the writer, and are stored with one sync.
 const BATCH: usize = 1024;
-/// What was sent before the end may still arrive so long.
+/// The time limit for events in flight at the end.
 const DRAIN: Duration = Duration::from_millis(200);
-/// How often an unsafe path is warned of.
+/// The interval between warnings of an unsafe path, in milliseconds.
 const WARN: u16 = 60_000;
 
 /// Set once, when the daemon is to end.
@@ -105,7 +105,7 @@ fn waiting(listener: &Listener) -> Option<UnixStream> {
     None
 }
 
-/// Starts the writer; `wake` closes when it ends, whatever the reason.
+/// Starts the writer; `wake` closes when it ends, for any reason.
 fn writer(
     mut ledger: Ledger,
     from: Receiver<Arrived>,

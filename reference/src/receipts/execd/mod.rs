@@ -46,7 +46,7 @@ impl Execd {
                     Ok((address, listener)) => (Ok(address), Some(listener)),
                     Err(error) => (Err(error), None),
                 };
-                // Whoever started it waits for this.
+                // The starting thread waits for the address.
                 let _heard = tell.send(address);
                 if let Some(listener) = listener {
                     tokio::select! { () = serve(listener, token) => {}, _ = stopped => {} }
@@ -57,7 +57,7 @@ impl Execd {
         Ok(Self { address, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -73,7 +73,7 @@ impl Drop for Execd {
     }
 }
 
-/// What all requests share.
+/// The state shared by all requests.
 pub(super) struct State {
     token: Option<String>,
     shells: Shells,

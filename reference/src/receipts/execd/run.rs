@@ -15,7 +15,7 @@ use super::reply::{Reply, body, error, stream};
 use crate::receipts::pieces::Piece;
 use crate::receipts::strict::Json;
 
-/// Where events go; a caller that went away misses them, and no more.
+/// The receiver of events; a caller that went away misses them, without further effect.
 struct Events(Sender<Piece>);
 
 impl Events {

@@ -1,8 +1,9 @@
-//! What this proxy owes: actions that have begun, frames that were not taken yet, losses not told.
+//! The events that this proxy owes: actions that have begun, frames not taken yet, losses not
+//! reported.
 //!
-//! Kept in a file, it outlives a proxy that is killed: the next one goes on with the same session
-//! and the same numbers, and tells what the one before could not. A number that no receipt has is
-//! an event that got lost, wherever that was.
+//! Kept in a file, they outlive a proxy that is killed: the next one goes on with the same session
+//! and the same numbers, and reports the losses of the one before. A number without a receipt is an
+//! event that was lost, at any point.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -26,13 +27,13 @@ struct Counts {
     open: u64,
 }
 
-/// Whoever counts.
+/// The counter.
 #[derive(Debug)]
 pub(super) struct Account {
     session: String,
     sandbox: String,
     counts: Mutex<Counts>,
-    /// How often they have changed.
+    /// The number of changes.
     changes: AtomicU64,
     file: Option<(PathBuf, Flock<File>)>,
 }
@@ -55,7 +56,7 @@ impl Account {
             let wrong = "not the state of a proxy for this sandbox; name another --state";
             let (session, left) = read(&text, sandbox).ok_or_else(|| said(wrong.to_owned()))?;
             account.session = session;
-            // What had begun may have been done: each of it takes a number that nobody has.
+            // Actions that had begun may have been done: each takes a number that no receipt has.
             let numbered = left.numbered.saturating_add(left.open);
             let owed = left.owed.saturating_add(left.open);
             account.counts = Mutex::new(Counts { numbered, owed, open: 0 });
@@ -100,7 +101,7 @@ impl Account {
         self.change(|counts| counts.owed = counts.owed.saturating_sub(count));
     }
 
-    /// How often anything began, ended or was told so far.
+    /// Returns the number of changes so far: actions begun or ended, and events reported.
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
     }

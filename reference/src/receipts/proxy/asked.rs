@@ -1,4 +1,4 @@
-//! What a request asks for: the input objects that its receipts commit to.
+//! The input objects of a request, which its receipts commit to.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -11,11 +11,11 @@ use crate::receipts::strict::{self, Json};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Item {
     pub named: Named,
-    /// How many bytes were written, if any were.
+    /// The number of bytes written, if any were.
     pub written: Option<u64>,
 }
 
-/// What an item is. Its receipt's input and target are made of it later, on another thread.
+/// The kind of an item. Its receipt's input and target are made of it later, on another thread.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) enum Named {
     #[default]
@@ -34,7 +34,7 @@ impl Item {
         Named::Path(path.into(), more).into()
     }
 
-    /// What its receipt commits to.
+    /// Returns the input that its receipt commits to.
     pub(super) fn input(&self) -> Option<Value> {
         match &self.named {
             Named::Path(path, more) => {
@@ -56,7 +56,7 @@ impl Item {
         }
     }
 
-    /// What is told of its result.
+    /// Returns the result for its receipt.
     pub(super) fn output(&self, outcome: &Outcome) -> Option<Value> {
         let written = self.written.map(|bytes| json!({"bytes_written": bytes}));
         outcome.output.clone().map(|output| written.unwrap_or(output))

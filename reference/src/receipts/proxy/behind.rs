@@ -12,7 +12,8 @@ use super::outcome::{Ended, Outcome, Reader};
 
 /// With less that waits, another thread is not woken.
 const WORTH: usize = 32 << 10;
-/// With more that waits, whoever brings it reads it: an answer is never kept as a whole.
+/// With more bytes waiting, the thread that brings them reads them: an answer is never kept as a
+/// whole.
 const MOST: usize = 2 << 20;
 
 /// An answer of this length is read at once: that takes no longer than handing it over. So much may
@@ -26,7 +27,7 @@ pub(super) struct Behind(Arc<Shared>);
 struct Shared {
     waiting: Mutex<Waiting>,
     reader: Mutex<Reader>,
-    /// Whether the thread knows of it.
+    /// It is in the queue of the reading thread.
     queued: AtomicBool,
 }
 
@@ -34,7 +35,7 @@ struct Shared {
 struct Waiting {
     bytes: VecDeque<Bytes>,
     length: usize,
-    /// How much has come at all.
+    /// The total of bytes that have come.
     whole: usize,
 }
 
@@ -79,7 +80,7 @@ impl Behind {
         }
     }
 
-    /// Whether all of it was short, and is read.
+    /// Returns whether all of it was short, and is read.
     pub(super) fn is_short(&self) -> bool {
         self.0.is_short(0)
     }
@@ -98,15 +99,15 @@ impl Behind {
 }
 
 impl Shared {
-    /// Whether the answer is short, with `more` that comes. Nothing of such a one waits, and the thread
-    /// does not know of it.
+    /// Returns whether the answer is short, `more` bytes included. A short answer has no waiting
+    /// bytes, and is not in the thread's queue.
     fn is_short(&self, more: usize) -> bool {
         let mut waiting = lock(&self.waiting);
         waiting.whole += more;
         waiting.whole <= LITTLE
     }
 
-    /// How much waits then.
+    /// Queues `bytes` and returns the number of bytes that wait then.
     fn push(&self, bytes: Bytes) -> usize {
         let mut waiting = lock(&self.waiting);
         waiting.length += bytes.len();
@@ -121,7 +122,7 @@ impl Shared {
         Some(bytes)
     }
 
-    /// The reader when it has read all that waited; whoever holds it reads in order.
+    /// Returns the reader after it has read all waiting bytes; its lock keeps the order.
     fn caught_up(&self) -> MutexGuard<'_, Reader> {
         let mut reader = lock(&self.reader);
         while let Some(bytes) = self.next() {

@@ -1,4 +1,4 @@
-//! How many frames were lost since the last one that arrived.
+//! The number of frames lost since the last one that arrived.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -23,7 +23,7 @@ impl Drops {
         self.0.swap(0, Ordering::SeqCst)
     }
 
-    /// How many there are.
+    /// Returns the number of lost frames.
     pub(super) fn count(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }

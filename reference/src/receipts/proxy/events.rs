@@ -33,7 +33,7 @@ impl Events {
         self.end_event(each);
     }
 
-    /// Whether nothing of an event has come that is not whole.
+    /// Returns whether no partial event is buffered.
     pub(super) fn is_between(&self) -> bool {
         self.line.is_empty() && self.event.is_empty() && !self.skips
     }
@@ -75,7 +75,7 @@ impl Events {
     }
 }
 
-/// What a line adds to its event; none if it is a comment or another field.
+/// Returns the data that a line adds to its event; none if it is a comment or another field.
 fn data(line: &[u8]) -> Option<&[u8]> {
     if let Some(rest) = line.strip_prefix(b"data:") {
         return Some(rest.strip_prefix(b" ").unwrap_or(rest));

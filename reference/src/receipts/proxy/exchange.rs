@@ -29,19 +29,19 @@ const BODY: usize = 8 << 20;
 /// The longest body that a frame carries whole.
 const FRAMED: usize = (1 << 20) - (16 << 10);
 
-/// What every request needs.
+/// The state shared by all requests.
 pub(super) struct Proxy {
     pub upstream: Upstream,
     pub teller: Arc<Teller>,
     pub ptys: Ptys,
-    /// What execd wants to see, if only we know it.
+    /// The token that execd requires, if only the proxy knows it.
     pub token: Option<HeaderValue>,
 }
 
 /// An answer on its way to an agent.
 pub(super) type Answer = Response<Outgoing>;
 
-/// Why a request does not go on.
+/// The reason why a request is not forwarded.
 pub(super) struct Refusal {
     pub status: StatusCode,
     pub why: String,
@@ -74,7 +74,7 @@ pub(super) async fn answer(
     }))
 }
 
-/// What a request is called when nothing else is known of it.
+/// The name of a request of which nothing else is known.
 pub(super) struct Seen {
     action: &'static str,
     family: Option<Family>,
@@ -175,11 +175,11 @@ impl Proxy {
         if shows == Shows::Content {
             return Ok(self.watched(request, watch).await);
         }
-        // What was begun goes on without the agent, and so does what sees its end.
+        // An action that was begun goes on without the agent, and so does the watch of its end.
         let (proxy, (tell, told)) = (Arc::clone(self), oneshot::channel());
         tokio::spawn(async move {
             let answer = proxy.upstream.send(request).await;
-            // An answer that nobody takes is dropped, and read on from there.
+            // An answer without a receiver is dropped, and read on from there.
             drop(tell.send(watched_answer(answer, watch, true)));
         });
         Ok(told.await.unwrap_or_else(|_| unreachable("the proxy is being stopped")))
@@ -268,7 +268,7 @@ impl Proxy {
     }
 }
 
-/// What a query names.
+/// Returns the items that a query names.
 fn items(asks: Asks, target: &Target) -> Result<Vec<Item>, Refusal> {
     let paths: Result<Vec<String>, _> = match asks {
         Asks::Path => target.one_path().map(|path| path.into_iter().collect()),

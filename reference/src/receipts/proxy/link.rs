@@ -14,18 +14,18 @@ use tokio_rustls::client::TlsStream;
 
 use super::answers::{Answer, Answers};
 
-/// Where frames go.
+/// The address and identity for the relay.
 #[derive(Clone)]
 pub(super) struct Relay {
     /// HOST:PORT.
     pub authority: String,
     /// Its name, as the certificate must have it.
     pub name: ServerName<'static>,
-    /// Our certificate, and whom we trust.
+    /// The certificate of the proxy, and the authority it trusts.
     pub tls: Arc<rustls::ClientConfig>,
 }
 
-/// How long a connection, and then each answer, may take.
+/// The time limit of a connection, and then of each answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 type Stream = TlsStream<TcpStream>;
@@ -44,7 +44,7 @@ impl Link {
         Ok(Self { answers: Answers::new(from), to })
     }
 
-    /// Whether the relay has not closed it; it says nothing unasked.
+    /// Returns whether the relay has not closed it; the relay sends nothing unasked.
     pub(super) async fn is_open(&mut self) -> bool {
         self.answers.is_quiet().await
     }

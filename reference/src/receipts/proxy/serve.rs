@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::exchange::{Proxy, answer};
 
-/// How long to wait for a descriptor.
+/// The delay after a failure for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// More often than any connection's timer is due (hyper's are set to 30 s).
@@ -57,7 +57,8 @@ pub(super) async fn serve(
     }
     drop(listener);
     drop(stop);
-    // What has not ended by then is told as interrupted, when its task is dropped.
+    // Actions that have not ended by then are reported as interrupted, when their tasks are
+    // dropped.
     let _either = timeout(drain, proxy.teller.idle()).await;
     proxy.teller.stop();
     proxy.ptys.all_closed("interrupted: the proxy was stopped");

@@ -1,4 +1,4 @@
-//! What a request line names: the path without escapes, and the paths of the query.
+//! The target of a request line: the path without escapes, and the paths of the query.
 
 use hyper::Uri;
 use percent_encoding::percent_decode_str;

@@ -28,7 +28,7 @@ impl Underway {
         self.frames.extend(frames);
     }
 
-    /// How many there are.
+    /// Returns the number of frames.
     pub(super) fn len(&self) -> usize {
         self.frames.len()
     }
@@ -85,11 +85,11 @@ mod tests {
         underway.push(vec![Frame::default(); 5]);
         drops.add(2);
         assert_eq!(counts(&mut underway), [Some(2), None, None, None, None]);
-        // Nobody took it: three are lost now, which the next one tells.
+        // The frame was not taken: three are lost now, which the next one reports.
         underway.lost("for this test");
         assert_eq!(drops.count(), 3);
         assert_eq!(counts(&mut underway), [Some(3), None, None, None]);
-        // What is wrong is no loss, but has told nobody.
+        // A wrong frame is no loss, but has not reported its count.
         underway.wrong();
         assert_eq!(counts(&mut underway), [Some(3), None, None]);
         underway.taken();

@@ -22,9 +22,9 @@ pub(super) struct Watch {
     pub items: Vec<Item>,
     reader: Behind,
     teller: Arc<Teller>,
-    /// What nobody has told of yet.
+    /// The owed events that are not reported yet.
     owed: Option<Owed>,
-    /// How the answer ended, where that is still to be told.
+    /// The end of the answer, where it is still to be reported.
     due: Option<Ended>,
     _open: Open,
 }
@@ -51,7 +51,7 @@ impl Watch {
         }
     }
 
-    /// Somebody else tells of it.
+    /// Leaves the report to another watch.
     pub(super) fn forget(&mut self) {
         self.owed = None;
     }
@@ -164,7 +164,7 @@ impl Drop for Watched {
     }
 }
 
-/// Reads on to the end, for nobody but the receipt.
+/// Reads on to the end, only for the receipt.
 async fn drain(mut inner: Incoming, mut watch: Watch) {
     loop {
         match inner.frame().await {

@@ -17,13 +17,13 @@ use crate::receipts::sandbox;
 /// The longest frame.
 const LONGEST: usize = 1 << 20;
 
-/// What every connection needs.
+/// The state shared by all connections.
 pub(super) struct Relay {
     daemon: Daemon,
     seen: Seen,
 }
 
-/// Who is at the other end of a connection.
+/// The sandbox at the other end of a connection, or the reason why it is unknown.
 pub(super) struct Peer(Result<String, String>);
 
 /// An answer: what it means, and why.
@@ -35,7 +35,7 @@ impl Relay {
         Self { daemon: Daemon::new(socket), seen: Seen::default() }
     }
 
-    /// Who connected; TLS has verified that the certificate is of our authority.
+    /// Returns the peer of a connection; TLS has verified that the certificate is of our authority.
     pub(super) fn peer(&self, certificate: Option<&[u8]>, from: IpAddr) -> Peer {
         let certificate = certificate.ok_or_else(|| "there is no certificate".to_owned());
         Peer(certificate.and_then(|certificate| {
@@ -92,7 +92,7 @@ impl Relay {
         }
         let unreachable = |error| (StatusCode::SERVICE_UNAVAILABLE, format!("daemon: {error}"));
         self.daemon.write(&frame).await.map_err(unreachable)?;
-        // Frames may come in tens: whoever waits for this processor goes first.
+        // Frames may come in tens: other threads that wait for this processor go first.
         std::thread::yield_now();
         Ok((StatusCode::ACCEPTED, String::new()))
     }

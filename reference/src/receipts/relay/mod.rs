@@ -15,10 +15,10 @@ use tokio::runtime::Builder;
 
 use super::tls::{Identity, provider};
 
-/// What `refbox receipts relay` is told.
+/// The arguments of `refbox receipts relay`.
 #[derive(Debug, Clone, Args)]
 pub struct RelayArgs {
-    /// Where proxies connect, as IP:PORT; port 0 takes a free one
+    /// The address for proxies, as IP:PORT; port 0 takes a free one
     #[arg(long, value_name = "ADDR")]
     pub listen: SocketAddr,
     /// The daemon's socket

@@ -24,7 +24,7 @@ pub use provenance::Provenance;
 pub use pty::Session;
 pub use strict::Finding;
 
-/// How `verify` is called.
+/// The arguments of `verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// The public key that the first receipt of each chain is signed with
@@ -36,7 +36,7 @@ pub struct VerifyArgs {
     /// Look at this chain only
     #[arg(long, value_name = "NAME")]
     pub chain: Option<String>,
-    /// How many receipts the chain must have
+    /// The number of receipts that the chain must have
     #[arg(long, value_name = "N")]
     pub expected_length: Option<usize>,
     /// The hash that the last receipt of the chain must have
@@ -51,7 +51,7 @@ pub struct VerifyArgs {
     /// The chain must have ended
     #[arg(long)]
     pub require_terminal: bool,
-    /// How to tell the result
+    /// The format of the result
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
     /// Receipts, one a line
@@ -59,7 +59,7 @@ pub struct VerifyArgs {
     pub file: PathBuf,
 }
 
-/// How to tell a result.
+/// The format of a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// A line a receipt and a summary

@@ -72,7 +72,7 @@ fn drops(receipt: &Reading) -> Option<u64> {
     (action == "agent_receipts.events_dropped").then(|| count()?.as_u64())?
 }
 
-/// Whether the first receipt of the file is that of a daemon's first start.
+/// Returns whether the first receipt of the file is that of a daemon's first start.
 fn begins_with_a_daemon(chains: &[Vec<&Line>]) -> bool {
     let first = chains.iter().flatten().find(|line| line.number == 1);
     first.is_some_and(|line| {

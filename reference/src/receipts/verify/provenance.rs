@@ -14,7 +14,7 @@ pub struct Provenance {
     pub malformed: Vec<usize>,
 }
 
-/// What the daemon writes by itself, where nobody was connected.
+/// The types of receipts that the daemon writes by itself, without a connection.
 const OWN: [&str; 2] = ["agent_receipts.daemon_started", "agent_receipts.chain_interrupted"];
 
 impl Provenance {

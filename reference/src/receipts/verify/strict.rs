@@ -1,4 +1,4 @@
-//! What other verifiers accept and a strict reader does not: one name a rule.
+//! The findings that other verifiers accept and a strict reader does not: one name a rule.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct Finding {
     pub line: usize,
     /// The rule.
     pub name: &'static str,
-    /// What is there.
+    /// The finding's text.
     pub detail: String,
 }
 

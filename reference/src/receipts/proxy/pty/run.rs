@@ -8,9 +8,9 @@ use crate::receipts::proxy::outcome::hex;
 /// A shell that runs.
 #[derive(Debug)]
 pub(super) struct Run {
-    /// The same on the receipts of its beginning and end.
+    /// The correlator that the receipts of its beginning and end share.
     pub correlator: String,
-    /// How many connections are attached.
+    /// The number of attached connections.
     pub attached: usize,
     /// It was ended by a request that execd carried out.
     pub deleted: bool,
@@ -51,7 +51,7 @@ impl Run {
         self.unsure = true;
     }
 
-    /// What the receipt of its end commits to.
+    /// Returns the input that the receipt of its end commits to.
     pub(super) fn input(&self, exit_code: Option<i64>) -> Option<Value> {
         // A shell that chose its exit code was not ended by the signal.
         let killed = exit_code.is_none_or(|code| code == -1);
