@@ -1,4 +1,5 @@
-//! Where coding agents keep their state: by their variables, else below the home ([`AgentState`]). Pure.
+//! The places of coding agents' state: by their variables, else below the home ([`AgentState`]).
+//! Pure.
 
 /// An agent's variable, and its directory below the home where the variable is not set.
 const AGENTS: [(Option<&str>, &str); 4] = [

@@ -42,7 +42,7 @@ pub(crate) fn answer(
     };
     if let Err(error) = place.write(&result) {
         unwritable(&error);
-        // What began keeps its code: a refusal says that nothing was started.
+        // A run that began keeps its code: a refusal says that nothing was started.
         return if result.started { code } else { exit::REFUSED };
     }
     code

@@ -25,7 +25,7 @@ fn ordered(request: ProfileRequest, settled: Result<Settled, Fault>) -> Result<O
     let wrong = |fault: Fault| Refusal::invalid(fault.to_string());
     let settled = settled.map_err(wrong)?;
     match (run.mechanism.as_str(), settled.mechanism) {
-        // Whatever would confine, the mode asks for nothing.
+        // An unconfined mode needs no mechanism, and so takes any.
         (_, AUTO) if settled.policy.mode == Mode::Unconfined => run.mechanism = AUTO.to_owned(),
         (_, AUTO) => {}
         (AUTO, chosen) => run.mechanism = chosen.to_owned(),
@@ -70,7 +70,7 @@ pub(crate) fn order_on(
     }
 }
 
-/// What the one document of `documents` comes to.
+/// Settles the one document of `documents`.
 pub(crate) fn settled(documents: &[Document], workspace: &Path) -> Result<Settled, Fault> {
     let around =
         Surroundings { workspace: workspace.to_owned(), env: std::env::vars_os().collect() };

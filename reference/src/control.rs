@@ -14,7 +14,7 @@ use crate::sys::{self, Process};
 /// Bytes in one message.
 const PACKET: usize = 10;
 
-/// What the inner stage was doing when it failed.
+/// The step of the inner stage that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failed {
     /// Locking itself or the command down.
@@ -29,7 +29,7 @@ pub(crate) enum Failed {
     Build(u32),
 }
 
-/// What found no way out of a network, by the kernel's count.
+/// The packets that found no route out of a network, by the kernel's count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Unreached {
     /// Packets without a route.
@@ -38,7 +38,7 @@ pub(crate) struct Unreached {
     pub(crate) ports: u32,
 }
 
-/// What the inner stage tells the supervisor.
+/// A report of the inner stage to the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
     /// The inner stage runs; a descriptor of its process comes with the packet.
@@ -55,11 +55,11 @@ pub(crate) enum Report {
     Signalled(i32),
     /// An order to signal the command reached it before its end was seen.
     Passed,
-    /// What found no way out of the command's own network.
+    /// The packets that found no route out of the command's own network.
     Unreached(Unreached),
 }
 
-/// What the supervisor tells the inner stage.
+/// An order of the supervisor to the inner stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Send this signal to the command's process group.
@@ -183,13 +183,13 @@ pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &Process) -> io
     }
 }
 
-/// What the supervisor's end of the socket gives.
+/// A message at the supervisor's end of the socket.
 pub(crate) enum Heard {
     /// A report, with the process that came with it.
     Report(Report, Option<Process>),
     /// Nothing for now.
     Nothing,
-    /// Nothing any more: nobody can send.
+    /// The end: no sender is left.
     End,
 }
 

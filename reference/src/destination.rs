@@ -1,5 +1,5 @@
-//! The place of a file of ours ([`Destination`]): a name in a folder that is opened before anything
-//! runs, so that who swaps the directory for another meanwhile changes nothing for us.
+//! The place of a file of ours ([`Destination`]): a name in a directory that is opened before
+//! anything runs, so that who swaps the directory for another meanwhile changes nothing for us.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,7 +16,7 @@ use serde::Serialize;
 /// Mode of a new file, less the umask.
 const FILE_MODE: Mode = Mode::from_bits_truncate(0o666);
 
-/// Where one file is written, whole or not at all.
+/// The destination of one file, which is written whole or not at all.
 #[derive(Debug)]
 pub(crate) struct Destination {
     folder: OwnedFd,
@@ -50,7 +50,7 @@ impl Destination {
         Ok(Self { folder, name })
     }
 
-    /// Takes away what an earlier run left under this name, so that nobody takes it for ours.
+    /// Removes the file that an earlier run left under this name, so that it is not taken for ours.
     pub(crate) fn clear(&self) -> io::Result<()> {
         match unlinkat(&self.folder, self.name.as_os_str(), UnlinkatFlags::NoRemoveDir) {
             Err(Errno::ENOENT) => Ok(()),

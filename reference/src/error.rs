@@ -1,4 +1,5 @@
-//! Why a run is declined or failed: [`Refusal`], the protocol's error before it is written down.
+//! The error of a declined or failed run: [`Refusal`], the protocol's error before it is written
+//! down.
 
 use std::path::Path;
 
@@ -8,13 +9,13 @@ use boxproof_cases::protocol::{ErrorKind, RunError, WirePath};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Refusal {
-    /// What kind of thing went wrong.
+    /// The kind of the error.
     pub(crate) kind: ErrorKind,
     /// One sentence that names the thing and says what to do.
     pub(crate) message: String,
     /// Line in the request (from 1), if the request is at fault.
     pub(crate) line: Option<u64>,
-    /// Whether this host only lacks a `/proc` of the sandbox's own.
+    /// This host only lacks a `/proc` of the sandbox's own.
     pub(crate) lacks_proc: bool,
 }
 

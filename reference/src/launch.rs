@@ -1,5 +1,5 @@
-//! What the inner stage is to execute: [`Launch`], handed over in a memory file so that neither
-//! arguments nor environment appear in the command line of the helper.
+//! The job of the inner stage: [`Launch`], handed over in a memory file so that neither arguments
+//! nor environment appear in the command line of the helper.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use crate::error::Refusal;
 use crate::sys;
 
-/// How the inner stage keeps hold of the command.
+/// The hold of the inner stage on the command's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// It is pid 1 of a namespace: its exit ends everything, and it locks the command down.
     Namespace {
-        /// Whether Landlock also cuts off abstract unix sockets.
+        /// Landlock also cuts off abstract unix sockets.
         scope_sockets: bool,
     },
     /// It is an ordinary process: it adopts what the command leaves and kills that.
@@ -24,7 +24,7 @@ pub(crate) enum Hold {
 /// One command, ready to be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Launch {
-    /// How the command is kept.
+    /// The hold on the command.
     pub(crate) hold: Hold,
     /// Working directory.
     pub(crate) cwd: CString,
@@ -35,13 +35,13 @@ pub(crate) struct Launch {
 }
 
 impl Hold {
-    /// In a namespace, with whatever this kernel has on top.
+    /// Returns the hold of a namespace, with the Landlock scopes of this kernel.
     pub(crate) fn namespace() -> Self {
         Self::Namespace { scope_sockets: scopes_sockets() }
     }
 }
 
-/// Whether the kernel lets Landlock cut off abstract unix sockets.
+/// Returns whether Landlock of this kernel can cut off abstract unix sockets.
 pub(crate) fn scopes_sockets() -> bool {
     /// The first ABI with scopes.
     const SCOPES: i64 = 6;

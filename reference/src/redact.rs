@@ -1,4 +1,5 @@
-//! What must not be shown: variables whose names say secret, and their values in a stream.
+//! The secrets that must not be shown: variables whose names denote one, and their values in a
+//! stream.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -28,7 +29,7 @@ const PARTS: [&str; 12] = [
 /// The end of a name that says the same.
 const ENDING: &str = "_KEY";
 
-/// Whether the value of a variable called `name` is never shown.
+/// Returns whether the value of a variable called `name` is never shown.
 pub fn is_sensitive_env_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
     PARTS.iter().any(|part| name.contains(part)) || name.ends_with(ENDING)
@@ -53,7 +54,7 @@ impl Secrets {
         Self { values, first_bytes }
     }
 
-    /// What begins at the start of `rest`, which is all there will be if `last`.
+    /// Finds a secret at the start of `rest`, which is the end of the stream if `last`.
     fn look(&self, rest: &[u8], last: bool) -> Found {
         if !self.first_bytes.contains(&rest[0]) {
             return Found::Nothing;
@@ -118,7 +119,7 @@ impl Redactor {
     }
 }
 
-/// Whether `bytes` are the first part of one UTF-8 character.
+/// Returns whether `bytes` are the first part of one UTF-8 character.
 fn is_cut(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes)
         .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
@@ -165,7 +166,7 @@ mod tests {
         Secrets::of(&env.map(|(name, value)| (name.into(), value.into())))
     }
 
-    /// What is shown of `text` if it comes in pieces of `size`.
+    /// Returns the redacted `text` if it comes in pieces of `size`.
     fn shown(text: &[u8], size: usize) -> Vec<u8> {
         let (secrets, mut redactor, mut shown) = (secrets(), Redactor::default(), Vec::new());
         text.chunks(size).for_each(|chunk| redactor.push(&secrets, chunk, &mut shown));

@@ -5,7 +5,7 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 
-/// Why a line could not be written.
+/// The error of a failed write.
 static FAULT: OnceLock<String> = OnceLock::new();
 /// The exit code where an answer could not be written.
 const UNWRITTEN: i32 = 1;

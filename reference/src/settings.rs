@@ -87,7 +87,7 @@ fn ordered(protocol: u32, compiled: Compiled, profile_file: Option<ProfilePlace>
     }
 }
 
-/// Whether something is there, and if so whether it is a folder.
+/// Returns whether a path exists, and if so whether it is a directory.
 fn stands(path: &str) -> Option<bool> {
     std::fs::metadata(path).ok().map(|found| found.is_dir())
 }
@@ -109,7 +109,7 @@ fn compiled(request: &SettingsRunRequest) -> Result<Compiled, SettingsError> {
     caliban::order(&sound, &availability, commanded)
 }
 
-/// What paths may name, from this process's own environment.
+/// Returns the variables that paths may name, from this process's own environment.
 pub(crate) fn variables(workspace: &Path) -> Variables {
     Variables::new(&workspace.to_string_lossy(), text_variables())
 }

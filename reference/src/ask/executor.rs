@@ -44,7 +44,7 @@ pub(super) fn executor(asked: &Executor) -> Result<i32, String> {
     Ok(YES)
 }
 
-/// The same for a declaration and a machine of a request; the exit code.
+/// Answers for a declaration and a machine of a request; returns the exit code.
 pub(super) fn in_file(batch: &Batch) -> Result<i32, String> {
     let request: ExecutorRequest = wire::read(batch)?;
     wire::speaks(request.protocol)?;

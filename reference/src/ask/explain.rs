@@ -37,7 +37,7 @@ fn matching(subject: &Subject, profile: &Profile, op: Op) -> Vec<Told> {
     }
 }
 
-/// What has to be changed where it should be allowed.
+/// Returns the change that would allow the operation.
 fn remedy(answer: &Answer) -> String {
     let op = answer.operation;
     let Some(rule) = &answer.decided_by else {

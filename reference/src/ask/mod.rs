@@ -78,7 +78,7 @@ pub(crate) struct Asked {
     /// The profile, letter for letter
     #[arg(long, value_name = "NAME", default_value = UNRESTRICTED_PROFILE)]
     profile: String,
-    /// How to answer; text unless given
+    /// The format of the answer; text unless given
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Batch {
     /// The question: JSON with protocol, dialect and documents
     #[arg(long, value_name = "FILE")]
     request: PathBuf,
-    /// Where the answer is written
+    /// The file for the answer
     #[arg(long, value_name = "FILE")]
     result: PathBuf,
 }
@@ -102,14 +102,14 @@ pub(crate) struct Paths {
     /// The workspace; relative paths lie in it, and links are followed there
     #[arg(long, value_name = "DIR")]
     workspace: PathBuf,
-    /// What is to be done
+    /// The operation
     op: Op,
     /// The paths
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
 }
 
-/// How answers are written.
+/// The format of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -118,7 +118,7 @@ pub(crate) enum Format {
     Json,
 }
 
-/// What somebody wants to do.
+/// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Op {
     /// Read it
@@ -181,12 +181,12 @@ pub(crate) enum InFiles {
     Executor(Batch),
 }
 
-/// Whether `args` are such a question.
+/// Returns whether `args` are a question in files.
 pub(crate) fn is_in_files(args: &[OsString]) -> bool {
     let verb = args.first().and_then(|verb| verb.to_str());
     let options = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
     let names_file = |arg: &str| ["--request", "--result"].iter().any(|name| arg.starts_with(name));
-    /// What can be asked in files.
+    /// The verbs that take their questions in files.
     const VERBS: [&str; 7] =
         ["check", "effective", "settings", "decide-ask", "status", "grants", "executor"];
     verb.is_some_and(|verb| VERBS.contains(&verb)) && options.into_iter().any(names_file)

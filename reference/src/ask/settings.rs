@@ -25,7 +25,7 @@ pub(crate) struct Asked {
     /// The workspace, which `${WORKSPACE}` stands for
     #[arg(long, value_name = "DIR")]
     workspace: PathBuf,
-    /// What counts: what was decided, or what the program does
+    /// The reading of the settings: as decided, or as the program behaves
     #[arg(long, value_enum, default_value_t = Sort::Adr)]
     reading: Sort,
 }
@@ -33,9 +33,9 @@ pub(crate) struct Asked {
 /// [`Reading`] as an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
-    /// What was decided
+    /// As decided
     Adr,
-    /// What the program does
+    /// As the program behaves
     Head,
 }
 
@@ -55,7 +55,7 @@ enum Rules {
 pub(crate) struct Commands {
     #[command(flatten)]
     asked: Asked,
-    /// What the permission rules say of them
+    /// The answer of the permission rules for them
     #[arg(long, value_enum, default_value_t = Rules::Ask)]
     rules: Rules,
     /// The session only plans
@@ -97,7 +97,7 @@ impl Found {
     }
 }
 
-/// What a session has that paths may name.
+/// Returns the session's variables that paths may name.
 fn variables(workspace: &Path, session: &Session) -> Result<Variables, PolicyFault> {
     if !workspace.is_absolute() {
         let message = format!("workspace: {} is not an absolute path", workspace.display());
@@ -109,7 +109,7 @@ fn variables(workspace: &Path, session: &Session) -> Result<Variables, PolicyFau
     })
 }
 
-/// What the settings of a request come to; the exit code.
+/// Answers with the effective settings of a request; returns the exit code.
 pub(super) fn settings_in_file(prefix: &[&str], batch: &Batch) -> Result<i32, String> {
     let request: SettingsRequest = wire::read(batch)?;
     wire::speaks(request.protocol)?;
@@ -122,7 +122,7 @@ pub(super) fn settings_in_file(prefix: &[&str], batch: &Batch) -> Result<i32, St
     wire::write(batch, told)
 }
 
-/// Whether the commands of a request are asked about; the exit code.
+/// Decides which commands of a request are asked about; returns the exit code.
 pub(super) fn decide_in_file(prefix: &[&str], batch: &Batch) -> Result<i32, String> {
     let request: DecideAskRequest = wire::read(batch)?;
     wire::speaks(request.protocol)?;

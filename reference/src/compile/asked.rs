@@ -1,4 +1,4 @@
-//! What a request is about, in whatever language, as a run on the system of the target: [`asked`].
+//! The subject of a request in any language, as a run on the system of the target: [`asked`].
 
 use std::path::PathBuf;
 

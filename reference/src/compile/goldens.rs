@@ -12,8 +12,8 @@ use rstest::rstest;
 use super::*;
 use crate::host::{Found, Missing, Opened, Piece, Protected};
 
-/// A profile by the name of what it is about, and its text, where `@` is the folder that all lies in; settings
-/// are enabled before it.
+/// A profile by the name of what it is about, and its text, where `@` is the directory that all
+/// lies in; settings are enabled before it.
 type Profile = (&'static str, &'static str);
 
 const FOLDERS: [&str; 9] =
@@ -96,7 +96,8 @@ const BLOCKS: [Profile; 12] = [
     ("off", "sandbox: {mode: off}\n"),
 ];
 
-/// The files of the made-up host, laid out below a folder that is there for as long as it is asked.
+/// The files of the made-up host, laid out below a directory that is there for as long as it is
+/// asked.
 fn laid_out() -> tempfile::TempDir {
     let top = tempfile::tempdir().unwrap();
     for folder in FOLDERS {
@@ -108,7 +109,7 @@ fn laid_out() -> tempfile::TempDir {
     top
 }
 
-/// What the text comes to for `target`, with the paths of the made-up host.
+/// Compiles the text for `target`, with the paths of the made-up host.
 fn compiled(target: CompileTarget, dialect: Language, text: &str) -> Result<Compiled, Refusal> {
     let folder = laid_out();
     let top = folder.path().canonicalize().unwrap().display().to_string();
@@ -148,7 +149,7 @@ fn moved(mut refusal: Refusal, top: &str) -> Refusal {
     refusal
 }
 
-/// `order` as if `top` were the root folder.
+/// `order` as if `top` were the root directory.
 fn at_root(order: Order, top: &str) -> Order {
     let text = serde_json::to_string(&order.policy).unwrap().replace(top, "");
     let cwd = order.run.cwd.as_path().to_str().unwrap().replace(top, "");

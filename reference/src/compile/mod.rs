@@ -150,7 +150,8 @@ fn open_behind(sides: &[PathBuf], view: &mut View) {
     view.steps.splice(at..at, sides.iter().map(|side| Step::Bind(real(side))));
 }
 
-/// Leaves out what nobody will be there to decide about; says so, folder by folder.
+/// Closes names that no supervisor will be there to decide about; returns a note for each
+/// directory.
 fn close(host: &mut Host) -> Vec<String> {
     let parted: Vec<String> = host.settle().iter().map(|folder| said(folder)).collect();
     let Some((tree, closed)) = host.tree.as_ref().map(plan::narrowed) else { return parted };

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 #[derive(Debug, Default)]
 pub(super) struct Text(String);
 
-/// What a rule does.
+/// The effect of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Does {
     Allow,
@@ -109,7 +109,7 @@ pub(super) fn with_real_names(text: &str) -> String {
     out + rest
 }
 
-/// Whether the string that begins with `text` is `link` or a path or pattern below it.
+/// Returns whether the string that begins with `text` is `link` or a path or pattern below it.
 fn is_path_below(text: &str, link: &str) -> bool {
     text.strip_prefix(link).is_some_and(|rest| rest.starts_with(['/', '"', '(', '$']))
 }

@@ -1,4 +1,4 @@
-//! What the state of coding agents opens in a profile. Pure.
+//! The rules that open the state of coding agents in a profile. Pure.
 
 use std::collections::BTreeMap;
 

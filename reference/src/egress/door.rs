@@ -1,5 +1,5 @@
-//! The door: sockets that are made inside and listen there, and are handed out to whoever serves
-//! them. Nothing of ours stays inside.
+//! The door: listening sockets made inside the namespace, and handed out to the server outside. No
+//! process of ours stays inside.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};

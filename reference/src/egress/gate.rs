@@ -1,4 +1,4 @@
-//! The gate: a connection to whom a client asked for, if that may be reached.
+//! The gate: a connection to the requested destination, if the rules admit it.
 
 use std::io;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) struct Gate {
     log: Log,
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug)]
 pub(super) enum Closed {
     /// It may not be.

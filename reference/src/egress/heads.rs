@@ -20,12 +20,12 @@ pub(super) struct Heads {
     odd: Odd,
 }
 
-/// Whether a request with two lengths has come over a connection.
+/// The flag that a request with two lengths has come over a connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Odd(Arc<AtomicBool>);
 
 impl Odd {
-    /// Whether one has.
+    /// Returns whether such a request has come.
     pub(super) fn is_seen(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
@@ -44,7 +44,7 @@ impl Heads {
     }
 }
 
-/// Where in the sequence of requests a connection is.
+/// The position of a connection in its sequence of requests.
 #[derive(Debug, PartialEq, Eq)]
 enum Scan {
     /// In a head, of which this came.
@@ -55,7 +55,7 @@ enum Scan {
     Over,
 }
 
-/// What a head says about its body.
+/// The fields of a header that describe its body.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Framing {
     coded: bool,
@@ -122,8 +122,8 @@ impl Scan {
     }
 }
 
-/// What follows a head. A body of chunks, a tunnel, and what the parser refuses are the last of
-/// their connection.
+/// Returns the state behind a header. A chunked body, a tunnel, and a request that the parser
+/// refuses are the last of their connection.
 fn behind(head: &[u8], framing: &Framing) -> Scan {
     if framing.coded || head.starts_with(b"CONNECT ") {
         return Scan::Over;

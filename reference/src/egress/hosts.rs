@@ -1,4 +1,4 @@
-//! Where names lead: a file of the launcher's (hosts(5)) first, then the host's resolver.
+//! Name resolution: a file of the launcher's (hosts(5)) first, then the host's resolver.
 
 use std::collections::HashMap;
 use std::io;

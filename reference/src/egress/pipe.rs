@@ -1,6 +1,7 @@
-//! Bytes from a client to a server and back, until both have said all, or nobody is left to listen.
+//! The transfer of bytes from a client to a server and back, until both directions have ended, or
+//! no receiver is left.
 //!
-//! They are spliced: the kernel hands pages on, and nothing is copied to here.
+//! The bytes are spliced: the kernel passes pages on, and nothing is copied to user space.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +24,7 @@ pub(super) async fn pipe(client: TcpStream, server: TcpStream, mut life: Life) {
     tokio::pin!(up, down);
     tokio::select! {
         sent = &mut up => {
-            // Whoever broke off does not listen either.
+            // A client that broke off does not read either.
             if sent.is_ok() {
                 tokio::select! {
                     _ = &mut down => {}

@@ -1,9 +1,8 @@
-//! How the sockets of a way out are set: who answers at once, and who is near.
+//! The socket options of a way out: no delay for all connections, small buffers for near ones.
 //!
-//! Near is whoever is on the same loopback. Nothing travels there, so that room for what travels is
-//! room for bytes that nobody reads yet: with as much as the kernel would allow, megabytes lie in
-//! between and have left the processor's caches when they are read. Far peers keep the kernel's own
-//! choice, as their distance wants it.
+//! A near peer is on the loopback. It has no latency, so a larger buffer only holds unread bytes:
+//! with the kernel's maximum, megabytes lie in between and have left the processor's caches when
+//! they are read. Far peers keep the kernel's own choice, as their distance requires.
 
 use std::net::IpAddr;
 
@@ -37,7 +36,7 @@ mod tests {
     use std::net::{Ipv4Addr, Ipv6Addr};
     use tokio::net::TcpListener;
 
-    /// What the kernel says of a socket: whether it sends at once, its room each way, who paces it.
+    /// The options of a socket: no delay, its buffer each way, its congestion control.
     type Told = (bool, usize, usize, String);
 
     fn told(stream: &TcpStream) -> Told {
@@ -49,7 +48,7 @@ mod tests {
     /// Room that no kernel gives by itself; some give just what a near socket is to have.
     const OWN: usize = 24 * 1024;
 
-    /// What the kernel says of both ends of a connection before and after they were set for `peer`.
+    /// Returns the options of both ends of a connection before and after they were set for `peer`.
     async fn before_and_after(peer: IpAddr) -> Vec<(Told, Told)> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

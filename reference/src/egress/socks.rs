@@ -68,7 +68,7 @@ async fn bytes<const N: usize>(client: &mut TcpStream) -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Whom the client wants; none if nobody can know.
+/// Reads the destination of the client; none if it is malformed.
 async fn target(client: &mut TcpStream, kind: u8) -> io::Result<Option<Target>> {
     Ok(match kind {
         BY_IPV4 => {

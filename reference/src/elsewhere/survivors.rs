@@ -8,14 +8,15 @@ use super::rounds::{Identity, Table, Tree};
 use crate::launch::Launch;
 use crate::sys::Processes;
 
-/// Who is to be ended.
+/// The processes to end.
 pub(super) struct Hunt {
     tree: Tree,
     table: Processes,
 }
 
 impl Hunt {
-    /// What `command` leaves, which was just started as `launch` says and is not reaped.
+    /// Starts the hunt for the processes of `command`, which was just started as `launch` says and
+    /// is not reaped.
     pub(super) fn of(command: Pid, launch: &Launch) -> Self {
         let mut table = Processes::marked(&launch.env);
         let number = command.as_raw();

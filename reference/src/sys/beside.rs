@@ -23,8 +23,8 @@ use super::{Leash, Process};
 /// Bytes of stack for such a process.
 const STACK: NonZeroUsize = NonZeroUsize::new(1 << 18).unwrap();
 
-/// Where a process that shares our memory has its variables. It must not go before that process is
-/// dead or has executed a program: then it is [released](Self::release), else it stays for ever.
+/// The stack of a process that shares our memory. It is [released](Self::release) once that process
+/// is dead or has executed a program; otherwise it is leaked.
 pub(crate) struct Stack(NonNull<c_void>);
 
 /// Giving one back costs as much as the end of the process that used it.
@@ -44,11 +44,11 @@ impl Stack {
     pub(super) fn new() -> nix::Result<Self> {
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_STACK | MapFlags::MAP_NORESERVE;
-        // SAFETY: a new mapping where the kernel likes disturbs nobody.
+        // SAFETY: a new mapping at an address of the kernel's choice overlaps no other.
         unsafe { mmap_anonymous(None, STACK, access, flags) }.map(Self)
     }
 
-    /// Where it begins: it grows down.
+    /// Returns its upper end: it grows down.
     pub(super) fn top(&self) -> *mut c_void {
         // SAFETY: one past the end of the mapping.
         unsafe { self.0.byte_add(STACK.get()) }.as_ptr()
@@ -70,7 +70,7 @@ impl Stack {
 
     /// Gives the memory back. The caller has seen the process end.
     pub(super) fn release(self) {
-        // SAFETY: the mapping is ours, and by contract nobody uses it any more.
+        // SAFETY: the mapping is ours, and by contract it is not used any more.
         let _cannot_fail = unsafe { munmap(self.0, STACK.get()) };
     }
 }

@@ -45,6 +45,6 @@ pub(super) fn seal_by_number(fd: RawFd) {
 /// Closes the descriptor of this number, whose owner must not use it any more.
 #[cfg(target_os = "macos")]
 pub(super) fn close_by_number(fd: RawFd) {
-    // SAFETY: closing by number; by contract nobody uses it again.
+    // SAFETY: closing by number; by contract it is not used again.
     unsafe { libc::close(fd) };
 }

@@ -50,7 +50,7 @@ pub(crate) fn close_all_but(kept: &mut [RawFd]) -> nix::Result<()> {
 }
 
 fn close_range(first: RawFd, last: u32) -> nix::Result<()> {
-    // SAFETY: closing by number; the caller's contract is that nobody uses these again.
+    // SAFETY: closing by number; the caller's contract is that these are not used again.
     Errno::result(unsafe {
         libc::syscall(libc::SYS_close_range, first as c_long, c_long::from(last), 0)
     })
@@ -81,7 +81,8 @@ pub(crate) fn die_with_parent() -> nix::Result<()> {
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
 }
 
-/// Whether this process holds every capability that building a view without a user namespace takes.
+/// Returns whether this process has all capabilities that building a view without a user namespace
+/// needs.
 pub(crate) fn is_privileged() -> bool {
     const NEEDED: u32 = 1 << CAP_SETPCAP | 1 << CAP_NET_ADMIN | 1 << CAP_SYS_ADMIN;
     let held = super::capabilities().map(|words| words[0].effective);

@@ -97,7 +97,7 @@ pub(crate) fn memory_file(content: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether a process can have orphans below it for children, so that without a child nobody is left.
+/// A process can be a subreaper, so that without a child no descendant is left.
 pub(crate) const ADOPTS_ORPHANS: bool = true;
 
 /// Makes this process the parent of every orphan below it.
@@ -168,8 +168,8 @@ pub(crate) fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
         .map(drop)
 }
 
-/// Whether the file system of `folder` says that it takes names that differ in case for one: a
-/// folder's own flag (ext4, f2fs), or a kind that does so always.
+/// Returns whether the file system of `folder` declares that it ignores case: by the directory's
+/// own flag (ext4, f2fs), or by a type that always does.
 pub(crate) fn ignores_case(folder: &std::path::Path) -> bool {
     /// vfat, exFAT, NTFS, CIFS, SMB 2, HFS, HFS+.
     const ALWAYS: [i64; 7] =

@@ -22,7 +22,7 @@ const PTRACE: u32 = 1 << 19;
 /// A call that waits for our answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Notice {
-    /// What the answer has to name.
+    /// The id that the answer must name.
     pub(crate) id: u64,
     /// The calling thread.
     pub(crate) thread: Pid,
@@ -62,7 +62,7 @@ pub(crate) fn next(listener: BorrowedFd<'_>) -> nix::Result<Notice> {
     })
 }
 
-/// Whether the caller still waits; only then was what we read about its thread read from it.
+/// Returns whether the caller still waits; only then is the data read about its thread valid.
 pub(crate) fn is_waiting(listener: BorrowedFd<'_>, id: u64) -> bool {
     let request = libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _;
     // SAFETY: the number lives through the call, which reads it.
@@ -136,7 +136,7 @@ fn open_process(pid: Pid, flags: c_int) -> nix::Result<OwnedFd> {
 pub(crate) fn bind(socket: impl AsFd, address: &[u8]) -> nix::Result<()> {
     let length = address.len() as libc::socklen_t;
     let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel copies `length` bytes of the address, whatever they are.
+    // SAFETY: the kernel copies `length` bytes of the address, of any content.
     Errno::result(unsafe { libc::bind(socket, address.as_ptr().cast(), length) }).map(drop)
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn looking<T>(body: impl FnOnce() -> nix::Result<T>) -> nix::Result<T
     result
 }
 
-/// Ends this process at once, whatever its threads do.
+/// Ends this process and all its threads at once.
 pub(crate) fn leave(code: i32) -> ! {
     // SAFETY: _exit ends the process; nothing of ours has to run any more.
     unsafe { libc::_exit(code) }

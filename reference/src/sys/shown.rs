@@ -27,7 +27,7 @@ pub(crate) fn shown(pidfd: impl AsFd) -> io::Result<Pid> {
     number(&said[..length?]).ok_or_else(|| Errno::SRCH.into())
 }
 
-/// Whether `/proc` has for this process the number that it has here.
+/// Returns whether `/proc` shows this process under its own pid.
 pub(crate) fn is_shown_as_itself() -> bool {
     std::fs::read_link("/proc/self").is_ok_and(|own| own.to_str() == Some(&Pid::this().to_string()))
 }

@@ -29,8 +29,8 @@ impl Children {
         let _announced = queue::taken(&self.0, false);
     }
 
-    /// Whether anybody alive is in the group of `leader`. Orphans are nobody's children here, so that
-    /// the end of each is announced too.
+    /// Returns whether a live process is in the group of `leader`. Orphans are not children of this
+    /// process here, so the end of each is announced too.
     pub(crate) fn has_member(&self, leader: Pid) -> io::Result<bool> {
         let mut any = false;
         for member in table::of_group(leader)? {

@@ -43,7 +43,7 @@ pub(crate) struct Process {
 
 #[cfg(test)]
 impl Process {
-    /// The same process, to be looked at apart.
+    /// Opens the same process again, to be watched separately.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         open_process(self.pid)
     }
@@ -159,12 +159,12 @@ pub(crate) fn memory_file(content: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// What marks a new run's command and all that it starts, as `NAME=value`.
+/// Returns the mark of a new run's command and its descendants, as `NAME=value`.
 pub(crate) fn mark() -> Option<CString> {
     CString::new(format!("{MARK}={}", uuid::Uuid::new_v4().simple())).ok()
 }
 
-/// Whether the file system of `folder` takes names that differ in case for one.
+/// Returns whether the file system of `folder` ignores case.
 pub(crate) fn ignores_case(folder: &Path) -> bool {
     let Ok(folder) = CString::new(OsStr::as_bytes(folder.as_os_str())) else { return false };
     // SAFETY: the path is a C string that lives through the call.

@@ -1,5 +1,5 @@
-//! What a run is followed with on macOS, all of it queues: one place to wait in, a clock, a bell that
-//! a handler rings. A queue is readable, in another one too, as long as it holds events.
+//! The event sources of a run on macOS, all of them kqueues: a poller, a clock, a bell that a
+//! handler rings. A queue is readable, in another one too, as long as it holds events.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -149,7 +149,7 @@ impl Bell {
         Ok(Self { read: read.into(), write })
     }
 
-    /// Where it is rung.
+    /// Returns the descriptor that rings it.
     pub(crate) fn rope(&self) -> RawFd {
         self.write.as_raw_fd()
     }

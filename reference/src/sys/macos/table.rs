@@ -20,7 +20,7 @@ const ROOM: usize = 64;
 /// The processes that live, and by what mark those of one run are known.
 pub(crate) struct Processes {
     mark: Option<CString>,
-    /// Where arguments and environment of one process are read to.
+    /// The buffer for arguments and environment of one process.
     words: Vec<u8>,
 }
 
@@ -42,14 +42,14 @@ impl Processes {
 
 impl Table for Processes {
     fn look(&mut self) -> io::Result<Vec<Entry>> {
-        // The dead ones of our own are nobody's business any more.
+        // Zombie children of our own are reaped first.
         while matches!(reap(false)?, Child::Ended(..)) {}
         let mut entries = Vec::new();
         for pid in all()? {
             let Some(info) = info(pid) else { continue };
             let who = Identity { number: pid, start: start(&info) };
             let parent = info.pbi_ppid as i32;
-            // SAFETY: getsid takes a number; one that is nobody's gives -1.
+            // SAFETY: getsid takes a number; an unused one gives -1.
             let session = unsafe { libc::getsid(pid) };
             entries.push(Entry { who, parent, session, marked: self.is_marked(pid) });
         }
@@ -79,12 +79,12 @@ impl Table for Processes {
     }
 }
 
-/// When a process began, in microseconds.
+/// Returns the start time of a process, in microseconds.
 fn start(info: &libc::proc_bsdinfo) -> u64 {
     info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec
 }
 
-/// What the kernel says of a process that lives.
+/// Returns the kernel's information about a live process.
 fn info(pid: c_int) -> Option<libc::proc_bsdinfo> {
     let size = size_of::<libc::proc_bsdinfo>() as c_int;
     // SAFETY: all zeroes is a valid value of this structure of numbers.
@@ -144,7 +144,7 @@ fn read_words(pid: c_int, words: &mut [u8]) -> usize {
     if got == 0 { length } else { 0 }
 }
 
-/// How long arguments and environment can be.
+/// Returns the maximum length of arguments and environment, in bytes.
 fn nix_arg_max() -> usize {
     const USUAL: usize = 1 << 20;
     let most = nix::unistd::sysconf(nix::unistd::SysconfVar::ARG_MAX);
