@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::origin;
 use crate::rows::{self, Limit, Ran, STORED};
 
-/// A request in a folder of its own.
+/// A request in a directory of its own.
 struct Scene {
     folder: TempDir,
 }
@@ -86,7 +86,7 @@ fn compare(name: &str, with: &Scene, without: &Scene, rounds: usize) -> [Duratio
     [a, b]
 }
 
-/// Whether a row is asked for.
+/// Returns whether a row is selected on the command line.
 fn is_wanted(name: &str) -> bool {
     let mut words = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
     words.peek().is_none() || words.any(|word| name.contains(&word))

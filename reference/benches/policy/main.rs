@@ -16,7 +16,7 @@ fn main() {
     criterion.final_summary();
 }
 
-/// How a figure compares with a bound on it.
+/// Returns the verdict on a figure with a bound.
 fn verdict(holds: bool) -> &'static str {
     if holds { "holds" } else { "BROKEN" }
 }
