@@ -10,14 +10,14 @@ use super::course::Deciders;
 use super::phrases;
 use super::script::Step;
 
-/// A refusal, and the line of the stream that tells of it.
+/// A refusal, and the line of the stream that reports it.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) line: usize,
     pub(super) denial: Denial,
 }
 
-/// The refusal that is why, and what else was refused.
+/// The refusal that is the cause, and the other refusals.
 #[derive(Debug)]
 pub(super) struct Cause {
     pub(super) denial: Denial,
@@ -31,7 +31,7 @@ static THROWN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
-/// Errors that only say that what another program did failed.
+/// Errors that only report the failure of another program.
 static FOLLOWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"CalledProcessError|[Cc]ommand failed|non-zero exit|[Ee]xit(?:ed)?(?: with)? (?:status|code)|SystemExit|Can't load|During handling",
@@ -58,7 +58,7 @@ pub(super) fn compares(line: &str) -> bool {
     is(&COMPARED, line)
 }
 
-/// The last line that tells of an error of the program's own, which nothing refused.
+/// Returns the last line that reports an error of the program's own, which is no refusal.
 pub(super) fn ordinary(lines: &[&str]) -> Option<usize> {
     let own = |at: &usize| {
         let line = lines[*at].trim_end();
@@ -97,22 +97,22 @@ pub(super) fn last(mut found: Vec<Found>, lines: &[&str], passed: &[usize]) -> O
     Some(Cause { denial: last.denial, also })
 }
 
-/// Programs that only show what they are given.
+/// Programs that only show their input or arguments.
 const SHOWING: [&str; 22] = [
     "cat", "grep", "egrep", "fgrep", "rg", "head", "tail", "sed", "awk", "gawk", "mawk", "cut",
     "sort", "uniq", "tr", "jq", "echo", "printf", "diff", "cmp", "less", "more",
 ];
-/// Programs that only look, and say nothing of what they find.
+/// Programs that only test, and print nothing of the result.
 const LOOKING: [&str; 6] = ["test", "[", "[[", "false", "exit", "return"];
 
-/// Returns whether `step` only shows or tests what it is given, so that neither the network nor its
-/// input can have been refused to it.
+/// Returns whether `step` only shows or tests its input, so that neither the network nor its input
+/// can have been refused to it.
 pub(super) fn is_plain(step: &Step) -> bool {
     let known = SHOWING.contains(&step.program()) || LOOKING.contains(&step.program());
     known && !step.files.iter().any(|file| file.contains('$'))
 }
 
-/// Returns whether all output on a stream is text that the deciding programs were told to show, and
+/// Returns whether all output on a stream is text that the deciding programs show as their job, and
 /// `line` is no message of these programs.
 pub(super) fn is_shown(deciders: &Deciders<'_>, line: &str, on_stderr: bool) -> bool {
     let shows = |step: &Step| SHOWING.contains(&step.program()) && (!on_stderr || step.to_stderr);

@@ -15,9 +15,9 @@ pub(super) struct Deciders<'a> {
 /// The exit status with which a script is ended explicitly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
-    /// With this one.
+    /// The given status.
     With(i32),
-    /// With that of the command before, or with one that is not known.
+    /// The status of the command before, or an unknown one.
     Unknown,
 }
 
@@ -29,10 +29,10 @@ struct Course<'a> {
     depth: usize,
 }
 
-/// Functions in functions that are gone through.
+/// The maximum depth of nested functions that are expanded.
 const DEEPEST: usize = 8;
 
-/// Those of `script`, which ended with `code`.
+/// Returns the commands of `script` that can have made its exit code `code`.
 pub(super) fn deciders(script: &Script, code: i32) -> Deciders<'_> {
     let mut functions = Vec::new();
     collect_functions(script, &mut functions);
@@ -80,7 +80,7 @@ fn collect_functions<'a>(script: &'a Script, found: &mut Vec<(&'a str, &'a Scrip
     }
 }
 
-/// Adds what others made that `found` works with: variables, and files of the same name.
+/// Adds the commands that made the input of `found`: variables, and files of the same name.
 fn feed<'a>(found: &mut Deciders<'a>, all: &[&'a Step]) {
     let mut at = 0;
     loop {

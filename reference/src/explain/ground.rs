@@ -37,7 +37,7 @@ const PLATFORM: [&str; 9] =
 /// Devices that the command has, too.
 const SHOWN_DEVICES: [&str; 7] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
-/// Under `/dev`, but names of what the command was given or may write.
+/// Names under `/dev` that stand for the command's own descriptors or are writable.
 const OWN_DEVICES: [&str; 6] =
     ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/pts", "/dev/shm"];
 
@@ -48,7 +48,7 @@ pub(super) struct Ground<'a> {
     workspace: PathBuf,
     /// Directories and whether they can be written; the innermost decides.
     places: Vec<(PathBuf, bool)>,
-    /// Below these protected names are protected.
+    /// Directories whose protected names are protected.
     roots: Vec<PathBuf>,
     /// Paths protected elsewhere: nested repositories, and the targets of links and pointers.
     held: &'a [PathBuf],
@@ -205,8 +205,8 @@ impl<'a> Ground<'a> {
         innermost.is_some_and(|(_, writable)| *writable)
     }
 
-    /// The rule of the protected name that `path` is or lies below; of one below `path`, if what
-    /// is `mounted` there keeps it from being moved.
+    /// Returns the rule of the protected name that `path` is or lies below; of one below `path`, if
+    /// a mount there (`mounted`) keeps `path` from being moved.
     fn protected(&self, path: &Path, mounted: bool) -> Option<Rule> {
         let open = self.grants(GIT_CONFIG_GRANT);
         let names = PROTECTED_NAMES.iter().filter(|name| !(open && **name == GIT));
@@ -221,7 +221,8 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// The rule of what else is held that `path` is or lies below, or lies below it.
+    /// Returns the rule of another held path that `path` is or lies below, or that lies below
+    /// `path`.
     fn held(&self, path: &Path, mounted: bool) -> Option<Rule> {
         let within = |place: &&PathBuf| {
             path.starts_with(place) || mounted && place.starts_with(path) && !self.is_root(path)
@@ -233,7 +234,7 @@ impl<'a> Ground<'a> {
         self.git(path.starts_with(place).then_some(below.as_path()), mounted)
     }
 
-    /// The rule of what lies `below` a git directory, or of a directory around one.
+    /// Returns the rule of a path `below` a git directory, or of a directory around one.
     fn git(&self, below: Option<&Path>, mounted: bool) -> Option<Rule> {
         let whole = below.is_some_and(|below| below.as_os_str().is_empty());
         let steering = whole || below.is_some_and(grant::steers);

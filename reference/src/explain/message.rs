@@ -1,5 +1,5 @@
-//! Reading one line of a stream: which refusal it speaks of, and which paths it names. Shells,
-//! languages and quotes differ; what they share is a phrase, and a path beside it.
+//! The parser of one line of a stream: the refusal that it reports, and the paths that it names.
+//! Shells, languages and quotes differ; all have a phrase, and a path beside it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use super::phrases::{self, Class};
 
 /// Paths that are longer than any system takes are none.
 const LONGEST: usize = 4096;
-/// Paths of one line that are looked at.
+/// The maximum number of paths that are read from one line.
 const MOST: usize = 8;
 
 /// A refusal in a line.
@@ -88,7 +88,7 @@ fn of_ruby(line: &str) -> Option<Vec<String>> {
     Some(both.map_or_else(|| vec![named.to_owned()], |(a, b)| vec![b.to_owned(), a.to_owned()]))
 }
 
-/// `line` with names as they are: a coreutils program quotes for a shell what is not plain.
+/// Returns `line` with names unquoted: a coreutils program quotes special names for a shell.
 fn unquoted_for_shell(line: &str) -> Option<String> {
     let begin = line.find('\'')?;
     if !line.contains("'\\''") && !line.contains("'$'") {

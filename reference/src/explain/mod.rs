@@ -35,7 +35,7 @@ pub(crate) use place::Look;
 use rule::Rule;
 use scene::Scene;
 
-/// Bytes of a stream that are looked at, at either end.
+/// The number of bytes that are read at either end of a stream.
 const END: usize = 32 * 1024;
 /// Characters of a reason at most.
 const REASON: usize = 400;
@@ -56,7 +56,7 @@ pub(crate) struct Finished<'a> {
     pub(crate) stdout: &'a [u8],
     /// None where stderr was not captured.
     pub(crate) stderr: Option<&'a [u8]>,
-    /// Places that something was kept from coming to or going from, as the mechanism told it.
+    /// Places at which the mechanism recorded a refused creation or removal.
     pub(crate) refused: &'a [PathBuf],
     /// Paths that protection covers beyond the names directly below the roots.
     pub(crate) held: &'a [PathBuf],
@@ -104,8 +104,9 @@ pub(crate) fn explain(run: &Finished<'_>, look: Look<'_>) -> Option<Blocked> {
     Some(Blocked { also, ..told(&denial, run.secrets) })
 }
 
-/// Packets that found no way out, by what the kernel counted: `routes` that there were not, and
-/// datagrams to `ports` where nothing listens, if the host's name server is one of those.
+/// Returns the number of packets that found no way out, by the kernel's counters: `routes` for
+/// absent routes, and datagrams to closed `ports`, if every name server of the host is a loopback
+/// address.
 pub(crate) fn refused_routes(routes: u32, ports: u32) -> u32 {
     let servers = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
     let mut servers = servers.lines().filter_map(|line| line.strip_prefix("nameserver")).peekable();
@@ -138,7 +139,7 @@ pub(crate) const HOST: Look<'static> = Look {
     },
 };
 
-/// SIGSYS, also where a shell tells of it.
+/// Returns whether the command died of SIGSYS, also where a shell reports it.
 fn is_a_filtered_call(run: &Finished<'_>) -> bool {
     let number = Signal::SIGSYS as i32;
     let shell = run.exit_code == Some(128 + number)
@@ -166,7 +167,7 @@ pub(crate) fn unreached(whom: &str, why: &str, secrets: &[String]) -> Blocked {
     }
 }
 
-/// `text` without what must not be shown.
+/// Replaces the secrets in `text`.
 pub(crate) fn hidden(text: String, secrets: &[String]) -> String {
     secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), REDACTED_ENV))
 }

@@ -70,7 +70,7 @@ const COPY: [&str; 5] = ["cp", "rsync", "scp", "ln", "link"];
 const INTERPRETERS: [&str; 10] =
     ["python", "python3", "node", "nodejs", "perl", "ruby", "php", "deno", "bun", "lua"];
 
-/// The paths of a command line, and what is done to each.
+/// The paths of a command line, and the operation on each.
 pub(super) struct Roles {
     paths: Vec<(PathBuf, Op)>,
     written: Vec<String>,
@@ -93,7 +93,7 @@ pub(super) fn said(class: Class, words: &str) -> Op {
 }
 
 impl Roles {
-    /// Those of `commands`, started in `cwd`.
+    /// Reads the paths of `commands`, started in `cwd`.
     pub(super) fn new(commands: &[Simple], cwd: &Path, link: ReadLink<'_>) -> Self {
         let mut bases: Vec<PathBuf> = Vec::new();
         for one in commands {
@@ -152,7 +152,7 @@ impl Roles {
     }
 }
 
-/// The operands of one command, by what is done to them.
+/// Returns the operands of one command, by operation.
 pub(super) fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
     let mut found = vec![(one.writes.clone(), Op::Write), (one.reads.clone(), Op::Read)];
     let operands: Vec<String> = one.operands().map(str::to_owned).collect();
@@ -213,7 +213,7 @@ pub(super) fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
     found
 }
 
-/// An archive is written and what goes into it read, or the other way round.
+/// Returns the paths of an archiver: it writes the archive and reads its members, or the reverse.
 fn archived(one: &Simple) -> Vec<(Vec<String>, Op)> {
     let packs = one.words.get(1).is_some_and(|word| word.trim_start_matches('-').contains('c'));
     let at = one.words.iter().skip(1).position(|word| word.contains('f'));

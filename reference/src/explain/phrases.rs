@@ -139,7 +139,7 @@ fn named(name: &str) -> Option<Class> {
     }
 }
 
-/// The first refusal that `line` speaks of, and where.
+/// Finds the first refusal that `line` reports, and its position.
 pub(super) fn find(line: &str) -> Option<(Class, Range<usize>)> {
     let words = WORDS.as_ref()?;
     let text = words

@@ -23,7 +23,7 @@ pub(crate) struct Look<'a> {
     pub(crate) device: &'a dyn Fn(&Path) -> Option<u64>,
 }
 
-/// The path that `written` means from `base`; `follows` if a link at its end is gone through, too.
+/// Resolves `written` from `base`; `follows` if a link at its end is followed, too.
 pub(super) fn resolve(base: &Path, written: &Path, follows: bool, link: ReadLink<'_>) -> PathBuf {
     let start = unrooted(&base.join(written));
     let mut left: Vec<OsString> = parts(&start);

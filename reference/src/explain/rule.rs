@@ -1,4 +1,4 @@
-//! The rules that an explanation names, and what to do about each.
+//! The rules that an explanation names, and the suggested action for each.
 
 use boxproof_cases::protocol::{Blocked, Stage};
 
@@ -46,7 +46,7 @@ impl Rule {
         }
     }
 
-    /// Returns the sentence that gives the reason for refusing `what`.
+    /// Returns the sentence with the reason for refusing `what`.
     pub(super) fn reason(self, what: &str) -> String {
         match self {
             Self::OutsideWrite => {
@@ -71,7 +71,7 @@ impl Rule {
         }
     }
 
-    /// Returns the sentence that tells a person how to proceed.
+    /// Returns the suggested action, a sentence for people.
     pub(super) fn action(self) -> &'static str {
         match self {
             Self::OutsideWrite => {

@@ -1,5 +1,5 @@
-//! One finished run before its policy: the streams are read line by line, and what none of them
-//! says is told from what the command was to do ([`Scene`]).
+//! One finished run before its policy: the streams are read line by line, and a refusal without a
+//! message is inferred from the commands ([`Scene`]).
 
 mod indirect;
 
@@ -19,12 +19,12 @@ use super::script::{self, Script, Step};
 use super::words::{Simple, commands, of_line};
 use super::{Denial, Finished, ends, fetch, network, silent};
 
-/// A run, and what its policy and the host make of it.
+/// A run, with its policy and command lines parsed.
 pub(super) struct Scene<'a> {
     run: &'a Finished<'a>,
     look: Look<'a>,
     ground: Ground<'a>,
-    /// The command's, and those of what was typed.
+    /// The lines of the command, and of the typed form.
     lines: [Vec<Simple>; 2],
     script: Script,
     roles: Roles,
@@ -228,7 +228,7 @@ impl<'a> Scene<'a> {
         self.lost_capability(complaint, line)
     }
 
-    /// The rule that keeps what was done from `written`.
+    /// Returns the denial of the operation on `written`.
     fn at(&self, written: &str, said: Op, class: Class) -> Option<Denial> {
         let set = self.run.policy.env.set.get("HOME").map(std::ffi::OsString::from);
         let home = set.or_else(|| std::env::var_os("HOME"));
@@ -383,7 +383,7 @@ impl<'a> Scene<'a> {
 /// A placeholder for a stderr that was not captured: it was not empty.
 const UNKNOWN: &str = "?";
 
-/// As much of a line as a message with two paths can have.
+/// Returns the beginning of a line, long enough for a message with two paths.
 fn beginning(line: &str) -> &str {
     /// Bytes.
     const LONGEST: usize = 10 * 1024;
@@ -395,7 +395,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().map(beginning).collect()
 }
 
-/// `line` without what a shell says of itself first.
+/// Returns `line` without the prefix of a shell's message.
 fn after_shell(line: &str) -> &str {
     let begin = message::shell_prefix(line);
     line.get(begin..).unwrap_or(line).trim_start()
@@ -411,7 +411,7 @@ fn is_warning(lines: &[&str], at: usize) -> bool {
     warns(&lines[at]) && rest.into_iter().any(|line| !warns(line))
 }
 
-/// Lines that continue others: what failed stands beside them.
+/// Returns whether a line continues another: the failure is in a line beside it.
 fn continues(line: &str) -> bool {
     line.starts_with([' ', '\t'])
         || line.contains("os error")
@@ -436,7 +436,7 @@ fn is_connect(words: &str) -> bool {
     !socket && ["connect", "sendto", "sendmsg", "socket"].iter().any(|word| words.contains(word))
 }
 
-/// `line` without what package managers put before every line.
+/// Returns `line` without the prefix of package managers.
 fn strip(line: &str) -> &str {
     let marks = ["npm ERR! ", "npm error ", "npm WARN ", "npm warn ", "error: uncaughtException: "];
     marks.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line)

@@ -30,8 +30,8 @@ const WRITING: [&str; 14] = [
 static LITERAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`"#).ok());
 
-/// Paths as written, and what would have been done to each, of the commands in `line` that can be
-/// why it ended with `status`.
+/// Returns the paths as written, and the operation on each, of the commands in `line` that can be
+/// the cause of its `status`.
 pub(super) fn paths(line: &[Simple], status: i32) -> Vec<(String, Op)> {
     let line: Vec<&Simple> =
         line.iter().filter(|one| !one.unfolded && !one.words.is_empty() || one.hushed).collect();

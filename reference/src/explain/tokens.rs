@@ -35,7 +35,7 @@ pub(super) enum Token {
     Close,
 }
 
-/// Those of `line`.
+/// Returns the tokens of `line`.
 pub(super) fn of(line: &str) -> Vec<Token> {
     let mut lexer =
         Lexer { left: line, found: Vec::new(), word: None, next: None, ends: Vec::new() };

@@ -5,16 +5,16 @@ use boxproof_cases::protocol::Command;
 
 /// The maximum depth of nested shells that are unfolded.
 const DEEPEST: usize = 4;
-/// Bytes of a line that are looked at.
+/// The number of bytes of a line that are parsed.
 const LONGEST: usize = 64 * 1024;
 
 /// The operator between a command and the next one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Then {
-    /// Nothing, or what does not ask how it ended.
+    /// No operator, or one that ignores the exit status.
     #[default]
     Whatever,
-    /// The next one reads what it writes.
+    /// A pipe to the next one.
     Pipe,
     /// The next one is run if it fails.
     Or,
@@ -98,7 +98,7 @@ impl Simple {
     }
 }
 
-/// The simple commands of `command`, and of what it hands to other shells.
+/// Returns the simple commands of `command`, and of the lines that it passes to other shells.
 pub(super) fn commands(command: &Command) -> Vec<Simple> {
     let mut found = Vec::new();
     match command {
@@ -110,7 +110,7 @@ pub(super) fn commands(command: &Command) -> Vec<Simple> {
     found
 }
 
-/// Those of one line.
+/// Returns the simple commands of one line.
 pub(super) fn of_line(line: &str) -> Vec<Simple> {
     let mut found = Vec::new();
     shell(line, 0, &mut found);
@@ -218,7 +218,7 @@ impl Parser<'_> {
         self.word.get_or_insert_default().push(ch);
     }
 
-    /// A redirection sign was met; what stands before it may be a descriptor.
+    /// Reads a redirection sign; the word before it may be a descriptor.
     fn redirect(&mut self, next: Next) {
         let number =
             self.word.as_ref().is_some_and(|w| w.chars().all(|c| c.is_ascii_digit() || c == '&'));

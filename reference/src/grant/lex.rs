@@ -1,5 +1,5 @@
-//! The words of a shell line: quotes, expansions, comments. What two shells could read differently
-//! is not read at all.
+//! The lexer of a shell line: quotes, expansions, comments. A form that shells read differently is
+//! an error.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -10,7 +10,7 @@ use super::word::{Rest, Simple, Word};
 /// The reason why a line is not understood.
 pub(super) type Unsure = &'static str;
 
-/// A place in a line, and what was found before it.
+/// A position in a line, and the tokens before it.
 #[derive(Debug, Clone)]
 pub(super) struct Lexer<'a> {
     pub(super) chars: Peekable<Chars<'a>>,
@@ -218,7 +218,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The word that a redirection goes to. A number next to another one belongs to that.
+    /// Reads the target word of a redirection. A number adjacent to another redirection belongs to
+    /// that.
     pub(super) fn target(&mut self) -> Result<Word, Unsure> {
         let word = self.word()?;
         match self.peek() {

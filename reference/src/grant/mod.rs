@@ -26,8 +26,8 @@ use judge::{Part, Scene};
 pub(crate) use steers::{STEERS, steers};
 
 /// Infers the grants of the command of `run` besides those of `policy`, or the reason for none.
-/// None where the policy leaves nothing to infer. Only a shell line is judged: a rewritten one by
-/// its original form.
+/// Returns none where the policy leaves nothing to infer. Only a shell line is judged: a rewritten
+/// one by its original form.
 pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
     let held = policy.protect == Protect::Metadata && policy.mode == Mode::WorkspaceWrite;
     let asked = held && policy.infer_grants && !policy.grants.iter().any(|one| one == GIT_GRANT);

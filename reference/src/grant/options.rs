@@ -1,14 +1,14 @@
-//! The options of a program, told from its operands. What is not in its table is not understood: a
-//! shortened name of an option, too.
+//! The options of a program, separated from its operands. An option that is not in its table is not
+//! understood: a shortened name, too.
 
 use super::word::{Rest, Word};
 
 /// The options that a program may be given.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
-    /// Without a value, or with one behind `=`.
+    /// Options without a value, or with one behind `=`.
     pub(super) flags: &'static str,
-    /// With a value, in the same word or in the next.
+    /// Options with a value, in the same word or in the next.
     pub(super) valued: &'static str,
 }
 
@@ -97,7 +97,7 @@ impl Options {
         }
     }
 
-    /// Letters behind one dash; the first that takes a value takes what follows.
+    /// Parses the letters behind one dash; the first option with a value takes the rest.
     fn short(self, letters: &str) -> Result<Taken, Odd> {
         for (at, letter) in letters.char_indices() {
             let name = letter.to_string();

@@ -1,12 +1,12 @@
-//! Files and directories that a line names: whether they are in a git directory, as far as their
-//! spelling tells. Links are not followed; what the grant opens is bounded by paths, not by this.
+//! Files and directories that a line names: whether they are in a git directory, judged by their
+//! spelling. Links are not followed; the grant is bounded by paths, not by this check.
 
 use std::path::{Component, Path};
 
 use super::judge::Scene;
 use super::word::Word;
 
-/// Devices that take what is written to them.
+/// Devices that are harmless targets of output.
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 /// Returns whether `path` is a directory of the workspace, and no git directory.

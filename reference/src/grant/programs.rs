@@ -86,7 +86,7 @@ const PROGRAMS: &[(&str, Args)] = &[
     ("uniq", Args::Files("c d i u z")),
 ];
 
-/// Options of a shell that change how it goes on, not what it runs.
+/// Options of a shell that change its error handling, not the commands that it runs.
 const MODES: [&str; 12] =
     ["-e", "-u", "-x", "-eu", "-ue", "-ex", "-eux", "+e", "-o", "errexit", "pipefail", "-euo"];
 

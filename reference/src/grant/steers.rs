@@ -1,5 +1,5 @@
-//! The names in a git directory that steer git: what they say a later git, outside, runs or takes
-//! for the repository. The grant for history leaves them closed.
+//! The names in a git directory that steer git: they determine what a later git, outside, runs or
+//! takes for the repository. The grant for history leaves them closed.
 
 use std::path::Path;
 

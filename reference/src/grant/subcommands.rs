@@ -27,8 +27,8 @@ const fn with(flags: &'static str, valued: &'static str) -> Kind {
 const CONFIGURES: &str = "it writes git's configuration, which takes git_config_write";
 const MAKES: &str = "it makes a repository, which takes git_config_write";
 
-/// Forms that throw work away: `subcommand option`. They are in no table of options; what is said of
-/// them is clearer so.
+/// Forms that discard work: `subcommand option`. They are in no table of options, so that their
+/// reason is clearer.
 pub(super) const DESTROYS: &[(&str, &str)] = &[
     ("reset", "--hard"),
     ("reset", "--merge"),

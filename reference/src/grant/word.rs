@@ -1,4 +1,4 @@
-//! One word of a shell line, as far as it can be told before the shell expands it.
+//! One word of a shell line, as far as it is known before expansion.
 
 /// The part of a word that is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,14 +50,14 @@ impl Word {
         }
     }
 
-    /// Takes a character that is meant as it stands.
+    /// Appends a literal character.
     pub(super) fn push(&mut self, c: char) {
         if self.rest == Rest::Nothing {
             self.text.push(c);
         }
     }
 
-    /// From here on less is known.
+    /// Marks the rest of the word as unknown.
     pub(super) fn widen(&mut self, rest: Rest) {
         self.rest = match (self.rest, rest) {
             (Rest::Nothing, rest) => rest,

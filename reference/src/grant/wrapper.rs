@@ -1,4 +1,4 @@
-//! Programs that run another one which they are given: what that is.
+//! Programs that run another one, which their arguments name.
 
 use super::assign;
 use super::word::{Simple, Word};
@@ -51,7 +51,8 @@ pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>>
     })
 }
 
-/// `[-eux] -c LINE …`: what comes behind are values of variables, which nothing is believed of.
+/// Parses `[-eux] -c LINE …`: words behind the line set positional parameters, which are not
+/// trusted.
 fn shell(words: &[Word]) -> Option<Inner> {
     let letters = |word: &Word, known: &str| {
         let letters = word.known().and_then(|text| text.strip_prefix('-')).unwrap_or_default();
@@ -84,7 +85,7 @@ fn timeout(words: &[Word]) -> Option<Inner> {
     plain(rest).filter(|_| digits)
 }
 
-/// `xargs [-0 -r -n N] PROGRAM …`; what it reads comes behind.
+/// Parses `xargs [-0 -r -n N] PROGRAM …`; the words that it reads are appended.
 fn arguments(words: &[Word]) -> Option<Inner> {
     let mut start = 0;
     while words.get(start)?.text.starts_with('-') {

@@ -10,8 +10,8 @@ use boxproof_cases::protocol::Run;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
-/// Programs, libraries and what they are set up by. Of `/etc` only what ordinary programs look up
-/// (loader, users, names, time, certificates, shells), and nothing that holds secrets.
+/// Programs, libraries and their configuration. Of `/etc` only the files that ordinary programs
+/// look up (loader, users, names, time, certificates, shells), and none that holds secrets.
 pub(crate) const BASELINE: [&str; 44] = [
     "/usr",
     "/bin",
@@ -64,7 +64,7 @@ pub(crate) const BASELINE: [&str; 44] = [
 pub(crate) enum Piece {
     /// A file or directory with everything below it.
     Object(PathBuf),
-    /// A symbolic link, and what it says.
+    /// A symbolic link, and its target.
     Link(PathBuf, PathBuf),
 }
 
@@ -81,7 +81,7 @@ fn piece(path: &Path) -> Option<Piece> {
     }
 }
 
-/// The file that `run` executes, without links, where this can be told beforehand.
+/// Returns the file that `run` executes, links resolved, where this is known beforehand.
 pub(super) fn program(run: &Run, env: &[(OsString, OsString)]) -> Option<PathBuf> {
     paths::find(&program_name(run, env)?).map(|found| found.real)
 }

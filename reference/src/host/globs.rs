@@ -15,7 +15,7 @@ const FRESH: [&str; 3] = ["/proc", "/dev", "/sys"];
 /// A pattern over this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Expansion {
-    /// The pattern, its beginning followed to what it is.
+    /// The pattern, with its base resolved.
     pub(crate) glob: Glob,
     /// The volume of the pattern's base ignores case.
     pub(crate) folds: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Expansion {
     pub(crate) there: Vec<Found>,
     /// Missing targets of dangling links that match.
     pub(crate) missing: Vec<Missing>,
-    /// A directory or link that could not be looked into.
+    /// A directory or link that could not be read.
     pub(crate) closed: Option<PathBuf>,
 }
 
@@ -113,7 +113,7 @@ fn is_fresh(path: &Path) -> bool {
     FRESH.iter().any(|tree| path == Path::new(tree))
 }
 
-/// Returns whether the directory is gone, or the command, without capabilities, cannot enter it
+/// Returns whether the directory was removed, or the command, without capabilities, cannot enter it
 /// either.
 fn is_no_concern(folder: &Path) -> bool {
     !folder.exists() || !reach::is_reachable(&folder.join("any"))

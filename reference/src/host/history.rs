@@ -13,7 +13,7 @@ use crate::grant::STEERS;
 pub(super) struct History {
     /// Names that are there and stay as they are.
     pub(super) held: Vec<Found>,
-    /// Names that must not come to be.
+    /// Names that must not be created.
     pub(super) missing: Vec<Missing>,
     /// Its directories that a pointer leads to.
     pub(super) opened: Vec<Found>,

@@ -1,4 +1,5 @@
-//! The kind of object at a path that a request names, where it decides what the request means.
+//! The kind of object at a path that a request names, where the meaning of the request depends on
+//! it.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -37,7 +38,7 @@ pub(super) fn absence(path: &Path) -> &'static str {
     }
 }
 
-/// Those of `listed` that exist and are no sockets, and what they are.
+/// Returns the paths of `listed` that exist and are no sockets, and the kind of each.
 pub(super) fn other_than_sockets(listed: &[WirePath]) -> Vec<(PathBuf, &'static str)> {
     let kind = |path: &WirePath| {
         let kind = fs::metadata(path.as_path()).ok()?.file_type();

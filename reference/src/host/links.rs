@@ -1,5 +1,5 @@
-//! Links by whose names something is meant: on the way to what is granted, and in `/run`, where some
-//! systems keep the names of their programs.
+//! Links whose names carry meaning: on the way to granted paths, and in `/run`, where some systems
+//! keep the names of their programs.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::paths::{self, Passage};
 
-/// Directories of directories that are looked into for links.
+/// The maximum depth of directories that are searched for links.
 const DEPTH: usize = 2;
 /// The end of a mount's root in the mount table where that was removed.
 const DELETED: &[u8] = b"//deleted";

@@ -54,7 +54,7 @@ const KNOBS: [&str; 8] = [
 pub(crate) struct Host {
     /// The launcher's environment.
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// Every path the request names → what is there; absent paths are missing here.
+    /// Every path the request names, and its object; absent paths are missing here.
     pub(crate) paths: BTreeMap<PathBuf, Found>,
     /// Links and directories that the names of grants lead through: a grant holds for the name that
     /// it was given.
@@ -65,7 +65,7 @@ pub(crate) struct Host {
     pub(crate) reasons: BTreeMap<PathBuf, &'static str>,
     /// Paths of the request that look like patterns, where nothing of that name is.
     pub(crate) patterns: Vec<PathBuf>,
-    /// Listed sockets that are something else, and what.
+    /// Listed sockets that are no sockets, and the kind of each.
     pub(crate) no_sockets: Vec<(PathBuf, &'static str)>,
     /// Writable roots that belong to another user although the run is root's, and the owner of
     /// each.
@@ -74,7 +74,7 @@ pub(crate) struct Host {
     pub(crate) unlinked: Vec<PathBuf>,
     /// Denied paths where nothing is.
     pub(crate) absent: BTreeMap<PathBuf, Missing>,
-    /// The deny patterns of the request, as far as it can be told where they begin.
+    /// The deny patterns of the request whose base can be resolved.
     pub(crate) globs: BTreeMap<String, Expansion>,
     /// Temp directories that exist (real paths).
     pub(crate) tmp: Vec<PathBuf>,
@@ -101,7 +101,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Looks at what `policy`, `law` and `run` name.
+    /// Looks up the paths that `policy`, `law` and `run` name.
     pub(crate) fn observe(policy: &Policy, law: Option<&Arc<Law>>, run: &Run) -> Self {
         let existing = |names: &[&str]| -> Vec<PathBuf> {
             names.iter().filter_map(|name| std::fs::canonicalize(name).ok()).collect()
@@ -146,8 +146,8 @@ impl Host {
         host
     }
 
-    /// Has protected directories keep the parts that are there and no others; those with fewer than
-    /// they might have.
+    /// Restricts protected directories to their existing parts; returns the directories that lack a
+    /// part.
     pub(crate) fn settle(&mut self) -> Vec<PathBuf> {
         let lacking: Vec<&mut Opened> = self.opened.iter_mut().filter(|one| !one.whole).collect();
         let settled = lacking.into_iter().map(|one| {
@@ -231,7 +231,7 @@ fn granted(policy: &Policy) -> impl Iterator<Item = &Path> {
     std::iter::once(&policy.workspace).chain(listed).map(WirePath::as_path)
 }
 
-/// Every place that leads to `path`, which is absolute: where links stand on the way, and what it is.
+/// Returns every place that leads to `path` (absolute): the links on the way, and its real path.
 pub(crate) fn on_the_way(path: &Path) -> Vec<PathBuf> {
     paths::find(path)
         .into_iter()

@@ -11,7 +11,7 @@ use super::{fold, reach};
 /// Links followed before a path counts as a loop (the kernel's own limit).
 const MAX_LINKS: usize = 40;
 
-/// Something that exists.
+/// An existing object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Its path without links, `.`, `..` or repeated slashes.
@@ -50,7 +50,7 @@ pub(super) struct Finder {
     folders: HashMap<PathBuf, Option<Folder>>,
 }
 
-/// A directory as it was named, followed to what it is.
+/// A named directory, with links resolved.
 #[derive(Clone)]
 struct Folder {
     real: PathBuf,
@@ -60,12 +60,12 @@ struct Folder {
 }
 
 impl Finder {
-    /// `path` with what is there, if anything is.
+    /// Finds the object at `path`, and returns both, if it exists.
     pub(super) fn entry(&mut self, path: &Path) -> Option<(PathBuf, Found)> {
         self.find(path).map(|found| (path.to_owned(), found))
     }
 
-    /// Like [`find`].
+    /// Finds the object as [`find`] does, with the parent cached.
     fn find(&mut self, path: &Path) -> Option<Found> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return find(path);
@@ -95,13 +95,13 @@ impl Folder {
 /// A link, or a directory outside the real path, that a path leads through.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Passage {
-    /// A symbolic link: where it stands (real path), and what it says.
+    /// A symbolic link: its own path (real), and its target.
     Link(PathBuf, PathBuf),
     /// A directory that `..` leaves again (real path).
     Folder(PathBuf),
 }
 
-/// Follows `path` (absolute) to what is there; `None` if that is nothing, or out of our reach.
+/// Resolves `path` (absolute) to its object; `None` if it does not exist, or cannot be reached.
 pub(super) fn find(path: &Path) -> Option<Found> {
     let (real, way) = walk(path)?;
     let folder = fs::symlink_metadata(&real).ok()?.is_dir();
@@ -112,7 +112,7 @@ pub(super) fn find(path: &Path) -> Option<Found> {
     Some(Found::at(real, folder, way.into_iter().filter_map(link).collect()))
 }
 
-/// The real path of `path` (absolute), and what leads there, in order.
+/// Returns the real path of `path` (absolute), and the passages on the way, in order.
 pub(super) fn walk(path: &Path) -> Option<(PathBuf, Vec<Passage>)> {
     let mut ahead: VecDeque<OsString> = parts(path);
     let mut real = PathBuf::from("/");

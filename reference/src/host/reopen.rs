@@ -1,4 +1,4 @@
-//! Protected directories of which parts stay writable: what is in them now ([`Opened`]).
+//! Protected directories of which parts stay writable: their current entries ([`Opened`]).
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use boxproof_cases::protocol::{Policy, WirePath};
 use super::fold;
 use super::paths::{self, Found};
 
-/// A protected directory that exists, and what of it stays writable.
+/// An existing protected directory, and its parts that stay writable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Opened {
     /// The directory (real path).
@@ -35,7 +35,7 @@ pub(super) fn opened(policy: &Policy, protected: Vec<Found>) -> (Vec<Opened>, Ve
     (opened, kept)
 }
 
-/// None where nothing of `folder` is opened, or it cannot be looked into.
+/// Returns the opened parts of `folder`; none where no part is opened, or it cannot be read.
 fn open(policy: &Policy, folder: &Path) -> Option<Opened> {
     let wanted: Vec<&Path> = policy
         .reopen

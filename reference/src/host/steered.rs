@@ -9,7 +9,7 @@ use super::paths::{self, Found, Missing};
 /// Files that include each other are followed so far, as git does.
 const DEEPEST: usize = 10;
 
-/// More than a configuration has; what is larger, or no file, is not read.
+/// The maximum size of a configuration; a larger file, or one that is not regular, is not read.
 const LARGEST: u64 = 1 << 20;
 
 /// The names of hooks, for where they lie in a root itself.
@@ -69,9 +69,9 @@ const COMMANDS: [(&str, &str); 30] = [
 /// One setting of a file of git's configuration.
 #[derive(Debug, PartialEq, Eq)]
 struct Setting {
-    /// In small letters.
+    /// The section's name, in lower case.
     section: String,
-    /// In small letters.
+    /// The key, in lower case.
     key: String,
     value: String,
 }

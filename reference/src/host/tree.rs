@@ -1,5 +1,5 @@
-//! A workspace as a profile sees it ([`Tree`]): what is there, and what the profile lets be done to
-//! it. Directories in which the same holds of everything are not looked into.
+//! A workspace under a profile ([`Tree`]): its entries, and the operations that the profile allows
+//! on each. Directories with one decision for all entries are not read.
 
 use std::fs;
 use std::io;
@@ -14,17 +14,17 @@ use crate::sys;
 /// The kind of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A directory, and whether the profile lets names come to be directly in it.
+    /// A directory, and whether the profile allows names to be created directly in it.
     Folder { open: bool, children: Vec<Node> },
     /// A file or device.
     File,
     /// A socket of the host.
     Socket,
-    /// A symbolic link: what it says, and whether what it leads to can be read and modified.
+    /// A symbolic link: its target, and whether the target can be read and modified.
     Link { says: PathBuf, reads: bool, modifies: bool },
 }
 
-/// Something that is there.
+/// An existing object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Node {
     /// Its real path.
@@ -44,15 +44,15 @@ pub(crate) struct Tree {
     pub(crate) root: Node,
     /// The profile.
     pub(crate) law: Arc<Law>,
-    /// A directory that could not be looked into.
+    /// A directory that could not be read.
     pub(crate) closed: Option<PathBuf>,
-    /// A directory that takes names that differ in case for one, which the profile tells apart.
+    /// A directory that ignores case, although the profile is case-sensitive.
     pub(crate) folds: Option<PathBuf>,
     /// No name can appear later that the profile would have to decide about.
     pub(crate) settled: bool,
 }
 
-/// Looks at the directory `root`, a real path.
+/// Examines the directory `root`, a real path.
 pub(super) fn observe(root: &Path, law: &Arc<Law>) -> Tree {
     let folds = fold::folds(root).then(|| root.to_owned());
     let mut walk = Walk { root, law, closed: None, folds };

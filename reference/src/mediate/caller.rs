@@ -52,9 +52,9 @@ impl<'a> Caller<'a> {
         if self.foreign { notify::shown_thread(self.thread) } else { Ok(self.thread) }
     }
 
-    /// Does `read`; where the thread cannot be looked into as any other of the same user, again
-    /// with the right to. It is raised for reading alone: what is opened for a caller is opened
-    /// without.
+    /// Does `read`; where the thread is closed to other processes of the same user, again with the
+    /// capability. The capability is raised for reading alone: objects are opened for a caller
+    /// without it.
     fn read<T>(self, mut read: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
         let result = match read() {
             Err(Errno::EPERM | Errno::EACCES) => notify::looking(read),

@@ -1,4 +1,4 @@
-//! The calls that make or move names: their numbers, and what their arguments mean.
+//! The calls that make or move names: their numbers, and their arguments.
 
 use std::ffi::c_long;
 use std::os::fd::RawFd;
@@ -11,13 +11,13 @@ pub(super) type Named = (RawFd, u64);
 /// One call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Call {
-    /// Opens, and makes what is missing.
+    /// Opens, and creates a missing file.
     Open { at: Named, flags: i32, mode: u32 },
     /// Makes a directory.
     Mkdir { at: Named, mode: u32 },
     /// Makes a file, FIFO, socket or device.
     Mknod { at: Named, mode: u32, device: u64 },
-    /// Makes a symbolic link that says what stands at `target`.
+    /// Makes a symbolic link with the text at `target`.
     Symlink { target: u64, at: Named },
     /// Makes another name.
     Link { from: Named, to: Named, flags: i32 },
@@ -55,7 +55,7 @@ pub(super) const ALWAYS: &[c_long] = &[
     libc::SYS_rename,
 ];
 
-/// Calls that come to us where something that stands has to stay.
+/// Calls that are mediated where an existing object must not be removed.
 pub(super) const REMOVING: &[c_long] = &[
     libc::SYS_unlinkat,
     #[cfg(target_arch = "x86_64")]

@@ -31,7 +31,7 @@ pub(super) enum Answer {
 /// The object that is about to get a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coming {
-    /// Something new and empty.
+    /// A new and empty object.
     Fresh,
     /// Another name of something that was there before and is no link.
     Linked,
@@ -41,7 +41,7 @@ pub(super) enum Coming {
     Pointing,
 }
 
-/// The rules, and what it takes to hold places against them.
+/// The rules, and the resources for enforcing them.
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) listener: OwnedFd,
@@ -52,7 +52,7 @@ pub(super) struct Desk {
     pub(super) ledger: Option<Ledger>,
     /// The root, pinned: where absolute paths need no directory of the caller's.
     pub(super) root: OwnedFd,
-    /// Held shared from finding out where a directory is to making a name in it, and alone by what
+    /// Held shared from locating a directory to making a name in it, and exclusively by calls that
     /// may move directories.
     pub(super) gate: RwLock<()>,
     /// `/proc` belongs to another pid namespace than this process.
@@ -86,7 +86,7 @@ impl Desk {
         Walk::new(caller).spot(base.as_fd(), &path)
     }
 
-    /// Until the guard is gone, no directory is moved.
+    /// Keeps all directories from being moved until the guard is dropped.
     pub(super) fn shared(&self) -> RwLockReadGuard<'_, ()> {
         self.gate.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

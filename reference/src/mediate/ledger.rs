@@ -22,13 +22,13 @@ const LONGEST: usize = 4096;
 pub(super) struct Ledger(Mutex<(File, Vec<PathBuf>)>);
 
 impl Ledger {
-    /// In `file`, which is empty.
+    /// Creates the ledger in `file`, which is empty.
     pub(super) fn new(file: OwnedFd) -> Self {
         Self(Mutex::new((file.into(), Vec::new())))
     }
 
-    /// Something was kept from coming to `spot`, or from going. What cannot be noted is not: a refusal
-    /// does not hang on it.
+    /// Notes that an object was kept from being created at `spot`, or removed. A failure to note it
+    /// is ignored: a refusal does not depend on it.
     pub(super) fn note(&self, spot: &Spot) {
         let Ok(folder) = mounts::path_of(spot.folder.as_fd()) else { return };
         let place = folder.join(std::ffi::OsStr::from_bytes(spot.bare()));

@@ -27,7 +27,7 @@ struct Mount {
 pub(super) struct Mounts(HashMap<u64, Mount>);
 
 impl Mounts {
-    /// Those of this process.
+    /// Reads the mounts of this process.
     pub(super) fn read() -> io::Result<Self> {
         Ok(Self::parse(&fs::read("/proc/self/mountinfo")?))
     }
@@ -43,7 +43,8 @@ impl Mounts {
         mount.place(&path_of(folder).ok()?)
     }
 
-    /// The mounts below `path`: the way there, and what of which file system is mounted.
+    /// Returns the mounts below `path`: the relative path, and the mounted directory of which file
+    /// system.
     pub(super) fn below(&self, path: &Path) -> impl Iterator<Item = (PathBuf, Place)> {
         self.0.values().filter_map(move |mount| {
             let way = mount.at.strip_prefix(path).ok().filter(|way| *way != Path::new(""))?;
@@ -61,7 +62,7 @@ impl Mount {
     }
 }
 
-/// The path of what `file` is, as the kernel tells it.
+/// Returns the kernel's path of `file`.
 pub(super) fn path_of(file: BorrowedFd<'_>) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

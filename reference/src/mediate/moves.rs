@@ -16,7 +16,8 @@ use super::mounts::bytes;
 use super::rules::{Judgement, Place};
 use super::walk::{Spot, kind};
 
-/// Names in a directory that are looked at before it moves; with more, each has to move for itself.
+/// The maximum number of names in a directory that are checked before it moves; with more, each has
+/// to move for itself.
 const MOST_NAMES: usize = 50_000;
 
 impl Desk {
@@ -100,7 +101,7 @@ impl Desk {
     }
 }
 
-/// The names in `folder`, a path below the directory at `spot`, and what they are.
+/// Lists the names in `folder`, a path below the directory at `spot`, and their types.
 fn names(spot: &Spot, folder: &Path) -> nix::Result<Vec<(PathBuf, Type)>> {
     let whole = Path::new(OsStr::from_bytes(spot.bare())).join(folder);
     let whole = CString::new(bytes(&whole)).map_err(|_| Errno::EINVAL)?;

@@ -1,5 +1,5 @@
-//! Opening with O_CREAT: what exists is opened as the pinned object it is, what is missing is made
-//! under one plain name that must not exist.
+//! Opening with O_CREAT: an existing object is opened as pinned, a missing one is created under one
+//! plain name that must not exist.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// From the call's arguments.
+    /// Reads the call's arguments.
     pub(super) fn new(flags: i32, mode: u32) -> Self {
         Self { flags: OFlag::from_bits_retain(flags), mode: Mode::from_bits_truncate(mode) }
     }
@@ -42,7 +42,8 @@ impl Opening {
         self.has(OFlag::O_EXCL) || self.has(OFlag::O_NOFOLLOW) && kind == SFlag::S_IFLNK
     }
 
-    /// The flags for what exists: nothing may be made, and no terminal become ours.
+    /// Returns the flags for an existing object: nothing may be created, and no terminal become
+    /// ours.
     fn existing(self) -> OFlag {
         let dropped = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
         self.flags.difference(dropped) | OFlag::O_CLOEXEC | OFlag::O_NOCTTY
@@ -137,8 +138,7 @@ impl Desk {
         made.map_err(|errno| if errno == Errno::EEXIST { Errno::EAGAIN } else { errno })
     }
 
-    /// Opens the pinned `object` as the caller asked, where that may take its time in a thread of
-    /// its own.
+    /// Opens the pinned `object` as the caller asked, in a thread of its own where that may block.
     fn reopen(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -217,7 +217,7 @@ fn is_quick(found: &FileStat) -> bool {
     matches!(libc::major(found.st_rdev), MEMORY | 136..=143)
 }
 
-/// For `/dev/tty`, which means another terminal to us: the caller's.
+/// Opens the caller's terminal for `/dev/tty`, which means another terminal to us.
 fn own_terminal(caller: Caller<'_>, found: &FileStat) -> nix::Result<Option<OwnedFd>> {
     const CONTROLLING: (u32, u32) = (5, 0);
     let device = (libc::major(found.st_rdev), libc::minor(found.st_rdev));

@@ -19,7 +19,7 @@ pub(super) struct Place {
     pub(super) path: PathBuf,
 }
 
-/// One rule: nothing comes to be at this place or below.
+/// One rule: no object may be created at this place or below.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     /// The place.
@@ -37,9 +37,9 @@ pub(super) enum Judgement {
     Within,
     /// A pattern may match something below it because of its name.
     Towards,
-    /// It lies above a place where nothing must come to be: what is there must not be replaced.
+    /// It lies above a forbidden place: the object there must not be replaced.
     Above,
-    /// Nothing must come to be there.
+    /// No object may be created there.
     Forbidden,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Rules {
     rules: Vec<Rule>,
     anchors: Vec<Anchor>,
     estates: Vec<Estate>,
-    /// Places below those of the rules that no rule is about.
+    /// Places below those of the rules that are exempt.
     free: Vec<Place>,
     /// Every name on the way to a rule's place, and folded where its volume folds.
     names: HashSet<Vec<u8>>,
@@ -81,7 +81,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// The rules, ready to be asked.
+    /// Builds the rules, with an index of their names.
     pub(super) fn new(rules: Vec<Rule>, anchors: Vec<Anchor>, estates: Vec<Estate>) -> Self {
         let mut names = HashSet::new();
         let mut any_folds = false;
@@ -171,7 +171,7 @@ impl Anchor {
         Some(self.glob.ask(self.start, below.iter(), self.folds))
     }
 
-    /// The way from the root to `asked`, if it lies there.
+    /// Returns the relative path from the root to `asked`, if it lies there.
     fn below<'a>(&self, asked: &'a Place) -> Option<&'a Path> {
         if asked.device != self.root.device {
             return None;
@@ -196,7 +196,7 @@ impl Estate {
         }
     }
 
-    /// The way to `asked` from the workspace, if it lies there.
+    /// Returns the path of `asked` in the workspace, if it lies there.
     fn below(&self, asked: &Place) -> Option<PathBuf> {
         let same = asked.device == self.root.device;
         let below = asked.path.strip_prefix(&self.root.path).ok().filter(|_| same)?;

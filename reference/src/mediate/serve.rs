@@ -1,4 +1,4 @@
-//! From the plan's names to rules, from the listener to workers.
+//! The start of mediation: from the plan's names to rules, from the listener to workers.
 
 use std::ffi::CString;
 use std::io;
@@ -49,7 +49,7 @@ pub(crate) struct Mediation {
 }
 
 impl Mediation {
-    /// For `held`, in the view that this process is in.
+    /// Prepares the rules for `held`, in the view of this process.
     pub(crate) fn prepare(held: &Held, ledger: Option<OwnedFd>) -> io::Result<Self> {
         let ledger = ledger.map(Ledger::new);
         let mounts = Mounts::read()?;
@@ -103,7 +103,7 @@ impl Mediation {
     }
 }
 
-/// The rule for `name`. What stands there, if anything does, is a link: it is not followed.
+/// Returns the rule for `name`. An existing object there is a link: it is not followed.
 fn rule(name: &Absent, mounts: &Mounts) -> io::Result<Rule> {
     let place = match (name.by, name.path.parent(), name.path.file_name()) {
         (By::Link, Some(folder), Some(own)) => {

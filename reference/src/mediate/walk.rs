@@ -1,7 +1,7 @@
-//! Paths as the caller sees them, turned into pinned directories and one plain name each.
+//! Resolution of the caller's paths to pinned directories and one plain name each.
 //!
-//! The kernel resolves nearly all of them at once. What leads through `/proc` is walked by hand:
-//! there `self` must mean the caller, and nothing but what is the caller's own is followed.
+//! The kernel resolves nearly all of them at once. A path through `/proc` is walked by hand: there
+//! `self` must mean the caller, and only the caller's own directories are followed.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -45,7 +45,7 @@ impl Spot {
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     caller: Caller<'a>,
-    /// The caller's process as `/proc` has it, once it was asked for.
+    /// The caller's process as `/proc` shows it, once it was read.
     process: OnceCell<Pid>,
     links: usize,
     /// A part of the path was resolved in this process, not by the kernel.
@@ -53,7 +53,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// For `caller`.
+    /// Starts a walk for `caller`.
     pub(super) fn new(caller: Caller<'a>) -> Self {
         Self { caller, process: OnceCell::new(), links: 0, handmade: false }
     }
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
         Ok(folder)
     }
 
-    /// Goes along `path` name by name.
+    /// Resolves `path` name by name.
     fn by_hand(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
         self.handmade = true;
         let mut at = start(base, path)?;
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         Ok(at)
     }
 
-    /// One name that the kernel cannot be asked about.
+    /// Resolves one name that the kernel cannot resolve for us.
     fn step(&mut self, at: BorrowedFd<'_>, name: &CStr, proc: bool) -> nix::Result<Step> {
         if proc && let Some(link) = self.substitute(at, name.to_bytes())? {
             return Ok(Step::Along(link));
@@ -207,7 +207,7 @@ impl<'a> Walk<'a> {
 
 /// The result of resolving one name.
 pub(super) enum Step {
-    /// To this object.
+    /// The object that it leads to.
     To(OwnedFd),
     /// Along this text, from the directory that the name lies in.
     Along(Vec<u8>),

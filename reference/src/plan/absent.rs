@@ -1,5 +1,6 @@
-//! Names that must not come to be: [`Absent`] and [`Later`]. No mount can lie on them, so what
-//! makes names has to be asked. Nor can one lie on a link, so what removes names has to be, too.
+//! Names that must not be created: [`Absent`] and [`Later`]. No mount can lie on them, so the calls
+//! that create names must be mediated. Nor can one lie on a link, so the calls that remove names
+//! must be, too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ pub(crate) enum By {
     Hide,
     /// A deny of writing names it.
     Deny,
-    /// A link stands there that leads to something protected, and has to stay what it is.
+    /// A link to a protected object, which must not be replaced.
     Link,
     /// `protect` covers it. A mechanism that cannot hold it claims less.
     Protect,
@@ -31,7 +32,7 @@ pub(crate) struct Absent {
     pub(crate) by: By,
 }
 
-/// A pattern that names which come to be must not match.
+/// A pattern that names created later must not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Later {
     /// The pattern; its beginning is a real path as far as it exists.
@@ -42,7 +43,7 @@ pub(crate) struct Later {
     pub(crate) hides: bool,
 }
 
-/// A profile over its workspace: names that it does not allow must not come to be there.
+/// A profile over its workspace: names that it does not allow must not be created there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bound {
     /// The workspace (real path).
@@ -51,12 +52,12 @@ pub(crate) struct Bound {
     pub(crate) law: Arc<Law>,
 }
 
-/// All that must not come to be.
+/// All names that must not be created.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Held {
     /// Single names.
     pub(crate) names: Vec<Absent>,
-    /// Places below a held name where names may come to be all the same.
+    /// Places below a held name at which names may be created all the same.
     pub(crate) free: Vec<PathBuf>,
     /// Patterns.
     pub(crate) globs: Vec<Later>,

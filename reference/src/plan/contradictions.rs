@@ -1,5 +1,5 @@
-//! Rules that contradict each other: a run by a grant in what a rule closes would start, and then refuse
-//! all work or show nothing. A text that is compiled says what it closes. Pure.
+//! Rules that contradict each other: a run by a grant in what a rule closes would start, and then
+//! refuse all work or show nothing. A compiled text lists what it closes. Pure.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use boxproof_cases::protocol::{Mode, Policy, Readable, WirePath};
 use crate::error::Refusal;
 use crate::host::Host;
 
-/// Refuses a policy of which one rule closes what another opens, naming both.
+/// Refuses a policy with a rule that closes what another opens, naming both.
 pub(crate) fn refuse_contradictions(policy: &Policy, host: &Host) -> Result<(), Refusal> {
     for (member, rule, closed) in closed(policy, host) {
         for (opens, grant) in granted(policy, member) {

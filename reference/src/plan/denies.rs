@@ -10,21 +10,21 @@ use super::absent::{Absent, By, Later};
 use crate::error::Refusal;
 use crate::host::{Expansion, Found, Host, Missing};
 
-/// Rules that take away, from `deny_read`, `deny_write` and `protect`. What the command cannot get
-/// to without capabilities needs no rule.
+/// Denies from `deny_read`, `deny_write` and `protect`. A path that the command cannot reach
+/// without capabilities needs no rule.
 #[derive(Debug, Default)]
 pub(super) struct Denies {
     /// Neither readable nor writable.
     pub(super) read: Vec<Found>,
-    /// Not writable.
+    /// Paths that are not writable.
     pub(super) write: Vec<PathBuf>,
     /// Writable although they lie in something that is not.
     pub(super) parts: Vec<PathBuf>,
-    /// Writable, and not to be moved: part of what is in them may be made.
+    /// Writable directories that must not be moved: some of their parts may be created.
     pub(super) passages: Vec<PathBuf>,
-    /// Not there, and not to be made.
+    /// Missing names that must not be created.
     pub(super) absent: Vec<Absent>,
-    /// Patterns of what is not to be made.
+    /// Patterns of names that must not be created.
     pub(super) later: Vec<Later>,
     /// The paths of both, for looking up.
     hidden: HashSet<PathBuf>,
@@ -204,7 +204,7 @@ fn closable(path: &Path) -> Result<(), Refusal> {
     )))
 }
 
-/// The kernel mounts nothing on what was removed.
+/// Checks that a mount is possible: the kernel mounts nothing on a removed object.
 fn mountable(path: &Path, host: &Host) -> Result<(), Refusal> {
     if !host.unlinked.iter().any(|mount| mount == path) {
         return Ok(());
@@ -215,7 +215,7 @@ fn mountable(path: &Path, host: &Host) -> Result<(), Refusal> {
     )))
 }
 
-/// Repositories can be anywhere below a root, so all of it has to be looked at.
+/// Checks that the whole root was searched, as repositories can be anywhere below it.
 fn seen(closed: Option<&Path>) -> Result<(), Refusal> {
     let Some(folder) = closed else { return Ok(()) };
     Err(Refusal::unsupported(format!(
@@ -224,7 +224,8 @@ fn seen(closed: Option<&Path>) -> Result<(), Refusal> {
     )))
 }
 
-/// A mount lies on what a link leads to; a link that can be replaced is not held by it.
+/// Checks the links on the way: a mount lies on the target of a link, so that a replaceable link
+/// would evade it.
 fn held(links: &[PathBuf], roots: &[PathBuf]) -> Result<(), Refusal> {
     let loose = |link: &&PathBuf| roots.iter().any(|root| link.starts_with(root));
     match links.iter().find(loose) {

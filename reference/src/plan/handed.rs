@@ -39,7 +39,7 @@ impl Held {
         bytes
     }
 
-    /// From bytes; `None` if they are not whole.
+    /// Decodes the bytes; `None` if they are not whole.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut held = Self::default();
         let mut fields =

@@ -1,4 +1,4 @@
-//! From policy and host to [`Plan`]: what a mechanism has to do, in order. Pure.
+//! From policy and host to [`Plan`]: the work of a mechanism, in order. Pure.
 
 mod absent;
 mod contradictions;
@@ -41,7 +41,7 @@ pub(crate) enum Step {
     BindReadOnly(PathBuf),
     /// An object that can be neither opened nor changed, over a file.
     MaskFile(PathBuf),
-    /// Such an object over a socket of the host that the policy does not list.
+    /// The object of [`Step::MaskFile`] over a socket of the host that the policy does not list.
     MaskSocket(PathBuf),
     /// A directory that can be neither entered, listed nor changed.
     MaskFolder(PathBuf),
@@ -52,7 +52,7 @@ pub(crate) enum Step {
     /// A directory in a fresh one that only holds something, with the mode and owner that it has on
     /// the host.
     Folder(PathBuf),
-    /// A symbolic link in a fresh directory, and what it says.
+    /// A symbolic link in a fresh directory, and its target.
     Link(PathBuf, PathBuf),
     /// A fresh `/dev` with harmless devices.
     Dev,
@@ -67,7 +67,7 @@ pub(crate) enum Step {
 pub(crate) struct View {
     /// The steps, in order.
     pub(crate) steps: Vec<Step>,
-    /// Names that must not come to be: the step `mediate`, last and only if there are any.
+    /// Names that must not be created: the step `mediate`, last and only if there are any.
     pub(crate) mediate: Held,
     /// The host's network is shared; otherwise the network is private and empty.
     pub(crate) host_network: bool,

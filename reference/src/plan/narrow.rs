@@ -1,5 +1,5 @@
-//! A workspace under a profile, for who cannot decide about names that come to be: [`narrowed`].
-//! What the profile grants of them is left out wherever it does not grant all of a directory. Pure.
+//! A workspace under a profile, for mechanisms that cannot decide about new names: [`narrowed`]. A
+//! grant for new names is left out unless it covers all of a directory. Pure.
 
 use std::path::{Path, PathBuf};
 

@@ -74,8 +74,8 @@ fn place(node: &Node, around: Around, steps: &mut Vec<Step>) -> Result<(), Refus
     }
 }
 
-/// A directory that can be listed. It is writable if it may be changed or a name may come to be in
-/// it, and then a mount of its own if it must not be moved.
+/// Returns the steps for a listable directory. It is writable if it may be changed or a name may be
+/// created in it, and then a mount of its own if it must not be moved.
 fn folder(
     node: &Node,
     open: bool,
@@ -94,7 +94,8 @@ fn folder(
     Ok(())
 }
 
-/// A directory that cannot be listed: nothing of it, or what can be read in it and nothing else.
+/// Returns the steps for a directory that cannot be listed: it shows nothing, or only its readable
+/// entries.
 fn closed_folder(
     node: &Node,
     children: &[Node],
@@ -127,8 +128,8 @@ fn bound(path: PathBuf, wanted: Around) -> Step {
     if wanted == Writable { Step::Bind(path) } else { Step::BindReadOnly(path) }
 }
 
-/// A link is there or not, and no mount can lie on it: what it leads to must not be closed more
-/// than itself, and where names can be replaced it must be one that may be.
+/// Refuses a link that the profile closes more than its target, or than the writable directory
+/// around it: no mount can hold a link.
 fn link_can_be_held(
     node: &Node,
     around: Around,

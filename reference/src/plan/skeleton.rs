@@ -1,5 +1,5 @@
-//! Directories that are there only to hold something: [`Step::Folder`] for each, before what it
-//! holds. Pure.
+//! Directories that exist only to hold something: [`Step::Folder`] for each, before the steps in
+//! it. Pure.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ const FORMS: [&str; 13] = [
     r"\b(npm_[A-Za-z0-9]{30,}|pypi-[\w-]{16,})",
 ];
 
-/// The forms, ready to be looked for.
+/// The compiled forms.
 pub(super) struct Credentials(Option<RegexSet>);
 
 impl Credentials {

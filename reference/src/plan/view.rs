@@ -1,5 +1,6 @@
 //! The steps of the view, from writable roots and denies. Shallow paths come first, so that every
-//! step lies on top of what contains it; a deny is never below a root that could re-open it.
+//! step lies on top of the steps that contain it; a deny is never below a root that could reopen
+//! it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::host::{Host, Passage, Piece};
 
 /// Mode of a private temp directory.
 const TMP_MODE: u32 = 0o1777;
-/// Mode of the empty directory that stands for service state.
+/// The mode of the empty directory in place of service state.
 const SERVICE_MODE: u32 = 0o755;
 
 /// Builds the view of `policy` on `host`; `cwd` is a real path.
@@ -222,7 +223,8 @@ impl<'a> Scene<'a> {
         std::iter::once(PathBuf::from("/dev")).chain(fresh)
     }
 
-    /// Writable roots, and what must be visible although its surroundings are hidden.
+    /// Returns the steps of writable roots, and of paths that must be visible although their
+    /// surroundings are hidden.
     fn grants(&self, host_network: bool) -> Result<Vec<Step>, Refusal> {
         let below = |path: &&PathBuf| path.as_path() != Path::new("/");
         let mut steps: Vec<Step> =
@@ -253,8 +255,8 @@ impl<'a> Scene<'a> {
         self.roots.iter().filter(move |root| !self.roots.iter().any(|outer| brings(outer, root)))
     }
 
-    /// Links by which something granted was named, and those of `/run` to what can be read, with the
-    /// directories that such names lead out of again: as far as they would not be there.
+    /// Returns the steps of links that name granted paths, and of `/run` links to readable targets,
+    /// with the directories that such names leave by `..`: as far as they would be missing.
     fn passages(&self) -> Vec<Step> {
         let leads = self.host.service_links.iter().filter(|link| self.is_seen(&link.target));
         let ways = self.host.ways.iter().chain(leads.flat_map(|link| &link.way));
@@ -323,7 +325,7 @@ impl<'a> Scene<'a> {
             .collect()
     }
 
-    /// Writable directories in what is read-only.
+    /// Returns the writable directories inside read-only ones.
     fn reopened(&self) -> impl Iterator<Item = PathBuf> {
         self.denies.parts.iter().filter(|path| self.is_writable(path)).cloned()
     }
@@ -341,7 +343,7 @@ impl<'a> Scene<'a> {
         read.chain(write.cloned().map(Step::BindReadOnly)).collect()
     }
 
-    /// Absent names that could come to be. Elsewhere nothing can be made anyway.
+    /// Returns the absent names that could be created. Elsewhere no name can be created anyway.
     fn mediated(&self) -> Held {
         let names = self.denies.absent.iter().filter(|name| self.is_makeable(&name.path)).cloned();
         let later = self.denies.later.iter().filter(|later| {

@@ -28,7 +28,7 @@ pub(super) fn way(network: &Network) -> Result<Option<Way>, Refusal> {
 /// The command's own loopback, as programs name it; IPv6 with and without brackets.
 const OWN: [&str; 4] = ["localhost", "127.0.0.1", "::1", "[::1]"];
 
-/// `env` with the proxy in it; what the policy sets by name stays.
+/// Adds the proxy's variables to `env`; variables that the policy sets by name stay.
 pub(super) fn with_proxy(
     way: Option<&Way>,
     policy: &EnvPolicy,
@@ -66,8 +66,8 @@ fn own_loopback(way: &Way) -> Vec<&'static str> {
     OWN.into_iter().filter(is_own).collect()
 }
 
-/// The settings of a Java virtual machine, which looks at no other variable. It spares its loopback
-/// wholly or, told that nothing is to be spared, not at all.
+/// Returns the settings of a Java virtual machine, which reads no other variable. It exempts its
+/// loopback wholly or, with an empty list of exceptions, not at all.
 fn java(port: u16, own: &[&str]) -> String {
     let each = ["http", "https"]
         .map(|scheme| format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port}"));

@@ -23,7 +23,7 @@ fn status(block: &str, bwrap: Option<&str>) -> (i32, Value) {
     (ran.status.code().unwrap(), said)
 }
 
-/// Returns the mechanism that capabilities names, if the wanted one works here.
+/// Returns the mechanism that capabilities names, or `none` if `named` does not work here.
 fn found(named: Option<&str>) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_refbox"));
     command.arg("capabilities").args(named.iter().flat_map(|name| ["--mechanism", name]));

@@ -1,5 +1,5 @@
-//! Refusals that a message does not name plainly: what is not found because it is hidden, what takes
-//! a capability, what is read-only somewhere.
+//! Refusals that a message does not name plainly: a path not found because it is hidden, an
+//! operation that requires a capability, a read-only path without a name.
 
 use std::path::Path;
 
@@ -100,7 +100,7 @@ impl Scene<'_> {
         })
     }
 
-    /// A change was refused, and the message does not say of what.
+    /// Returns the denial of a change whose path the message does not name.
     pub(super) fn somewhere(&self) -> Option<Denial> {
         let named = self.roles.written().iter().map(String::as_str);
         // Git says of its objects only that they were not written.
