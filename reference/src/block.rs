@@ -1,4 +1,4 @@
-//! From a sandbox block to an order and to a report: the dialect `inferoa` for requests.
+//! The dialect `inferoa` for requests: from a sandbox block to an order and to a report.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -89,8 +89,8 @@ pub(crate) fn parsed(documents: &[Document]) -> Result<Block, Fault> {
     }
 }
 
-/// The report of `settled` for the workspace as it was `given`. Where it confines, this host is tried:
-/// what confines here is known by doing it.
+/// Builds the report of `settled` for the workspace as it was `given`. Where the block confines,
+/// the mechanism is found by a trial run on this host.
 pub(crate) fn report(prefix: &[&str], settled: Settled, given: &Path) -> Status {
     let tried = (settled.runs() == Runs::Confined).then(|| {
         let held = settled.policy.protect == Protect::Metadata;

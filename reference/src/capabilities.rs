@@ -26,7 +26,7 @@ enum By {
 use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
-/// Every claim. What is not here is not claimed.
+/// Every claim. A claim outside the table is not made.
 const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
@@ -204,7 +204,7 @@ const LIMITS: [&str; 11] = [
     "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage ends the command but leaves running what the command started.",
 ];
 
-/// Limits of what has the step `mediate`.
+/// Limits of mechanisms with the step `mediate`.
 const MEDIATE_LIMITS: [&str; 3] = [
     "A protected name that is a link is kept, though its own times and owner can be changed.",
     "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a folder that was inherited as a descriptor may be refused.",

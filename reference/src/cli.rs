@@ -44,7 +44,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Print what can be enforced on this host, as JSON, found out by doing it
+    /// Print what can be enforced on this host, as JSON, found by trial runs
     #[command(after_help = "Example:\n  refbox capabilities --mechanism bubblewrap")]
     Capabilities {
         /// Answer for this mechanism instead of the one that `auto` takes
@@ -78,7 +78,7 @@ enum Verb {
         #[arg(long, value_name = "FILE")]
         result: Option<PathBuf>,
     },
-    /// Sign what happens in sandboxes, and verify what was signed
+    /// Sign the actions in sandboxes, and verify receipts
     #[cfg(target_os = "linux")]
     Receipts {
         /// The part of the channel

@@ -1,5 +1,5 @@
-//! Patterns of names ([`Glob`]): globset's syntax taken component by component, so that it can be
-//! said of a directory whether anything below it could match. Pure.
+//! Patterns of names ([`Glob`]): globset's syntax component by component, so that a directory can
+//! be tested for possible matches below it. Pure.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -16,7 +16,7 @@ const MOST: usize = 63;
 /// A pattern that was read.
 #[derive(Debug, Clone)]
 pub(crate) struct Glob {
-    /// As it was written.
+    /// The text as written.
     text: String,
     /// The directories that it begins with, up to the first component that is a pattern; the last
     /// component is never among them.
@@ -64,10 +64,10 @@ impl fmt::Display for Glob {
 }
 
 impl Glob {
-    /// Reads `text`, an absolute pattern.
+    /// Parses `text`, an absolute pattern.
     ///
     /// # Errors
-    /// What is wrong with it, and what to write instead.
+    /// The error in it, and the remedy.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let Some(below) = text.strip_prefix('/') else {
             return Err(format!("{text:?} is not absolute; begin it with a slash"));
@@ -101,7 +101,7 @@ impl Glob {
         Self { base, ..self.clone() }
     }
 
-    /// At the pattern's beginning.
+    /// Returns the state at the pattern's beginning.
     pub(crate) fn start(&self) -> State {
         self.closed(State(1))
     }
@@ -185,7 +185,8 @@ impl Glob {
         1 << self.parts.len()
     }
 
-    /// Directories may be none at all, but not at the end of a pattern: `a/**` is what lies in `a`.
+    /// Closes `state` over `**` parts that match no directory, except at the end of a pattern:
+    /// `a/**` matches the entries of `a`.
     fn closed(&self, state: State) -> State {
         let mut bits = state.0;
         for (number, part) in self.parts.iter().enumerate() {
@@ -201,7 +202,7 @@ impl Glob {
 impl State {
     /// No pattern can match from here on.
     pub(crate) const NOWHERE: Self = Self(0);
-    /// Above the pattern's beginning.
+    /// The state above the pattern's beginning.
     pub(crate) const BEFORE: Self = Self(u64::MAX);
 
     /// Returns whether everything that can match below `self` can match below `other`.

@@ -17,7 +17,7 @@ pub(crate) enum Hold {
         /// Landlock also cuts off abstract unix sockets.
         scope_sockets: bool,
     },
-    /// It is an ordinary process: it adopts what the command leaves and kills that.
+    /// It is an ordinary process: it adopts the processes that the command leaves, and kills them.
     Subreaper,
 }
 
@@ -78,7 +78,7 @@ impl Launch {
         PathBuf::from(OsStr::from_bytes(self.cwd.as_bytes()))
     }
 
-    /// As bytes: hold, number of arguments, then every string with its NUL.
+    /// Encodes the launch: hold, number of arguments, then every string with its NUL.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let hold = match self.hold {
             Hold::Namespace { scope_sockets: true } => b'N',
@@ -92,7 +92,7 @@ impl Launch {
         bytes
     }
 
-    /// From bytes; an error if they are not exactly one launch.
+    /// Decodes the bytes; an error if they are not exactly one launch.
     pub(crate) fn decode(bytes: &[u8]) -> io::Result<Self> {
         Self::parse(bytes).ok_or_else(|| io::Error::other("the launch description is damaged"))
     }

@@ -24,11 +24,11 @@ pub(crate) trait Judge: Send + Sync {
     fn allows(&self, op: Op, path: &Path) -> bool;
 }
 
-/// One rule as far as it can be told beforehand what it matches.
+/// One rule, with its matches as far as they are known in advance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     grants: bool,
-    /// As it is written, without the sign.
+    /// The text without the sign.
     text: String,
     /// Its components; `None` if it could match anything.
     shape: Option<Glob>,

@@ -1,4 +1,4 @@
-//! From documents of the orbit dialect to the law of one profile. Pure.
+//! The law of one profile, from documents of the orbit dialect. Pure.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -62,7 +62,7 @@ fn in_force(host: &Sent, workspace: Option<&Sent>, profile: &str) -> Result<Prof
     PolicySet::new(&parse(host)?, workspace.as_ref())?.profile(profile)
 }
 
-/// An exception may grant, so that each name that it is about is asked for.
+/// Converts a rule. An exception may grant, so that each name that it matches is judged.
 fn line(rule: &orbit::ProfileRule) -> Line {
     Line::new(rule.effect != Effect::Refuse, &rule.rule.pattern)
 }

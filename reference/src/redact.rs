@@ -4,11 +4,11 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// Stands for a value in a stream.
+/// The placeholder for a value in a stream.
 pub const REDACTED_ENV: &str = "[REDACTED_ENV]";
-/// Stands for a value in debug output of a request.
+/// The placeholder for a value in debug output of a request.
 pub const REDACTED: &str = "[REDACTED]";
-/// Values shorter than this, in bytes, are too common to be looked for.
+/// The minimum length of a secret, in bytes: shorter values are too common.
 pub const SHORTEST_SECRET: usize = 4;
 
 /// Parts of a name, in upper case, that say its value is a secret.
@@ -43,7 +43,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// Those of the variables in `env`.
+    /// Collects the secrets of the variables in `env`.
     pub(crate) fn of<'a>(env: impl IntoIterator<Item = &'a (OsString, OsString)>) -> Self {
         let secret = env.into_iter().filter(|(name, _)| is_sensitive_env_name(name));
         let trimmed = secret.map(|(_, value)| value.as_bytes().trim_ascii().to_vec());
@@ -79,7 +79,7 @@ enum Found {
     Perhaps,
 }
 
-/// One stream on its way to be shown. Holds back what may be the first part of a secret, or of a
+/// The redaction of one stream. Holds back bytes that may be the first part of a secret, or of a
 /// character.
 #[derive(Default)]
 pub(crate) struct Redactor {
@@ -87,13 +87,13 @@ pub(crate) struct Redactor {
 }
 
 impl Redactor {
-    /// Takes in `chunk`; appends to `shown` what can be shown.
+    /// Takes in `chunk`; appends to `shown` the bytes that can be shown.
     pub(crate) fn push(&mut self, secrets: &Secrets, chunk: &[u8], shown: &mut Vec<u8>) {
         self.held.extend(chunk);
         self.pass(secrets, false, shown);
     }
 
-    /// The stream is at its end: nothing completes what was held back.
+    /// Ends the stream: no further byte can complete a held secret.
     pub(crate) fn finish(&mut self, secrets: &Secrets, shown: &mut Vec<u8>) {
         self.pass(secrets, true, shown);
     }

@@ -1,4 +1,4 @@
-//! The result: what was observed put into the protocol's words, and the exit code.
+//! The result: the observations in the protocol's terms, and the exit code.
 
 use std::io;
 use std::path::Path;

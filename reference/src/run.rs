@@ -56,7 +56,7 @@ pub(crate) struct Known {
 pub(crate) const HOST_PROC: &str = "this host allows no /proc of the sandbox's own, so the host's is \
     shown, read-only: which processes, mounts and sockets it has can be seen, no more of them";
 
-/// A run that was tried: what was observed, by which mechanism, and why it did not start.
+/// A tried run: its outcome, its mechanism, and the reason why it did not start.
 pub(crate) struct Tried {
     pub(crate) outcome: Outcome,
     pub(crate) mechanism: Mechanism,
@@ -108,8 +108,8 @@ fn tell_of(order: &Order, file: &Path) -> Result<(), Refusal> {
     EventLines(lines).emit(event).map_err(Refusal::setup)
 }
 
-/// This process is there for one run: its children are its own to reap, and what signals it while
-/// the result is written came too late.
+/// Prepares a process that serves one run: its children are its own to reap, and a signal while the
+/// result is written came too late.
 fn be_the_only_one() -> Result<(), Refusal> {
     let reaped = sys::default_action(Signal::SIGCHLD);
     reaped.map_err(|error| Refusal::os("SIGCHLD", error))?;
@@ -167,7 +167,7 @@ fn degraded(prefix: &[&str], order: &Order, file: &Path, reason: &Refusal) -> (R
     }
 }
 
-/// Turns what was tried into the result, and says on stderr what its reader has to know.
+/// Turns a tried run into the result, and prints the notes for its reader on stderr.
 fn conclude(
     tried: Tried,
     order: &Order,

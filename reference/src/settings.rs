@@ -1,4 +1,4 @@
-//! From settings of the caliban dialect to an order. Detection may ask the program they name.
+//! An order from settings of the caliban dialect. Detection may run the program they name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,8 +38,8 @@ fn profile_file(request: &SettingsRunRequest) -> Option<ProfilePlace> {
     Some(ProfilePlace { base: base.into(), folders, name })
 }
 
-/// The run under settings as it would be on `platform`, and what else they open. `env` is what the
-/// command will have, and what paths may name.
+/// Builds the run under settings as it would be on `platform`, with their further permissions.
+/// `env` is the command's environment, and the variables that paths may name.
 pub(crate) fn order_on(
     platform: Platform,
     env: &BTreeMap<String, String>,

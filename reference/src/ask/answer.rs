@@ -25,7 +25,7 @@ pub(super) struct Told {
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) operation: &'static str,
-    /// As it was asked for.
+    /// The requested path.
     pub(super) path: String,
     /// The target, from the workspace's root down; an outside path in full.
     pub(super) means: String,
@@ -66,13 +66,13 @@ impl Told {
         }
     }
 
-    /// For people: where it is, and what it does.
+    /// Returns the rule for people: its place and its effect.
     pub(super) fn text(&self) -> String {
         format!("{}  {}  `{}`  ({})", self.place(), self.effect, self.rule, self.origin)
     }
 }
 
-/// A path that is asked about: as names of the workspace, and what it means there.
+/// A requested path: its names in the workspace, and its target.
 pub(super) struct Subject {
     pub(super) path: String,
     looked: Looked,

@@ -29,7 +29,7 @@ pub(super) fn explain(asked: &Asked, workspace: &Path, path: &str) -> Result<i32
     Ok(YES)
 }
 
-/// The rules that match what the path means.
+/// Returns the rules that match the target of the path.
 fn matching(subject: &Subject, profile: &Profile, op: Op) -> Vec<Told> {
     match subject.means() {
         Resolved::Inside(real) => profile.matching(op, real).into_iter().map(Told::new).collect(),

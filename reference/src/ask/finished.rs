@@ -159,7 +159,7 @@ fn conclude(request: &ExplainRequest) -> Option<Blocked> {
     explain::explain(&run, explain::HOST)
 }
 
-/// The request that the options stand for.
+/// Builds the request from the options.
 fn asked(over: &Over) -> Result<ExplainRequest, String> {
     let whole = |path: &PathBuf| -> Result<WirePath, String> {
         let path =
@@ -190,7 +190,7 @@ fn asked(over: &Over) -> Result<ExplainRequest, String> {
     Ok(ExplainRequest { protocol: PROTOCOL, policy, finished })
 }
 
-/// Bytes of a stream that are kept at either end: more is not looked at.
+/// The number of bytes that are kept at either end of a stream: the rest is ignored.
 const END: usize = 64 * 1024;
 
 fn stream(file: &Path) -> Result<String, String> {

@@ -32,7 +32,7 @@ pub(crate) struct Lines {
     lines: Vec<String>,
 }
 
-/// Says what each line grants itself; the exit code.
+/// Prints the grants that each line infers; returns the exit code.
 pub(super) fn grants(asked: &Lines) -> Result<i32, String> {
     let workspace = absolute(&asked.workspace)?;
     let cwd = asked.cwd.as_deref().map(absolute).transpose()?;

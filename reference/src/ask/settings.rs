@@ -1,5 +1,5 @@
-//! Questions about settings of the caliban dialect: what they come to, and whether commands are
-//! asked about. Detection may ask the program that they name; no command is run.
+//! Questions about settings of the caliban dialect: their effect, and whether commands are asked
+//! about. Detection may run the program that they name; no command is run.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::dialect::caliban::{
 };
 use crate::settings;
 
-/// The settings that are asked about.
+/// The settings of a question.
 #[derive(Debug, Args)]
 pub(crate) struct Asked {
     /// The settings file
@@ -50,7 +50,7 @@ enum Rules {
     Allow,
 }
 
-/// Commands, and what else bears on them.
+/// Commands, and further input of the decision.
 #[derive(Debug, Args)]
 pub(crate) struct Commands {
     #[command(flatten)]
@@ -135,7 +135,7 @@ pub(super) fn decide_in_file(prefix: &[&str], batch: &Batch) -> Result<i32, Stri
     wire::write(batch, found.map(decided).map(Told::Asks))
 }
 
-/// Prints what the settings come to; the exit code.
+/// Prints the effective settings; returns the exit code.
 pub(super) fn settings(prefix: &[&str], asked: &Asked) -> Result<i32, String> {
     let effective = asked.find(prefix)?.effective(None);
     let text = serde_json::to_string_pretty(&effective).map_err(|error| error.to_string())?;
@@ -143,7 +143,7 @@ pub(super) fn settings(prefix: &[&str], asked: &Asked) -> Result<i32, String> {
     Ok(YES)
 }
 
-/// Says of each command whether it is asked about; the exit code.
+/// Prints for each command whether it is asked about; returns the exit code.
 pub(super) fn decide_ask(prefix: &[&str], commands: &Commands) -> Result<i32, String> {
     let found = commands.asked.find(prefix)?;
     for warning in found.effective(None).warnings {

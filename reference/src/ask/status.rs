@@ -1,4 +1,4 @@
-//! `refbox status`: what a sandbox block comes to.
+//! `refbox status`: the effect of a sandbox block.
 
 use std::path::PathBuf;
 

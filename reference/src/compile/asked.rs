@@ -13,7 +13,7 @@ use crate::error::Refusal;
 use crate::request::Order;
 use crate::{block, profile, settings};
 
-/// A run, and what is open in it besides what its policy says.
+/// A run, and the permissions in it besides its policy.
 pub(super) struct Asked {
     pub(super) order: Order,
     pub(super) opens: Opens,

@@ -3,8 +3,8 @@
 use super::sbpl::{Does, Text, literal, quoted, regex, service, subpath};
 use crate::dialect::caliban::Opens;
 
-/// Services that looking up users, writing logs and the like ask for. None of them starts programs
-/// or keeps secrets.
+/// Services for looking up users, writing logs and similar. None of them starts programs or keeps
+/// secrets.
 const SERVICES: [&str; 6] = [
     "com.apple.bsd.dirhelper",
     "com.apple.logd",
@@ -13,14 +13,14 @@ const SERVICES: [&str; 6] = [
     "com.apple.system.opendirectoryd.libinfo",
     "com.apple.system.opendirectoryd.membership",
 ];
-/// Services that names and certificates are looked up by.
+/// Services for resolving names and checking certificates.
 const NETWORK_SERVICES: [&str; 4] = [
     "com.apple.SystemConfiguration.DNSConfiguration",
     "com.apple.SystemConfiguration.configd",
     "com.apple.mDNSResponder",
     "com.apple.trustd.agent",
 ];
-/// Devices that anybody may write to.
+/// Devices that every program may write to.
 const DEVICES: [&str; 7] = [
     "/dev/dtracehelper",
     "/dev/null",

@@ -1,5 +1,5 @@
-//! Goldens: what settings and sandbox blocks are compiled to, letter for letter, on a made-up host.
-//! Each file in `goldens` is all of one dialect for one target: first the lines with which every
+//! Goldens: the compiled texts of settings and sandbox blocks, letter for letter, on a made-up
+//! host. Each file in `goldens` holds one dialect for one target: first the lines with which every
 //! text begins, then profile by profile the rest; a long line is written out once.
 
 use std::path::Path;
@@ -12,8 +12,8 @@ use rstest::rstest;
 use super::*;
 use crate::host::{Found, Missing, Opened, Piece, Protected};
 
-/// A profile by the name of what it is about, and its text, where `@` is the directory that all
-/// lies in; settings are enabled before it.
+/// The name of a profile, and its text, where `@` is the top directory; settings are enabled before
+/// it.
 type Profile = (&'static str, &'static str);
 
 const FOLDERS: [&str; 9] =
@@ -96,8 +96,7 @@ const BLOCKS: [Profile; 12] = [
     ("off", "sandbox: {mode: off}\n"),
 ];
 
-/// The files of the made-up host, laid out below a directory that is there for as long as it is
-/// asked.
+/// Lays out the files of the made-up host, below a directory that exists during the compilation.
 fn laid_out() -> tempfile::TempDir {
     let top = tempfile::tempdir().unwrap();
     for folder in FOLDERS {
@@ -201,11 +200,11 @@ fn host(policy: &Policy) -> Host {
     host
 }
 
-/// Options that begin a line: each says what is at one place.
+/// Options that begin a line: each sets up one place.
 const PLACES: [&str; 8] =
     ["--bind", "--chdir", "--dev", "--perms", "--proc", "--remount-ro", "--ro-bind", "--symlink"];
 
-/// The text, a rule or a place a line, and what it cannot hold.
+/// Returns the text, a rule or a place a line, and its limits.
 fn lines(compiled: Result<Compiled, Refusal>) -> Result<Vec<String>, String> {
     let compiled = compiled.map_err(|refusal| format!("refused: {refusal}"))?;
     let mut lines: Vec<String> = match compiled.text {
@@ -253,7 +252,7 @@ fn shortened(lines: &[String], known: &mut Vec<String>) -> Vec<String> {
     lines.iter().map(&mut short).collect()
 }
 
-/// All profiles in one text: what every one begins with once, then each with the rest.
+/// Returns all profiles in one text: the common beginning once, then each with the rest.
 fn sheet(profiles: &[Profile], texts: &[Result<Vec<String>, String>]) -> String {
     let whole: Vec<&Vec<String>> = texts.iter().flatten().collect();
     let alike = |at: usize| {

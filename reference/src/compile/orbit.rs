@@ -81,7 +81,7 @@ fn rules(operations: &str, root: &str, rules: &[ProfileRule], out: &mut Text) {
     }
 }
 
-/// The filter of what the profile's own rules grant; none if that is nothing.
+/// Returns the filter of the profile's own grants; none if there are none.
 fn granted(root: &str, rules: &[ProfileRule]) -> Option<String> {
     let own = rules.iter().filter(|rule| {
         matches!(rule.origin, Origin::Profile | Origin::Fallback) && rule.effect != Effect::Except
@@ -110,7 +110,7 @@ fn filter(root: &str, rule: &str) -> String {
     }
 }
 
-/// Directories above what is denied stay where they are: elsewhere their content would be free.
+/// Pins the directories above denied paths: moved elsewhere, their content would be free.
 fn pins(root: &str, modify: &[ProfileRule], read: &[ProfileRule], out: &mut Text) {
     let denied = modify.iter().chain(read).filter(|rule| rule.effect == Effect::Refuse);
     let mut held = vec![root.to_owned()];

@@ -1,5 +1,5 @@
-//! Patterns of names as regular expressions that Seatbelt reads: no flags, no groups that are not
-//! captured, no backslash in a class. What cannot be written so is refused, whole. Pure.
+//! Patterns of names as regular expressions that Seatbelt reads: no flags, no groups without
+//! capture, no backslash in a class. A pattern that cannot be written so is refused, whole. Pure.
 
 use crate::error::Refusal;
 use crate::glob::Glob;

@@ -14,7 +14,7 @@ pub(super) enum Does {
 }
 
 impl Text {
-    /// The head of every profile: nothing is allowed but what comes.
+    /// Starts a profile: nothing is allowed without a rule.
     pub(super) fn new() -> Self {
         Self("(version 1)\n(deny default)\n".to_owned())
     }
@@ -117,7 +117,7 @@ fn is_path_below(text: &str, link: &str) -> bool {
 /// The most bytes that a compiled profile may have.
 const MOST_BYTES: usize = 65_535;
 
-/// Tells that macOS may refuse a profile of this size.
+/// Returns the note that macOS may refuse a profile of this size.
 pub(super) fn too_large(text: &str) -> Option<String> {
     let (bytes, rules) = (text.len(), text.lines().count());
     (bytes > MOST_BYTES).then(|| {

@@ -102,7 +102,7 @@ fn passage(path: &Path, view: &View, out: &mut Text) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A name that is not there and must not come to be, nor anything in it but what is `free`.
+/// Denies a missing name that must not be created, and everything in it but `free`.
 fn absent(name: &Absent, free: &[PathBuf], out: &mut Text) -> Result<(), Refusal> {
     let place = text(&name.path)?;
     let filter = match name.folds {
@@ -121,7 +121,7 @@ fn absent(name: &Absent, free: &[PathBuf], out: &mut Text) -> Result<(), Refusal
     Ok(())
 }
 
-/// Directories of names that must not come to be stay where they are, up to the writable root.
+/// Pins the directories of names that must not be created, up to the writable root.
 fn pins(view: &View, out: &mut Text) -> Result<(), Refusal> {
     let within = |path: &&Path| {
         view.steps.iter().any(|step| matches!(step, Step::Bind(root) if path.starts_with(root)))

@@ -1,5 +1,5 @@
-//! The heads of requests, looked at as they come: one that says in two ways where its body ends is
-//! marked, because the parser behind drops one of the two without a word.
+//! The scanner of request headers: a request that gives its body's end in two ways is marked,
+//! because the parser behind drops one of the two silently.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,10 +10,10 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Bytes of a head that are looked at; the parser takes no longer one.
+/// The number of header bytes that are scanned; the parser takes no longer one.
 const HEAD: usize = 512 * 1024;
 
-/// A connection whose requests are looked at.
+/// A connection whose requests are scanned.
 pub(super) struct Heads {
     stream: TcpStream,
     scan: Scan,
@@ -32,7 +32,7 @@ impl Odd {
 }
 
 impl Heads {
-    /// Looks at what comes over `stream`.
+    /// Scans the requests on `stream`.
     pub(super) fn new(stream: TcpStream) -> (Self, Odd) {
         let odd = Odd::default();
         (Self { stream, scan: Scan::Head(Vec::new()), odd: odd.clone() }, odd)
@@ -47,11 +47,11 @@ impl Heads {
 /// The position of a connection in its sequence of requests.
 #[derive(Debug, PartialEq, Eq)]
 enum Scan {
-    /// In a head, of which this came.
+    /// In a header, with its bytes so far.
     Head(Vec<u8>),
-    /// In a body, of which this much is to come.
+    /// In a body, with the number of bytes to come.
     Body(u64),
-    /// Behind a request that is the last one.
+    /// Behind the last request.
     Over,
 }
 
@@ -83,7 +83,7 @@ impl Framing {
 }
 
 impl Scan {
-    /// Goes on over `bytes`; whether an odd request was among them.
+    /// Scans `bytes`; returns whether an odd request was among them.
     fn see(&mut self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             match self {

@@ -20,7 +20,7 @@ pub enum Target {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no host: {why}")]
 pub struct NoHost {
-    /// As it was written.
+    /// The text as written.
     pub text: String,
     /// The error in it.
     pub why: &'static str,

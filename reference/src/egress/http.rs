@@ -32,7 +32,7 @@ use super::pipe::pipe;
 const HEAD: Duration = Duration::from_secs(60);
 /// The header in which a refusal names its destination.
 const DENIED: HeaderName = HeaderName::from_static("x-boxproof-denied");
-/// Headers between two neighbours only (RFC 9110, 7.6.1, and what proxies are sent).
+/// Hop-by-hop headers (RFC 9110, 7.6.1, and those sent to proxies).
 const HOPS: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -53,7 +53,7 @@ struct Wanted {
     port: u16,
 }
 
-/// Serves one client until it is gone.
+/// Serves one client until it closes.
 pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>, life: Life) {
     let (stream, odd) = Heads::new(stream);
     let service = service_fn(move |request| {
@@ -182,7 +182,7 @@ async fn forward(
     }
 }
 
-/// As the origin is to have it.
+/// Returns the request in the form for the origin.
 fn rewritten(request: Request<Incoming>, target: &Target, port: u16) -> Request<Incoming> {
     let (mut head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -195,7 +195,7 @@ fn rewritten(request: Request<Incoming>, target: &Target, port: u16) -> Request<
     Request::from_parts(head, body)
 }
 
-/// Removes what is between neighbours, also what `Connection` names.
+/// Removes hop-by-hop headers, including those that `Connection` names.
 fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)

@@ -26,7 +26,7 @@ pub(super) struct End {
 /// Says that the run is over, also when it is dropped.
 pub(super) struct Stop(watch::Sender<bool>);
 
-/// A life, who sees to its end, and who says that it is over.
+/// Makes the handle of tasks, the end that waits for them, and the stop that ends them.
 pub(super) fn life() -> (Life, End, Stop) {
     let (stop, over) = watch::channel(false);
     let (held, all) = mpsc::channel(1);
@@ -46,7 +46,7 @@ impl End {
         wait(&mut self.over).await;
     }
 
-    /// Waits for all who carry bytes, as long as that is worth it.
+    /// Waits for all tasks that carry bytes, for at most [`DELIVERY`].
     pub(super) async fn delivered(mut self) {
         // A task that is still busy by then waits for a receiver that does not read.
         let _late = timeout(DELIVERY, self.all.recv()).await;

@@ -1,5 +1,5 @@
-//! Serves the doors of one run, in a thread of this process: its end is that of all connections,
-//! however it comes.
+//! The server of one run's doors, in a thread of this process: the end of the thread ends all
+//! connections.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener as Listener};
@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 /// The port of the proxy inside the namespace.
 const PROXY_PORT: u16 = 3128;
-/// Before it is tried again where this process has no descriptor left.
+/// The delay before the next attempt where this process has no descriptor left.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The way out of a private network.
@@ -97,7 +97,7 @@ impl Shut {
 }
 
 impl Outlet {
-    /// Delivers what was sent and ends all connections; what was refused.
+    /// Delivers the bytes in flight and ends all connections; returns the refusals.
     pub(crate) fn close(self) -> Vec<Denied> {
         self.stop.stop();
         let _panicked = self.thread.join();

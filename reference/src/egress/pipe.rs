@@ -16,8 +16,8 @@ use super::life::Life;
 /// Bytes that are on their way in one direction, where the kernel allows that much.
 const ROOM: usize = 1024 * 1024;
 
-/// Carries bytes between `client` and `server`. Once the run is over there is no client: what it
-/// sent is delivered, and nothing is waited for.
+/// Carries bytes between `client` and `server`. Once the run is over there is no client: its bytes
+/// are delivered, and nothing is waited for.
 pub(super) async fn pipe(client: TcpStream, server: TcpStream, mut life: Life) {
     let up = carry(&client, &server);
     let down = carry(&server, &client);
@@ -39,7 +39,7 @@ pub(super) async fn pipe(client: TcpStream, server: TcpStream, mut life: Life) {
     }
 }
 
-/// All that `from` says goes to `to`, and then its end.
+/// Copies all bytes of `from` to `to`, and then its end.
 async fn carry(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
     let (outlet, inlet) = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC)?;
     // A smaller one does as well, if slower.

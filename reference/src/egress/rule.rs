@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use super::host::Target;
 
-/// Ports that a rule to allow speaks of where it names none: HTTP and HTTPS.
+/// The ports of an allow rule without a port: HTTP and HTTPS.
 const USUAL: [u16; 2] = [80, 443];
 
 /// One rule, as it was written and as it is read.
@@ -37,7 +37,7 @@ enum Ports {
     "`{text}`: {why}; write a name, `*.name` or an address, each with `:PORT` or `:*` if need be"
 )]
 pub struct NoRule {
-    /// As it was written.
+    /// The text as written.
     pub text: String,
     /// The error in it.
     pub why: String,

@@ -13,10 +13,12 @@ use tokio::net::TcpStream;
 
 /// Bytes that wait in one direction of a near socket; the kernel doubles it for its own use.
 const ROOM: usize = 64 * 1024;
-/// Allowed to everybody. One that paces what it sends finds no line here whose rate it could learn.
+/// A congestion control that every user may set. One that paces would find no rate to learn on
+/// loopback.
 const CONGESTION: &str = "reno";
 
-/// Sets a connection with `peer`. What a kernel does not take makes it slower, not wrong.
+/// Sets the options of a connection with `peer`. An option that the kernel refuses makes it slower,
+/// not wrong.
 pub(super) fn set(stream: &TcpStream, peer: IpAddr) {
     // Small pieces go at once: these are conversations as often as downloads.
     let _slower = stream.set_nodelay(true);
@@ -45,7 +47,7 @@ mod tests {
         (tcp_nodelay(stream).unwrap(), rooms.0.unwrap(), rooms.1.unwrap(), congestion)
     }
 
-    /// Room that no kernel gives by itself; some give just what a near socket is to have.
+    /// A buffer size that no kernel gives by itself; some give just the size of a near socket.
     const OWN: usize = 24 * 1024;
 
     /// Returns the options of both ends of a connection before and after they were set for `peer`.

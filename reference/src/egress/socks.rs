@@ -100,7 +100,7 @@ fn code(closed: &Closed) -> Reply {
     }
 }
 
-/// With an address that says nothing: what we connect from is not the client's business.
+/// Replies with an empty address: the client need not know the proxy's own.
 async fn reply(client: &mut TcpStream, code: Reply) -> io::Result<()> {
     client.write_all(&[VERSION, code as u8, 0, BY_IPV4, 0, 0, 0, 0, 0, 0]).await
 }

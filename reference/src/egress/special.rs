@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Networks of IPv4 that are special, the length of their prefix, and what they are.
+/// The special IPv4 networks, the length of their prefix, and their kind.
 const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8, "this host"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),

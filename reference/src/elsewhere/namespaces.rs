@@ -1,4 +1,4 @@
-//! In the place of the mechanism `namespaces`, which is Linux's.
+//! A substitute for the mechanism `namespaces`, which is Linux's.
 
 use boxproof_cases::protocol::ErrorKind;
 

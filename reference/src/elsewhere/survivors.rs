@@ -1,4 +1,4 @@
-//! Without a subreaper: ends what the command left by rounds over the table of processes.
+//! The end of a command's processes without a subreaper: by rounds over the table of processes.
 
 use std::io;
 

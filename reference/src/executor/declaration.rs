@@ -58,10 +58,10 @@ pub enum Outer {
 }
 
 impl Declaration {
-    /// The declaration that `text` of the file `name` is.
+    /// Parses the declaration in `text`, the content of the file `name`.
     ///
     /// # Errors
-    /// What cannot be meant, with file, line and column.
+    /// An invalid value, with file, line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Kind {

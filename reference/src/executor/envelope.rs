@@ -105,7 +105,7 @@ impl Envelope {
 }
 
 impl Spec {
-    /// The keys that are for who starts the agent.
+    /// Returns the keys that are for the starter of the agent.
     fn left(&self) -> Vec<&'static str> {
         let keys = [
             ("env", &self.env),

@@ -1,4 +1,4 @@
-//! The seccomp filter: what namespaces and dropped capabilities leave open.
+//! The seccomp filter: it closes what namespaces and dropped capabilities leave open.
 
 use std::io;
 
@@ -75,8 +75,8 @@ fn program(sockets: Sockets) -> Result<BpfProgram, seccompiler::BackendError> {
     Ok(behind_numbers(filter.try_into()?))
 }
 
-/// With a cgroup namespace of its own, made in a user namespace of its own, the command could mount
-/// the host's control groups writable and stop or kill their processes.
+/// Closes cgroup namespaces: with one of its own, made in a user namespace of its own, the command
+/// could mount the host's control groups writable and stop or kill their processes.
 fn new_cgroup_namespace() -> Result<SeccompRule, seccompiler::BackendError> {
     let flag = libc::CLONE_NEWCGROUP as u64;
     let masked = SeccompCmpOp::MaskedEq(flag);
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(with_and_without(act), [Err(libc::ENOSYS), Err(libc::EINVAL)]);
     }
 
-    /// The kernel's own answer is the same where it has no x32, so the program itself is looked at.
+    /// The kernel's own answer is the same where it has no x32, so the program itself is checked.
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn x32_numbers_are_turned_away_first() {

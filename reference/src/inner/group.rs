@@ -17,9 +17,9 @@ use crate::sys::{self, Child, Children};
 /// The processes that the command's end left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
-    /// It did not: there is no child any more.
+    /// None: there is no child any more.
     Nothing,
-    /// That was not seen.
+    /// The end of the last child was not seen.
     Unknown,
 }
 
@@ -128,8 +128,8 @@ impl Group {
         }
     }
 
-    /// In a session without a terminal the kernel ignores SIGTSTP for who does not handle it, so
-    /// only a command that handles or ignores it gets that one.
+    /// Returns the stop signal for the leader. In a session without a terminal the kernel ignores
+    /// the default action of SIGTSTP, so only a command that handles or ignores it gets that one.
     fn stop_signal(&self) -> Signal {
         if sys::heeds_stop(self.leader) { Signal::TSTP } else { Signal::STOP }
     }

@@ -32,10 +32,10 @@ use crate::mediate::Mediation;
 use crate::plan::Held;
 use crate::sys::{self, Children, Leash, Process};
 
-/// The hidden verb that starts the inner stage; nine numbers follow it: five descriptors, the door and
-/// its port, the names that must not come to be, and where refusals of them are noted.
+/// The hidden verb that starts the inner stage; nine numbers follow it: five descriptors, the door
+/// and its port, the names that must not be created, and the log of refusals.
 pub(crate) const VERB: &str = "__inner";
-/// The number of what is not there.
+/// The number of an absent descriptor.
 pub(crate) const NONE: RawFd = -1;
 
 /// The first process of a pid namespace.
@@ -71,7 +71,7 @@ struct Lockdown {
 pub(crate) struct Inner<'a> {
     launch: &'a Launch,
     lockdown: Option<Lockdown>,
-    /// Names that must not come to be.
+    /// Names that must not be created.
     held: Option<&'a Held>,
     /// Our end of the control socket.
     pub(crate) control: OwnedFd,
@@ -204,8 +204,8 @@ fn handed_over(number: RawFd) -> io::Result<Held> {
     held.ok_or_else(|| io::Error::other("the list of names that must not come to be is damaged"))
 }
 
-/// As pid 1 of a namespace: starts the command, reports its start and its end. Our own end is that
-/// of all the rest.
+/// Serves as pid 1 of a namespace: starts the command, reports its start and its end. The exit of
+/// pid 1 ends all other processes.
 pub(crate) fn serve(mut inner: Inner<'_>) -> io::Result<()> {
     sys::hide_memory()?;
     let children = Children::listen()?;
@@ -219,8 +219,8 @@ pub(crate) fn serve(mut inner: Inner<'_>) -> io::Result<()> {
     Group::led_by(command).counting().follow(&children, control.as_fd()).map(drop)
 }
 
-/// As an ordinary process beside the one that supervises, whose streams and socket stay its own:
-/// the same, and ends the rest.
+/// Serves as an ordinary process beside the supervisor, which keeps its own streams and socket:
+/// starts the command, reports its start and its end, and ends the processes that it left.
 pub(crate) fn serve_beside(inner: &Inner<'_>, leash: Leash) -> io::Result<()> {
     let mut kept = inner.descriptors();
     kept.push(leash.descriptor());
@@ -267,7 +267,7 @@ fn handles(args: &[OsString]) -> io::Result<[RawFd; 9]> {
 struct Starting {
     command: Pid,
     process: Process,
-    /// Ends without a word once it was.
+    /// Ends without data once the command was started.
     status: File,
 }
 

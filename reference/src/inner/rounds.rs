@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::io;
 
-/// A process, told from a later one of the same number.
+/// A process, distinguished from a later one of the same pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     /// Its number.

@@ -7,7 +7,7 @@ use rustix::io::read;
 
 use crate::control::Unreached;
 
-/// Bytes of a file of `/proc/net` that are looked at: what is counted here stands before that.
+/// The number of bytes read of a file in `/proc/net`: the counters stand before that.
 const LOOKED_AT: usize = 4096;
 
 /// The count, if this process has a network whose count can be read.

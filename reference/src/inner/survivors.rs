@@ -1,4 +1,4 @@
-//! Without a pid namespace: ends what the command left behind, by adopting and killing it.
+//! The end of a command's processes without a pid namespace: the stage adopts and kills them.
 //!
 //! Nothing here allocates: see [`sys::start_beside`].
 
@@ -21,7 +21,8 @@ impl Hunt {
         Self
     }
 
-    /// Kills and reaps children until none is left. Orphans of what is killed become our children.
+    /// Kills and reaps children until none is left. Orphans of a killed process become our
+    /// children.
     pub(super) fn end(self) -> io::Result<()> {
         loop {
             // Most commands leave none, and this is quicker than the list.

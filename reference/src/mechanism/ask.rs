@@ -27,7 +27,7 @@ pub(super) fn ended(command: &mut Command, patience: u16) -> io::Result<Option<E
     Ok(ended.then_some(status))
 }
 
-/// The beginning of what a program wrote to `said`.
+/// Returns the beginning of a program's output in `said`.
 pub(super) fn text(mut said: File) -> io::Result<String> {
     let mut bytes = Vec::new();
     said.rewind()?;

@@ -1,5 +1,5 @@
-//! Mechanisms whose inner stage is an ordinary process beside this one, and what a run by them takes:
-//! [`Beside`]. All of it goes with the run.
+//! Mechanisms whose inner stage is an ordinary process beside this one, and the resources of a run
+//! by them: [`Beside`]. All of them are removed with the run.
 
 use super::{Running, landlock, seatbelt};
 use crate::error::Refusal;
@@ -42,7 +42,7 @@ impl Beside {
         temp.map_or_else(|| plan.clone(), |temp| temp.plan(plan, &order.policy.env))
     }
 
-    /// The words of the command, with what goes before them.
+    /// Returns the arguments of the command, with the wrapper's before them.
     pub(crate) fn argv(&self, order: &Order, plan: &Plan) -> Result<Vec<String>, Refusal> {
         match self {
             Self::Landlock(_) => Ok(order.run.command.to_argv()),

@@ -114,10 +114,10 @@ fn can_open(view: &View) -> Result<(), Refusal> {
     }
 }
 
-/// Ports from here on are anybody's in a new network namespace.
+/// The lowest port that every process may bind in a new network namespace.
 const LOWEST_PORT: u16 = 1024;
 
-/// The inner stage decides on names that come to be, but not by a profile.
+/// Refuses a profile: the inner stage decides on new names, but not by a profile.
 fn can_ask(view: &View) -> Result<(), Refusal> {
     match view.mediate.profile {
         None => Ok(()),
@@ -127,7 +127,7 @@ fn can_ask(view: &View) -> Result<(), Refusal> {
     }
 }
 
-/// Without an inner stage, what the policy denies by name must be there.
+/// Refuses names that do not exist: without an inner stage they cannot be held.
 fn can_hold(view: &View) -> Result<(), Refusal> {
     let refused = |what: String, remedy: &str| {
         Err(Refusal::unsupported(format!(

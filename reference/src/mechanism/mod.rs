@@ -37,7 +37,7 @@ pub(crate) struct Handles {
     pub(crate) streams: [OwnedFd; 3],
     /// The way out of its network.
     pub(crate) door: Option<Door>,
-    /// Names that must not come to be, encoded, and where refusals are noted.
+    /// Names that must not be created, encoded, and the log of refusals.
     pub(crate) held: Option<(File, OwnedFd)>,
 }
 
@@ -53,7 +53,7 @@ impl Handles {
         self.held.as_ref().map(|(names, ledger)| [names.as_raw_fd(), ledger.as_raw_fd()])
     }
 
-    /// Those that stay open over exec.
+    /// Returns the descriptors that stay open over exec.
     fn descriptors(&self) -> Vec<RawFd> {
         let door = self.door.iter().map(|door| door.numbers()[0]);
         let held = self.held_numbers().into_iter().flatten();

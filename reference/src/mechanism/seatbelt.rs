@@ -1,6 +1,6 @@
-//! The plan as a profile of Seatbelt, which `sandbox-exec` of macOS enforces around the command. It
-//! is asked first to run a harmless program under that profile: one that macOS does not take is told
-//! from a command that fails. Unverified: nothing of this has run on macOS yet.
+//! The plan as a profile of Seatbelt, which `sandbox-exec` of macOS enforces around the command. A
+//! harmless program is run under the profile first, so that a profile that macOS rejects is told
+//! apart from a command that fails. Unverified: nothing of this has run on macOS yet.
 
 mod file;
 mod folder;
@@ -32,7 +32,7 @@ const PATIENCE: u16 = 10_000;
 
 static STAND_IN: OnceLock<PathBuf> = OnceLock::new();
 
-/// Has `program` stand in for `sandbox-exec` in this process. For tests: nothing is confined by it.
+/// Replaces `sandbox-exec` by `program` in this process. For tests: it confines nothing.
 pub fn stand_in(program: PathBuf) {
     // The first one counts.
     let _first = STAND_IN.set(program);
@@ -104,8 +104,8 @@ impl Prepared {
         self.temp.as_ref()
     }
 
-    /// The command with the words before it. One that is not there is told here, as else a program
-    /// of others would say so in other words.
+    /// Returns the command with the wrapper's arguments before it. A missing program is reported
+    /// here, as otherwise `sandbox-exec` would report it in other words.
     pub(super) fn argv(&self, order: &Order, plan: &Plan) -> Result<Vec<String>, Refusal> {
         let command = order.run.command.to_argv();
         match host::cannot_execute(&order.run, &plan.env) {

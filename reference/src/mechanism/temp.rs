@@ -1,7 +1,7 @@
-//! A temp directory for one run, gone with it: [`Temp`].
+//! A temporary directory for one run, removed with it: [`Temp`].
 //!
-//! Who removes it is a process of its own, which waits for the end of all that hold the lifeline:
-//! so it also goes when this process is killed.
+//! A separate process removes it after the end of all processes that hold the lifeline: so it is
+//! also removed when this process is killed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -107,7 +107,7 @@ fn remover(folder: &Path, waits: OwnedFd) -> i32 {
     i32::from(ended.and_then(|_| remove(folder)).is_err())
 }
 
-/// A reader of the command's streams waits for the last who holds them.
+/// Closes the command's streams, as their reader waits for the last process that holds them.
 fn leave_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     nix::unistd::dup2_stdin(&nothing)?;
@@ -115,7 +115,7 @@ fn leave_streams() -> io::Result<()> {
     Ok(nix::unistd::dup2_stderr(&nothing)?)
 }
 
-/// Removes all of `folder`, also what the command closed in it.
+/// Removes all of `folder`, also directories that the command made inaccessible.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
     if fs::remove_dir_all(folder).is_ok() {
         return Ok(());

@@ -10,12 +10,12 @@ use crate::sys;
 
 /// Bytes kept of each captured stream.
 pub const CAPTURE_CAP: usize = 1 << 20;
-/// Bytes read at once: what an ordinary pipe holds.
+/// The number of bytes read at once: the capacity of an ordinary pipe.
 pub(super) const CHUNK: usize = 1 << 16;
 /// Bytes that the pipe of a busy stream is made to hold.
 const BULK: usize = 1 << 20;
 
-/// A stream, and what it has brought so far.
+/// A stream, and its captured bytes so far.
 #[derive(Debug)]
 pub(super) struct Capture {
     pipe: File,
@@ -30,14 +30,14 @@ pub(super) struct Capture {
 pub(super) enum Pulled {
     /// Nothing for now.
     Nothing,
-    /// So many bytes, of which the first so many lie in the caller's buffer.
+    /// The number of bytes read, and the number of them in the caller's buffer.
     Bytes(usize, usize),
     /// Nothing any more.
     End,
 }
 
 impl Capture {
-    /// A capture of what comes out of `pipe`, which never blocks.
+    /// Captures the output of `pipe`, which never blocks.
     pub(super) fn new(pipe: File) -> Self {
         Self { pipe, kept: Vec::new(), truncated: false, is_bulky: false, abyss: None }
     }
@@ -68,7 +68,7 @@ impl Capture {
         }
     }
 
-    /// Throws away what is in the pipe; `None` where the kernel cannot.
+    /// Discards the content of the pipe; `None` where the kernel cannot.
     fn discard(&mut self) -> Option<io::Result<Pulled>> {
         if self.abyss.is_none() {
             self.abyss = File::options().write(true).open("/dev/null").ok();

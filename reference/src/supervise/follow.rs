@@ -22,7 +22,7 @@ pub(super) struct Instruments {
 }
 
 impl Instruments {
-    /// For a run that hears orders through `control`.
+    /// Makes the instruments for a run with these signals.
     pub(super) fn new(signals: Signals) -> io::Result<Self> {
         let clock = Clock::new()?;
         let watch = Watch::new()?;
@@ -122,7 +122,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// The command had ended before what we sent could reach it, so that is not how it ended.
+    /// Withdraws the reasons for ending the command: it had ended before a signal could reach it.
     fn take_back(&mut self) {
         self.seen.timed_out = false;
         self.seen.unfed = false;
@@ -154,8 +154,8 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// The kernel tells of a terminal's new size only within its own session, which the command
-    /// has left.
+    /// Passes the terminal's new size on: the kernel signals it only within the terminal's session,
+    /// which the command has left.
     fn tell_new_size(&self) -> io::Result<()> {
         noted::settle(Signal::SIGWINCH);
         self.pass_on(Signal::SIGWINCH)

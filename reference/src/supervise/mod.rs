@@ -75,7 +75,7 @@ pub(crate) struct Outcome {
     pub(crate) helper: Option<ExitStatus>,
     /// The messages of the helper itself.
     pub(crate) said: String,
-    /// From spawn to return.
+    /// The time from spawn to return.
     pub(crate) took: Duration,
     /// The captured streams.
     pub(crate) captured: Option<Captured>,
@@ -105,7 +105,7 @@ struct Seen {
     passed: bool,
 }
 
-/// Has the helper started, sees it to its end, and returns when nothing of it is left.
+/// Starts the helper, follows it to its end, and returns when none of its processes is left.
 pub(crate) fn supervise(
     start: impl FnOnce() -> Result<Running, Refusal>,
     control: OwnedFd,

@@ -50,7 +50,7 @@ pub enum ProcessError {
     /// The request is invalid.
     #[error("execution failed: {0}")]
     Invalid(String),
-    /// The command could not be started, or what is needed for it could not be had.
+    /// The command could not be started, or a resource for it was not available.
     #[error("execution failed: {0}")]
     Spawn(String),
     /// Its stdin could not be written: `failed to write process stdin: …`.
@@ -64,7 +64,7 @@ pub enum ProcessError {
 /// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessResult {
-    /// Only for exit code 0 of the command's own accord, with all of its stdin written.
+    /// The command itself exited with 0, and all of its stdin was written.
     pub success: bool,
     /// The command's own, or 128+n where signal n to this process ended the run; `None` after a
     /// timeout and for a command that died of a signal.
@@ -81,7 +81,7 @@ pub struct ProcessResult {
     pub stderr: Vec<u8>,
     /// More was written to stdout, to stderr.
     pub truncated: [bool; 2],
-    /// From spawn to return, when nothing of it was left.
+    /// The time from spawn to return, when none of its processes was left.
     pub duration: Duration,
     /// The time at which the command's start was seen, from which its timeout counts.
     pub started_at: Option<Instant>,
@@ -93,25 +93,25 @@ pub struct ProcessResult {
 }
 
 impl ProcessResult {
-    /// Stdout as text; what is no UTF-8 becomes U+FFFD.
+    /// Returns stdout as text; invalid UTF-8 becomes U+FFFD.
     pub fn stdout_text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// Stderr as text; what is no UTF-8 becomes U+FFFD.
+    /// Returns stderr as text; invalid UTF-8 becomes U+FFFD.
     pub fn stderr_text(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }
 }
 
-/// Runs one command and returns when nothing of it is left.
+/// Runs one command and returns when none of its processes is left.
 ///
 /// Calls in several threads run side by side. While any runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT
-/// to this process end all of them, and SIGTSTP and SIGCONT are passed on; then what was done with
-/// these signals before is done again.
+/// to this process end all of them, and SIGTSTP and SIGCONT are passed on; then the previous
+/// actions of these signals are restored.
 ///
 /// # Errors
-/// See [`ProcessError`]; what was started is killed first.
+/// See [`ProcessError`]; started processes are killed first.
 pub fn run_process(
     request: ProcessRequest,
     sandbox: &dyn Sandbox,

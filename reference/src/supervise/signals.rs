@@ -29,7 +29,7 @@ fn calls() -> MutexGuard<'static, Calls> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One call's share: what came for it while it runs.
+/// The signals of one call while it runs.
 pub(super) struct Signals {
     slot: usize,
     bell: Bell,
@@ -96,7 +96,7 @@ impl Drop for Signals {
 }
 
 impl Calls {
-    /// Has every signal noted; all of them or, on failure, none.
+    /// Installs the handlers of all signals or, on failure, none.
     fn catch(&mut self) -> Result<(), String> {
         if !self.before.is_empty() {
             return Ok(());

@@ -109,14 +109,14 @@ impl Ours {
         Ok(write)
     }
 
-    /// Has the loop watch what is ours.
+    /// Adds our ends of the streams to the poller.
     pub(super) fn watch(&self, watch: &Watch) -> io::Result<()> {
         let outputs = self.captures.iter().zip(OUTPUTS);
         outputs.into_iter().try_for_each(|(capture, source)| watch.readable(capture, source))?;
         self.feed.iter().try_for_each(|feed| watch.writable(feed, Sources::STDIN))
     }
 
-    /// Moves what can be moved without waiting.
+    /// Moves the bytes that can be moved without blocking.
     pub(super) fn serve(&mut self, watch: &Watch, ready: Sources) -> io::Result<()> {
         if ready.has(Sources::STDIN) {
             self.feed(watch)?;
@@ -153,7 +153,7 @@ impl Ours {
         self.feed.take()
     }
 
-    /// Takes in what one stream has; how many bytes.
+    /// Reads one stream; returns the number of bytes.
     fn pull(&mut self, stream: usize) -> io::Result<usize> {
         let pulled = self.captures[stream].pull(&mut self.buffer, self.tee.is_some());
         match pulled.map_err(|error| unreadable(stream, &error))? {
@@ -206,8 +206,8 @@ impl Ours {
         self.stdin_error.is_some()
     }
 
-    /// Takes in what is left in the pipes; nothing of the command writes any more. The second is
-    /// why its stdin could not be written.
+    /// Reads the rest of the pipes after the end of the command's processes. The second result is
+    /// the error of writing its stdin.
     pub(super) fn finish(mut self) -> io::Result<(Option<Captured>, Option<io::Error>)> {
         drop(self.push());
         if self.feed.take().is_some() {
@@ -225,7 +225,7 @@ impl Ours {
         Ok((captured, self.stdin_error))
     }
 
-    /// At most what a pipe holds: a writer outside the run may go on for ever.
+    /// Reads at most the capacity of a pipe: a writer outside the run may go on for ever.
     fn drain(&mut self, stream: usize) -> io::Result<()> {
         let mut left = CAPTURE_CAP;
         while left > 0 && !self.ended[stream] {

@@ -13,7 +13,8 @@ use crate::redact::{Redactor, Secrets};
 
 /// The time for which the rest is offered to a blocked reader, once the command has ended.
 pub(crate) const TEE_PATIENCE: Duration = Duration::from_secs(1);
-/// Bytes written at once: a pipe that is writable takes so many without blocking (`PIPE_BUF`).
+/// The number of bytes written at once: a writable pipe takes so many without blocking
+/// (`PIPE_BUF`).
 const AT_ONCE: usize = 4096;
 
 /// Two streams on their way to one place.
@@ -32,7 +33,7 @@ impl Tee {
         Self { sink, secrets, redactors: Default::default(), waiting: Vec::new(), broken: false }
     }
 
-    /// Takes in what stdout (0) or stderr (1) brought.
+    /// Takes in bytes of stdout (0) or stderr (1).
     pub(super) fn push(&mut self, stream: usize, bytes: &[u8]) -> io::Result<()> {
         self.redactors[stream].push(&self.secrets, bytes, &mut self.waiting);
         self.write()
@@ -43,7 +44,7 @@ impl Tee {
         !self.waiting.is_empty()
     }
 
-    /// Writes what can be written without waiting.
+    /// Writes the bytes that can be written without blocking.
     pub(super) fn write(&mut self) -> io::Result<()> {
         self.write_within(Duration::ZERO)
     }

@@ -24,7 +24,7 @@ pub(super) struct Tree {
     inner: Option<Process>,
     /// The command, from its start to its death.
     command: Option<Process>,
-    /// Open as long as the inner stage, or what leads to it, lives.
+    /// The socket, open while the inner stage, or a process that starts it, lives.
     control: Option<OwnedFd>,
 }
 
@@ -60,7 +60,7 @@ impl Tree {
         self.control.is_none() && is_ending && self.inner.is_none()
     }
 
-    /// Tells the inner stage to do something.
+    /// Sends an order to the inner stage.
     pub(super) fn order(&self, order: Order) -> io::Result<()> {
         self.control.as_ref().map_or(Ok(()), |control| control::post(control, order.encode()))
     }
@@ -154,8 +154,8 @@ impl Drop for Tree {
     }
 }
 
-/// Waits for the death of our child. Where this process has its children reaped elsewhere, the
-/// death is all that can be had.
+/// Waits for the death of our child. Where this process has its children reaped elsewhere, no exit
+/// status is available.
 fn reap(helper: &Process) -> io::Result<Option<ExitStatus>> {
     match sys::reap_process(helper)? {
         None => await_death(helper).map(|()| None),

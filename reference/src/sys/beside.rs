@@ -1,9 +1,9 @@
-//! A process that shares our memory: it has no page tables of its own, so that starting it and its
-//! end cost the same however large we are.
+//! A process that shares our memory: it has no page tables of its own, so that its start and its
+//! end cost the same for any size of our memory.
 //!
-//! Until it lets us go it may do what a child of vfork(2) may, because the thread that started it
-//! stands still. From then on it must neither allocate nor use anything that belongs to a thread,
-//! errno included: it makes bare system calls (rustix) on what lies on its own stack.
+//! Until it releases the thread that started it, it may do what a child of vfork(2) may, because
+//! that thread is blocked. From then on it must neither allocate nor use thread-local state, errno
+//! included: it makes bare system calls (rustix) on data of its own stack.
 
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -75,8 +75,8 @@ impl Stack {
     }
 }
 
-/// Starts `body` beside us with every signal blocked, and waits until it lets go or ends. It exits
-/// with what `body` returns. Gives a descriptor of it, a child of ours.
+/// Starts `body` beside us with every signal blocked, and waits until it releases the leash or
+/// ends. The process exits with the result of `body`. Returns a descriptor of it, a child of ours.
 pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(Process, Stack)> {
     let (held, leash) = io::pipe()?;
     let stack = Stack::take()?;
@@ -103,8 +103,8 @@ pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(Proc
     }
 }
 
-/// Starts a process in our memory that runs `body` on `stack` and exits with what it returns; it,
-/// and a descriptor of it. Both arguments must stay until it has taken `body` and left the stack.
+/// Starts a process in our memory that runs `body` on `stack` and exits with its result; returns
+/// its pid and a descriptor. Both arguments must live until it has taken `body` and left the stack.
 pub(super) fn clone_on<F: FnOnce() -> i32>(
     stack: &Stack,
     flags: c_int,

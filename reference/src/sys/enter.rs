@@ -1,4 +1,4 @@
-//! Forking into new namespaces, and giving up what came along: descriptors, environment, privileges.
+//! Forking into new namespaces, and giving up inherited descriptors, environment and privileges.
 
 use std::ffi::{c_int, c_long, c_ulong};
 use std::io;
@@ -111,7 +111,7 @@ pub(crate) fn drop_privileges(looks: bool) -> io::Result<()> {
     Ok(nix::sys::prctl::set_no_new_privs()?)
 }
 
-/// Gives up what [`drop_privileges`] kept.
+/// Gives up the capabilities that [`drop_privileges`] kept.
 pub(crate) fn drop_capabilities() -> io::Result<()> {
     super::set_capabilities(&Default::default())
 }

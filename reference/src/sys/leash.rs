@@ -25,7 +25,7 @@ impl Leash {
         unsafe { rustix::io::close(fd.as_raw_fd()) };
     }
 
-    /// This process's copy of `fd`, to be used when `fd` itself may be gone.
+    /// Returns this process's copy of `fd`, for use when `fd` itself may be closed.
     pub(crate) fn copy(&self, fd: &OwnedFd) -> ManuallyDrop<OwnedFd> {
         // SAFETY: the number is open in this process's table, and no other owner uses it here.
         ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(fd.as_raw_fd()) })

@@ -1,4 +1,4 @@
-//! Seccomp user notification, and reading the callers it tells about.
+//! Seccomp user notification, and reading the memory of callers.
 
 use std::ffi::{c_int, c_long};
 use std::io::IoSliceMut;
@@ -32,8 +32,8 @@ pub(crate) struct Notice {
     pub(crate) args: [u64; 6],
 }
 
-/// Installs `program` for this thread and what comes of it; the descriptor that hears of its calls.
-/// Callers wait for answers until they are killed (Linux 5.19, else EINVAL).
+/// Installs `program` for this thread and its children; returns the listener's descriptor. Callers
+/// wait for answers until they are killed (Linux 5.19, else EINVAL).
 pub(crate) fn listen(program: &[Step]) -> nix::Result<OwnedFd> {
     let length = u16::try_from(program.len()).map_err(|_| Errno::EINVAL)?;
     let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
@@ -69,7 +69,7 @@ pub(crate) fn is_waiting(listener: BorrowedFd<'_>, id: u64) -> bool {
     unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const id) == 0 }
 }
 
-/// Ends the call with a value or an errno. A caller that is gone is no error.
+/// Ends the call with a value or an errno. A caller that has ended is no error.
 pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errno>) {
     let (val, error) = match answer {
         Ok(value) => (value, 0),
@@ -81,7 +81,8 @@ pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errn
     let _gone = unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const answer) };
 }
 
-/// Gives the caller a new descriptor of `file`; its number there. The call goes on waiting.
+/// Adds a descriptor of `file` to the caller's table; returns its number there. The call still
+/// waits.
 pub(crate) fn hand_over(
     listener: BorrowedFd<'_>,
     id: u64,

@@ -16,8 +16,9 @@ pub(super) fn block_signals() -> nix::Result<SigSet> {
     SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)
 }
 
-/// In the child, where `pid` is 0: runs `body` with every signal blocked and no handler for those
-/// of supervised calls, and exits. In the parent: the child, with `mask` in force again.
+/// Continues after a fork. In the child, where `pid` is 0: runs `body` with every signal blocked
+/// and no handler of supervised calls, and exits. In the parent: restores `mask` and returns the
+/// child's pid.
 pub(super) fn parent_or(body: impl FnOnce() -> i32, pid: i32, mask: &SigSet) -> nix::Result<Pid> {
     if pid == 0 {
         signals::forget_calls();

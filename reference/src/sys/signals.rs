@@ -103,20 +103,20 @@ pub(crate) fn owe(signal: Signal) {
     }
 }
 
-/// Notes in `slot` what is owed already.
+/// Notes in `slot` the signals that are owed already.
 pub(crate) fn carry_over(slot: usize) {
     let owed = (0..NOTED.len()).filter(|kind| OWED[*kind].load(SeqCst));
     owed.for_each(|kind| SLOTS[slot].note(kind));
 }
 
-/// Has `signal` noted from now on; what was done with it before.
+/// Installs the handler of `signal`; returns the previous action.
 pub(crate) fn catch(signal: Signal) -> io::Result<SigAction> {
     let action = SigAction::new(SigHandler::Handler(note), SaFlags::SA_RESTART, SigSet::empty());
     // SAFETY: the handler makes async-signal-safe calls only.
     Ok(unsafe { sigaction(signal, &action) }?)
 }
 
-/// Has `before` done with `signal` again.
+/// Restores the action `before` of `signal`.
 pub(crate) fn restore(signal: Signal, before: &SigAction) -> io::Result<()> {
     // SAFETY: this action was in force before, so it is as sound as it was.
     unsafe { sigaction(signal, before) }?;
@@ -138,7 +138,7 @@ pub(crate) fn stop_here() -> io::Result<()> {
     catch(Signal::SIGTSTP).map(drop)
 }
 
-/// In a forked child: forgets every call of the parent.
+/// Forgets every call of the parent, in a forked child.
 pub(super) fn forget_calls() {
     for signal in NOTED {
         // Blocked until the command is executed, where a handler would be gone anyway.

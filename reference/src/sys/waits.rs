@@ -124,7 +124,7 @@ impl Children {
         Ok(Self(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?))
     }
 
-    /// Takes in what was announced. Allocates nothing: see [`super::start_beside`].
+    /// Reads and discards the announcements. Allocates nothing: see [`super::start_beside`].
     pub(crate) fn hush(&self) {
         let _merged = rustix::io::read(&self.0, &mut [0; ANNOUNCED]);
     }

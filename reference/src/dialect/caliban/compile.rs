@@ -1,4 +1,4 @@
-//! From settings to the neutral policy and the run under it: [`order`]. Pure.
+//! The compilation of settings to the neutral policy and the run under it: [`order`]. Pure.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ const PLATFORM: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
 const CLOSED: &str = "network egress is blocked by the workspace sandbox; \
     network.allow_all_outbound = true opens it. Loopback is unaffected.";
 
-/// A command, where it runs, and what its session has.
+/// A command, its run, and the facts of its session.
 #[derive(Clone, Copy)]
 pub struct Commanded<'a> {
     /// The command and how it is run.
@@ -78,8 +78,8 @@ pub fn order(
     }
 }
 
-/// The line that a shell is given: only such a command can be bypassed. What follows the line are
-/// parameters, which a line that can be bypassed has no `$` to name.
+/// Returns the line of a shell command: only such a command can be bypassed. Words behind the line
+/// are parameters, which a bypassed line cannot name, as it has no `$`.
 fn shell_line(command: &Command) -> Option<&str> {
     match command {
         Command::Shell(line) => Some(line),
@@ -148,8 +148,8 @@ fn confined(
 const DEVICES: [&str; 10] =
     ["null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "fd"];
 
-/// The grants that mean something, and those that do not. What is missing is passed over under
-/// [`Reading::Head`]; what was decided is that it is an error, which the plan makes of it.
+/// Splits the grants into used and ignored ones. A missing path is ignored under [`Reading::Head`];
+/// under the ADR it is kept, and the plan makes it an error.
 fn grants(
     reading: Reading,
     paths: &[String],

@@ -91,7 +91,7 @@ fn linux(sound: &Sound, look: &dyn Look) -> Result<(), SettingsError> {
     }
 }
 
-/// Numbers are compared as numbers; what is no version is too old.
+/// Checks the version, compared by numbers; a text without a version is too old.
 fn new_enough(said: &[u8], place: &Place) -> Result<(), SettingsError> {
     let said = String::from_utf8_lossy(said);
     let version = said.split_whitespace().find_map(parsed);

@@ -1,4 +1,4 @@
-//! From the text of a document to [`Settings`], every value with its place.
+//! The parser from the text of a document to [`Settings`], every value with its place.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::error::SettingsError;
 use crate::dialect::orbit::Place;
 
-/// The table `[sandbox]` as it is written, with defaults for what is not.
+/// The table `[sandbox]` as written, with defaults for absent members.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub(super) table: Table,
@@ -72,10 +72,10 @@ pub(super) struct Env {
 }
 
 impl Settings {
-    /// The settings in `documents`, which are one.
+    /// Parses the settings in `documents`, which must be one.
     ///
     /// # Errors
-    /// What cannot be meant, with file, line, column, field and remedy.
+    /// An invalid value, with file, line, column, field and remedy.
     pub fn parse(documents: &[Document]) -> Result<Self, SettingsError> {
         let [source] = documents else {
             let why = format!("documents: name one settings file, not {}", documents.len());
@@ -99,7 +99,7 @@ impl Settings {
     }
 }
 
-/// A table by a wrong name would be lost without a word.
+/// Refuses a misspelled table, which would be ignored silently.
 fn named_otherwise(source: &Document) -> Result<(), SettingsError> {
     // A later parser reports text that is no TOML.
     let Ok(whole) = toml::de::DeTable::parse(&source.text) else { return Ok(()) };

@@ -7,7 +7,7 @@ use super::expand::Variables;
 use super::place::Place;
 use super::validate::Sound;
 
-/// Every value in force, and what follows from it on `platform`.
+/// Returns every value in force, and its consequences on `platform`.
 pub fn effective(
     sound: &Sound,
     availability: &Availability,

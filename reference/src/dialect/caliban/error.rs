@@ -25,7 +25,7 @@ pub enum Kind {
     BackendTooOld {
         /// The program's name.
         backend: String,
-        /// Its version, or all that it said.
+        /// Its version, or its whole output.
         found: String,
         /// The oldest that is taken.
         need: String,
@@ -46,7 +46,7 @@ fn remedy(os: &str) -> &'static str {
     }
 }
 
-/// A fault, and where it stands.
+/// An error, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
     /// The error.
@@ -65,7 +65,7 @@ impl SettingsError {
         !matches!(self.kind, Kind::InvalidConfig(_))
     }
 
-    /// As the protocol says it.
+    /// Returns the error in the terms of the protocol.
     pub fn to_fault(&self) -> PolicyFault {
         let place = self.place.as_ref();
         PolicyFault {

@@ -1,4 +1,4 @@
-//! Variables in paths: `${NAME}` once, and what is left must be an absolute path.
+//! Variables in paths: `${NAME}` is expanded once, and the result must be an absolute path.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ const NAMES: [&str; 6] =
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    /// Those of `session`, and the workspace. Names that no path may have do no harm.
+    /// Collects the variables of `session`, and the workspace. Names that paths cannot use are
+    /// harmless.
     pub fn new(workspace: &str, session: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut all: BTreeMap<String, String> = session.into_iter().collect();
         all.insert("WORKSPACE".to_owned(), workspace.to_owned());

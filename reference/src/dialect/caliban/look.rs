@@ -1,4 +1,5 @@
-//! The host that detection looks at: files, and programs that are asked, each for a bounded time.
+//! The host for detection: its files, and programs that are run for a version, each for a bounded
+//! time.
 
 #[cfg(target_os = "linux")]
 use std::ffi::OsString;
@@ -68,7 +69,7 @@ fn asked(program: &Path, args: &[&str]) -> Option<(Option<i32>, Vec<u8>)> {
     (!ended.timed_out).then_some((ended.exit_code, ended.stdout))
 }
 
-/// Nothing confines there yet, so nothing is asked.
+/// Runs nothing: no mechanism confines there yet.
 #[cfg(not(target_os = "linux"))]
 fn asked(_program: &Path, _args: &[&str]) -> Option<(Option<i32>, Vec<u8>)> {
     None

@@ -4,7 +4,7 @@ use boxproof_cases::protocol::Platform;
 
 use super::validate::Sound;
 
-/// Openings besides those of the policy. All but the last are known to macOS alone.
+/// Permissions besides those of the policy. All but the last exist on macOS alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opens {
     /// The proxy's port on the host's loopback; then nothing else of the network.

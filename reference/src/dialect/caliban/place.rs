@@ -35,7 +35,7 @@ impl Place {
         Self { base: base.to_owned(), folders: &[], name: format!("caliban-sandbox-{name}.sb") }
     }
 
-    /// As a path.
+    /// Returns the place as a path.
     pub fn path(&self) -> String {
         let names = self.folders.iter().copied().chain([self.name.as_str()]);
         names.fold(self.base.clone(), |path, name| format!("{path}/{name}"))

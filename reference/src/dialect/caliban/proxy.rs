@@ -13,7 +13,7 @@ pub(super) fn network(settings: &EffectiveNetwork) -> Network {
     }
 }
 
-/// `env`, in which a proxy that speaks SOCKS is called one: what leads to a port is told as HTTP.
+/// Adds to `env` the variables of a SOCKS proxy; every other port counts as an HTTP proxy.
 pub(super) fn told(settings: &EffectiveNetwork, mut env: EnvPolicy) -> EnvPolicy {
     if settings.socks_proxy_port > 0 {
         let url = format!("socks5h://127.0.0.1:{}", settings.socks_proxy_port);

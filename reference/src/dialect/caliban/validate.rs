@@ -92,7 +92,8 @@ impl Settings {
         }
     }
 
-    /// A list of domains is a proxy's to keep. What is said about one that has none.
+    /// Checks the lists of domains, which only a proxy can enforce; returns the note on lists
+    /// without one.
     fn domains(&self, reading: Reading) -> Result<Option<String>, SettingsError> {
         let network = &self.table.network;
         let named = [

@@ -1,4 +1,4 @@
-//! The configuration file: where the block is, and what in it is written where.
+//! The configuration file: the place of the block, and of each value in it.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A text and where it stands.
+/// A text and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) text: String,

@@ -1,5 +1,5 @@
-//! From a block to the neutral policy, and whether anything can enforce it here. Pure but for
-//! [`Block::roots`].
+//! The compilation of a block to the neutral policy, and whether a mechanism can enforce it here.
+//! Pure but for [`Block::roots`].
 
 use boxproof_cases::protocol::{
     BlockBackend, BlockMode, BlockNetwork, EnvPolicy, Mode, Network, OnUnavailable, Policy,
@@ -26,7 +26,7 @@ pub(crate) struct Settled {
     pub(crate) roots: Roots,
     /// The policy.
     pub(crate) policy: Policy,
-    /// The mechanism that is asked for; `auto` leaves the choice.
+    /// The requested mechanism; `auto` leaves the choice.
     pub(crate) mechanism: &'static str,
     /// The reason why no mechanism of this system confines, where the mode asks for one.
     pub(crate) unavailable: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) fn settle(block: Block, around: &Surroundings, os: &str) -> Result<Se
     Ok(Settled { block, roots, policy, mechanism, unavailable })
 }
 
-/// By which mechanism `backend` is, or why by none.
+/// Returns the mechanism of `backend`, or the reason for none.
 fn means(backend: BlockBackend, os: &str) -> (&'static str, Option<String>) {
     let elsewhere = |name: &str, home: &str| {
         format!("sandbox.backend: {name} is there on {home} only, and this is {os}; use auto")

@@ -31,7 +31,7 @@ pub struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// Of what is no path of the workspace.
+    /// The decision about a path outside the workspace.
     pub const NONE: Self = Self { allowed: false, winner: Winner::Nothing };
 }
 
@@ -40,14 +40,14 @@ impl Decision<'_> {
 pub enum Winner<'a> {
     /// The last rule that matches.
     Rule(&'a ProfileRule),
-    /// That none does.
+    /// No rule matches.
     NoMatch,
-    /// That nothing is allowed to anybody.
+    /// The path is outside the workspace: no operation is allowed.
     Nothing,
 }
 
 impl Winner<'_> {
-    /// The words for it in answers: the pattern without `!`, or what stands for none.
+    /// Returns the pattern without `!` for answers, or the placeholder for none.
     pub fn matched_rule(&self) -> &str {
         match self {
             Self::Rule(rule) => &rule.rule.pattern,

@@ -26,7 +26,7 @@ pub struct Document {
     pub(super) profiles: BTreeMap<String, WrittenProfile>,
 }
 
-/// A text and where it stands.
+/// A text and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) text: String,
@@ -103,7 +103,7 @@ impl Document {
     /// Reads the document that messages call `label` and places call `file`.
     ///
     /// # Errors
-    /// What is wrong with it, where, and what to write instead. Nothing of it is taken then.
+    /// The error, its place, and the remedy. No part of the document is used then.
     pub fn parse(label: &str, file: &str, text: &str) -> Result<Self, PolicyError> {
         let source = Source { label, file: file.into(), text, lines: text.lines().collect() };
         let envelope = source.envelope()?;
@@ -128,7 +128,7 @@ impl Document {
     }
 }
 
-/// A document's text, and what it is called.
+/// A document's text and names.
 struct Source<'a> {
     label: &'a str,
     file: Arc<str>,

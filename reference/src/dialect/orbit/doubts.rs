@@ -1,4 +1,5 @@
-//! Rules that say something else than their writer seems to mean ([`doubts`]): told, never changed.
+//! Warnings of rules whose effect differs from their writer's likely intent ([`doubts`]): reported,
+//! never changed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -56,7 +57,7 @@ fn literal(written: &str) -> Option<&'static str> {
     LITERAL.iter().find(|(sign, _)| written.contains(sign)).map(|(_, why)| *why)
 }
 
-/// A denial of a directory that closes nothing of what is in it.
+/// Returns the doubt about a denial of a directory that closes none of its entries.
 fn folder_alone(
     rule: &ProfileRule,
     rules: &[ProfileRule],

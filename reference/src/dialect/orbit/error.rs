@@ -7,7 +7,7 @@ use super::rule::Place;
 /// An error, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyError {
-    /// One sentence; what upstream's tools say as well has their words.
+    /// One sentence; an error that upstream's tools report as well has their words.
     pub message: String,
     /// Its place; `None` where no document is at fault.
     pub place: Option<Place>,

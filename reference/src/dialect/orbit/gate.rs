@@ -1,9 +1,9 @@
-//! The gate of tools that run in this process: each asks before it touches a file, and what was
-//! asked and answered is told as events.
+//! The gate of tools that run in this process: each asks before it touches a file, and requests and
+//! decisions are reported as events.
 //!
-//! A path that is no path of the workspace is refused without an event. What is denied is one
-//! event; what is allowed is a request before and a result behind, which is left out where the
-//! tool itself fails. A request that cannot be told is not carried out.
+//! A path outside the workspace is refused without an event. A denial is one event; an allowed
+//! operation is a request before and a result behind, which is left out where the tool itself
+//! fails. A request whose event cannot be written is not carried out.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -53,11 +53,12 @@ pub enum EventKind {
     Result,
     /// It is denied, and not done.
     Denied,
-    /// A whole run was handed to a program under this profile, whose single acts are not told.
+    /// A whole run was handed to a program under this profile; its single operations are not
+    /// reported.
     HarnessDelegated,
 }
 
-/// Something that happened at the gate.
+/// An event at the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// Its kind.
@@ -70,7 +71,7 @@ pub struct Event {
     pub path: String,
     /// It is allowed.
     pub allowed: bool,
-    /// The pattern that decided, or what stands for none; empty for a run that was handed on.
+    /// The pattern that decided, or the placeholder for none; empty for a run that was handed on.
     pub matched_rule: String,
 }
 
@@ -81,7 +82,7 @@ pub enum GateError {
     Denied(String),
     /// It is no question: `invalid input: …`.
     Invalid(String),
-    /// The request could not be told, so that nothing was done.
+    /// The event of the request could not be written, so that nothing was done.
     Untold(String),
     /// The tool itself failed.
     Failed(io::Error),
@@ -136,7 +137,7 @@ impl<'a, S: Sink> Gate<'a, S> {
         Ok(Self { resolver, root, profile, sink })
     }
 
-    /// Has `tool` done to `paths` by `act`, which gets the real paths.
+    /// Checks `tool` on `paths`, and calls `act` with the real paths.
     ///
     /// # Errors
     /// See [`GateError`]; `act` was called for [`GateError::Failed`] alone.
@@ -167,10 +168,10 @@ impl<'a, S: Sink> Gate<'a, S> {
         Ok(done)
     }
 
-    /// Tells that a whole run was handed to `program`.
+    /// Reports that a whole run was handed to `program`.
     ///
     /// # Errors
-    /// When that could not be kept; the run must not be started then.
+    /// When the event could not be written; the run must not be started then.
     pub fn delegate(&mut self, program: &str) -> Result<(), GateError> {
         let event = Event {
             kind: EventKind::HarnessDelegated,

@@ -82,7 +82,7 @@ impl Glob {
         }
     }
 
-    /// The chains of which one has to be followed; `None` for what is matched as a whole only.
+    /// Returns the alternative chains; `None` for a pattern that is matched as a whole only.
     pub(super) fn chains(&self) -> Option<&[Chain]> {
         match &self.0 {
             Form::Chains(chains) => Some(chains),
@@ -182,7 +182,7 @@ impl Part {
     }
 }
 
-/// Returns whether names with this ending can be told by their last dot.
+/// Returns whether the ending of a name from its last dot on suffices to match it.
 fn is_ending(end: &[u8]) -> bool {
     end.first() == Some(&b'.') && !end[1..].contains(&b'.')
 }

@@ -42,7 +42,7 @@ pub enum Effect {
     Grant,
     /// It denies.
     Refuse,
-    /// It lifts a deny: what the profile itself allows is allowed again.
+    /// It lifts a deny: paths that the profile itself allows are allowed again.
     Except,
 }
 
@@ -74,7 +74,7 @@ impl Profile {
         Self { name: name.to_owned(), read: List::new(read), modify: List::new(modify) }
     }
 
-    /// The rules of one operation, in the order in which they are looked at.
+    /// Returns the rules of one operation, in the order of evaluation.
     pub fn rules(&self, op: Op) -> &[ProfileRule] {
         &self.list(op).rules
     }
@@ -126,7 +126,7 @@ struct Finder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Letters {
     Count,
-    /// Names are folded already; patterns are, too, when they are looked at.
+    /// Names are folded already; patterns are folded for the match.
     Fold,
 }
 
@@ -145,7 +145,7 @@ impl List {
         }
     }
 
-    /// An exception gives back what the profile itself allows, and nothing else.
+    /// Decides by an exception, which restores what the profile itself allows, and nothing else.
     fn excepted<N: AsRef<[u8]>>(&self, at: usize, names: &[N], letters: Letters) -> Decision<'_> {
         let before = (0..at).rev().filter(|at| self.matches(*at, names, letters));
         let others = before.map(|at| &self.rules[at]).filter(|rule| rule.effect != Effect::Except);

@@ -40,10 +40,10 @@ pub enum Resolved {
 }
 
 impl Resolver {
-    /// For the workspace at `root`, links followed.
+    /// Opens the workspace at `root`, links followed.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When it does not exist.
     pub fn new(root: &Path) -> io::Result<Self> {
         let root = root.canonicalize()?;
         let folds = folds(&root);
@@ -92,7 +92,7 @@ impl Resolver {
         })
     }
 
-    /// The path of these names, looked up.
+    /// Resolves the path of these names.
     ///
     /// # Errors
     /// As [`Self::resolve`].
@@ -117,10 +117,10 @@ impl Resolver {
     }
 }
 
-/// A path that was looked up: as it was asked for, and what it means.
+/// A resolved path: the requested names, and the target.
 #[derive(Debug, Clone)]
 pub struct Looked {
-    /// Its names, as they were asked for.
+    /// Its requested names.
     pub names: Vec<Vec<u8>>,
     /// The target.
     pub means: Resolved,
@@ -155,8 +155,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// A directory that tells letters apart stands for one that does not: its names are looked up
-    /// in any letters.
+    /// A case-sensitive directory stands for a case-insensitive one: its names are looked up in any
+    /// letters.
     #[rstest]
     #[case::as_stored("Secret/k", false)]
     #[case::other_letters("SECRET/K", false)]

@@ -1,4 +1,4 @@
-//! One rule of a list: how it is written, and what that comes to.
+//! One rule of a list: its text, and its parsed form.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -26,7 +26,7 @@ impl fmt::Display for Place {
 /// A rule as written, and its pattern in the one spelling that is matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// As it is written.
+    /// Its text in the document.
     pub written: String,
     /// The pattern: no `!`, no `./`, no empty name; the root is `.`.
     pub pattern: String,
@@ -79,7 +79,7 @@ impl Rule {
     }
 }
 
-/// `path` without what means nothing, if it cannot lead out of the directory that it is below.
+/// Removes the redundant parts of `path`; an error if it can lead out of the directory above it.
 fn inside(path: &str) -> Result<String, NoRule> {
     if path == "~" || path.starts_with("~/") || path.starts_with('/') {
         return Err(NoRule::Escapes);

@@ -30,8 +30,7 @@ pub(super) fn rules(label: &str, list: &[Written]) -> Result<Vec<Arc<Rule>>, Pol
     list.iter().map(|written| rule(written).map(Arc::new)).collect()
 }
 
-/// The patterns of the rules of a list that take nothing back: looked up, not gone through, as a
-/// list may be long.
+/// The patterns of a list's positive rules: in a set, as a list may be long.
 pub(super) struct Patterns<'a>(FxHashSet<&'a str>);
 
 impl<'a> Patterns<'a> {
@@ -53,7 +52,7 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// The rules of one profile, and what they are checked against.
+/// The rules of one profile, and the context of their checks.
 pub(super) struct Checked<'a> {
     pub(super) policy: &'a str,
     pub(super) profile: &'a str,
@@ -119,7 +118,7 @@ fn wrong(rule: &Rule, message: String) -> PolicyError {
     }
 }
 
-/// The host's exceptions: each names one thing, strictly inside what an earlier rule denies.
+/// Checks the host's exceptions: each names one path, strictly inside what an earlier rule denies.
 pub(super) fn exceptions(deny_modify: &[Arc<Rule>]) -> Result<(), PolicyError> {
     let mut denied = FxHashMap::default();
     for (at, rule) in deny_modify.iter().enumerate().filter(|(_, rule)| !rule.negated) {

@@ -1,6 +1,6 @@
 //! The plan carried out by Landlock and a seccomp filter, for hosts that refuse namespaces. Both
-//! only take rights away from one process and its descendants: nothing is hidden, replaced or
-//! moved. What that cannot express is refused, naming it.
+//! only restrict one process and its descendants: nothing is hidden, replaced or moved. A step that
+//! they cannot express is refused by name.
 
 mod rules;
 mod ruleset;
@@ -27,7 +27,8 @@ pub(crate) struct Prepared {
     abi: i64,
 }
 
-/// Prepares the resources for `view`, before anything is started; refuses what cannot be expressed.
+/// Prepares the resources for `view`, before anything is started; refuses a view that Landlock
+/// cannot express.
 pub(crate) fn prepare(view: &View) -> Result<Prepared, Refusal> {
     let abi = available(sys::landlock_abi())?;
     let mut rules = Rules::of(view)?;

@@ -1,5 +1,5 @@
-//! The plan's steps as grants: [`Rules`], pure. Landlock grants and never takes back, so a step
-//! that takes away is either met by what is not granted at all, or refused.
+//! The plan's steps as grants: [`Rules`], pure. Landlock only grants, so a step that restricts is
+//! either met by leaving out a grant, or refused.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ const SHARED_MEMORY: &str = "/dev/shm";
 pub(super) struct Rules {
     /// Everything can be read except the paths in `hidden`.
     pub(super) all: bool,
-    /// Directories that a view would replace: what is in them is not granted.
+    /// Directories that a view would replace: their entries are not granted.
     pub(super) hidden: Vec<PathBuf>,
     /// Paths that can be read and executed.
     pub(super) read: Vec<PathBuf>,
@@ -76,7 +76,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Names that do not exist yet: in what can be written they could be made.
+    /// Refuses names that do not exist yet: in a writable directory they could be created.
     fn holds_later(&self, view: &View) -> Result<(), Refusal> {
         if let Some(name) = view.mediate.names.first() {
             let path = name.path.display();

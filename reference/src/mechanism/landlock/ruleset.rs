@@ -34,11 +34,11 @@ pub(super) fn build(rules: &Rules, abi: i64) -> Result<OwnedFd, Refusal> {
 /// The rights of one ABI.
 struct Rights {
     abi: ABI,
-    /// To read and execute.
+    /// Rights to read and execute.
     read: BitFlags<AccessFs>,
     /// Rights to change as well; without the right to make device files.
     write: BitFlags<AccessFs>,
-    /// Those that a file can have.
+    /// The rights that apply to a file.
     file: BitFlags<AccessFs>,
 }
 

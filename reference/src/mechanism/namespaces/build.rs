@@ -82,8 +82,8 @@ fn move_into(site: Site) -> Result<(), Failure> {
     chdir(c"/").map_err(whole(Call::Detach))
 }
 
-/// A read-only tmpfs on top of the host's root that holds the masks and the view's mount point.
-/// It goes with the host's root; copies of the masks keep what they need.
+/// Makes a read-only tmpfs on top of the host's root that holds the masks and the view's mount
+/// point. It is unmounted with the host's root; copies of the masks keep their objects.
 fn scratch(host: BorrowedFd<'_>) -> nix::Result<OwnedFd> {
     let context = mounts::fsopen(c"tmpfs")?;
     let mount = mounts::fsmount(&context, NOSUID | NODEV | NOEXEC)?;
@@ -152,7 +152,7 @@ impl Site {
         mounts::clone_named(self.scratch.as_fd(), name).map_err(|errno| (Call::Copy, errno))
     }
 
-    /// The place `at`, made like `mount` first if asked to.
+    /// Opens the place `at`, after making an object like `mount` there if requested.
     fn place(
         &self,
         at: &CStr,
@@ -235,7 +235,7 @@ fn split(path: &CStr) -> (CString, CString) {
     (text(parent), text(name))
 }
 
-/// A copy of what `path` names below `from`, with these attributes throughout.
+/// Clones the mount at `path` below `from`, with these attributes throughout.
 fn copy(from: BorrowedFd<'_>, path: &CStr, attributes: u64) -> Result<OwnedFd, (Call, Errno)> {
     let source = open(from, path).map_err(|errno| (Call::Source, errno))?;
     let mount = mounts::clone_tree(source.as_fd(), true).map_err(|errno| (Call::Copy, errno))?;

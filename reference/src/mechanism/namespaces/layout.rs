@@ -175,7 +175,7 @@ fn devices() -> impl Iterator<Item = Work> {
     devices.chain(links).chain([terminals, Work::Folder(c"dev/shm".into())])
 }
 
-/// As the kernel reads it. A path that was found on this host holds no NUL.
+/// Returns the path as a C string. A path found on this host holds no NUL.
 fn text(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
 }

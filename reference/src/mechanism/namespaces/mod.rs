@@ -31,8 +31,9 @@ const ALWAYS: CloneFlags = CloneFlags::CLONE_NEWNS
 /// Forks the box for `view`; the child serves `inner`.
 ///
 /// Root needs no user namespace: its files keep their owners, and it gives up its capabilities all
-/// the same. Where it lacks some, and for everybody else, one maps the own ids; so it is where the
-/// host's processes are shown, which are out of reach because theirs is another.
+/// the same. Where root lacks some, and for every other user, one maps the own ids; likewise where
+/// the host's processes are shown, which are out of reach because they are in another user
+/// namespace.
 pub(crate) fn start<'a>(view: &'a View, inner: Inner<'a>) -> Result<Running, Refusal> {
     let alone = view.steps.iter().any(Step::shows_host_processes);
     let ids = (alone || !sys::is_privileged()).then(|| (geteuid(), getegid()));

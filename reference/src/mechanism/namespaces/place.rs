@@ -54,13 +54,13 @@ const CALL_BITS: u32 = 8;
 const NO_WORK: u32 = u32::MAX >> CALL_BITS;
 
 impl Place {
-    /// As one number.
+    /// Returns the place as one number.
     pub(super) fn code(self) -> u32 {
         let work = self.work.unwrap_or(NO_WORK).min(NO_WORK);
         work << CALL_BITS | u32::from(self.call as u8)
     }
 
-    /// From one number; `None` if it names no call.
+    /// Decodes a number; `None` if it names no call.
     pub(super) fn from_code(code: u32) -> Option<Self> {
         let call = CALLS.get((code & 0xff) as usize).map(|(call, _)| *call)?;
         let work = Some(code >> CALL_BITS).filter(|work| *work != NO_WORK);
@@ -74,7 +74,7 @@ impl Place {
         proc && self.call == Call::Fresh
     }
 
-    /// In words, with the errno: "move_mount of the mask over /path: EPERM …".
+    /// Describes the place in words, with the errno: "move_mount of the mask over /path: EPERM …".
     pub(super) fn describe(self, layout: &Layout, errno: Errno) -> String {
         let words = CALLS[self.call as usize].1;
         let work = self.work.and_then(|number| layout.works.get(number as usize));

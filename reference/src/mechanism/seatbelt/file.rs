@@ -24,9 +24,9 @@ const ATTEMPTS: usize = 100;
 /// The name of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// As nothing else is.
+    /// A name that is unique.
     Fresh,
-    /// So; a run that has it already keeps it.
+    /// This name; a run that has it already keeps it.
     Exactly(String),
 }
 
@@ -42,7 +42,7 @@ impl Name {
     }
 }
 
-/// A profile's file, gone when this is dropped.
+/// A profile's file, removed on drop.
 #[derive(Debug)]
 pub(crate) struct ProfileFile {
     folder: Folder,
@@ -52,7 +52,7 @@ pub(crate) struct ProfileFile {
 }
 
 impl ProfileFile {
-    /// Clears what crashed runs left in `folder`, then writes `text` to a file there.
+    /// Removes the leftovers of crashed runs in `folder`, then writes `text` to a file there.
     pub(crate) fn write(folder: Folder, name: &Name, text: &str) -> io::Result<Self> {
         clear(&folder, name)?;
         for _ in 0..ATTEMPTS {

@@ -12,9 +12,9 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::geteuid;
 
-/// Modes that let anybody but the owner in.
+/// The mode bits that admit other users than the owner.
 const OTHERS: u32 = 0o077;
-/// Modes that let anybody but the owner put something in.
+/// The mode bits that let other users than the owner add entries.
 const OTHERS_WRITE: u32 = 0o022;
 /// The sticky bit: only an entry's owner may remove it.
 const STICKY: u32 = 0o1000;
@@ -27,8 +27,9 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// The directory `names` below `base`, one in the other, made where there is none. `base` is
-    /// one that only this user can write to, or a sticky one; what lies below is this user's alone.
+    /// Opens the directory `names` below `base`, one in the other, and makes the missing ones. Only
+    /// this user can write to `base`, or it is sticky; the directories below belong to this user
+    /// alone.
     pub(crate) fn below(base: &Path, names: &[&str]) -> io::Result<Self> {
         // The base may be a symbolic link, as `/tmp` is on macOS.
         let path = base.canonicalize().map_err(|error| at(base, &error.to_string()))?;
@@ -154,7 +155,7 @@ mod tests {
         Folder::below(base.path(), &["refbox"]).unwrap();
     }
 
-    /// Only root can give something away.
+    /// Runs as root only, as only root can change an owner.
     #[test]
     fn a_folder_of_another_user_is_refused() {
         let base = base();

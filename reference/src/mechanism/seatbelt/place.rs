@@ -30,7 +30,7 @@ pub(super) fn of(wanted: Option<&ProfilePlace>, view: &View) -> Result<(Folder, 
     }
 }
 
-/// The user's own directory for what lasts as long as a session.
+/// Returns the user's own directory for files that last as long as a session.
 fn base() -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     runtime.filter(|path| path.is_absolute()).unwrap_or_else(std::env::temp_dir)

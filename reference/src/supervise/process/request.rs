@@ -12,7 +12,7 @@ use crate::supervise::{REDACTED, is_sensitive_env_name};
 /// One command and how it is run.
 #[derive(Debug, Clone)]
 pub struct ProcessRequest {
-    /// Looked up in the command's PATH unless it has a slash.
+    /// The program, looked up in the command's PATH unless it has a slash.
     pub program: OsString,
     /// The arguments after the program's name.
     pub args: Vec<OsString>,

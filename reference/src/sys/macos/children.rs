@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 
 use super::{default_action, queue, table};
 
-/// Readable once children of this process ended, or members of a group that was asked about.
+/// A queue that is readable once children of this process ended, or members of a watched group.
 pub(crate) struct Children(Kqueue);
 
 impl Children {
@@ -24,7 +24,7 @@ impl Children {
         Ok(Self(queue))
     }
 
-    /// Takes in what was announced.
+    /// Reads and discards the announcements.
     pub(crate) fn hush(&self) {
         let _announced = queue::taken(&self.0, false);
     }

@@ -11,7 +11,8 @@ fn unsupported<T>() -> io::Result<T> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Nothing ends a process with its parent: the stage ends the command when its supervisor is gone.
+/// Does nothing: no process ends with its parent here. The stage ends the command when its
+/// supervisor is gone.
 pub(crate) fn die_with_parent() -> nix::Result<()> {
     Ok(())
 }
@@ -19,7 +20,7 @@ pub(crate) fn die_with_parent() -> nix::Result<()> {
 /// A descendant can be left where there is no child.
 pub(crate) const ADOPTS_ORPHANS: bool = false;
 
-/// Orphans go to launchd; looks at the table of processes find them.
+/// Does nothing: orphans go to launchd, and are found in the table of processes.
 pub(crate) fn adopt_orphans() -> nix::Result<()> {
     Ok(())
 }

@@ -31,7 +31,7 @@ pub(crate) use packets::*;
 pub(crate) use queue::{Bell, Clock, Watch};
 pub(crate) use table::Processes;
 
-/// The variable that marks what belongs to one run.
+/// The variable that marks the processes of one run.
 const MARK: &str = "REFBOX_RUN";
 
 /// A process, and a queue that is readable once it has ended.
@@ -71,7 +71,7 @@ pub(crate) fn open_process(pid: Pid) -> io::Result<Process> {
     Ok(Process { pid, ended })
 }
 
-/// Sends `signal` to a child that is not reaped; one that is gone already is no error.
+/// Sends `signal` to a child that is not reaped; a process that has ended is no error.
 pub(crate) fn signal_process(process: &Process, signal: i32) -> io::Result<()> {
     match kill(process.pid, Signal::try_from(signal)?) {
         Err(Errno::ESRCH) => Ok(()),
@@ -110,7 +110,7 @@ pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> io::Result<(Pid, Proce
     Ok((child, opened(child)?))
 }
 
-/// The child `pid`, which is ended where that cannot be had.
+/// Opens the child `pid`, and kills it where that fails.
 fn opened(pid: Pid) -> io::Result<Process> {
     open_process(pid).inspect_err(|_| {
         let _killed = kill(pid, Signal::SIGKILL);

@@ -17,7 +17,7 @@ const OF_GROUP: u32 = 2;
 /// Numbers that a list has room for beyond those that were just there.
 const ROOM: usize = 64;
 
-/// The processes that live, and by what mark those of one run are known.
+/// The live processes, and the mark of one run.
 pub(crate) struct Processes {
     mark: Option<CString>,
     /// The buffer for arguments and environment of one process.
@@ -25,7 +25,7 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Those of a command with this environment are marked.
+    /// Starts a table that marks processes of a command with this environment.
     pub(crate) fn marked(env: &[CString]) -> Self {
         let ours = |pair: &&CString| pair.to_bytes().starts_with(MARK.as_bytes());
         // The last is this run's own: one before it came from a run around us.
@@ -112,7 +112,7 @@ pub(super) fn of_group(leader: Pid) -> io::Result<Vec<c_int>> {
     })
 }
 
-/// A list that `read` fills and tells the length of; without a list, how long it might be.
+/// Returns the list that `read` fills; without a buffer, `read` returns its possible length.
 fn listed(read: impl Fn(*mut c_void, c_int) -> c_int) -> io::Result<Vec<c_int>> {
     let mut room = usize::try_from(read(std::ptr::null_mut(), 0)).unwrap_or_default() + ROOM;
     loop {

@@ -60,11 +60,11 @@ const PIECES: [&str; 44] = [
     "\r",
 ];
 const PATTERNS: [&str; 4] = ["git", "git*", "git *", "git* *"];
-/// Lines that leave the sandbox which are looked at.
+/// The number of bypassed lines that are tested.
 const WANTED: u32 = 200;
 
-/// The commands that a shell runs for `line` in `folder`, where `git` is all there is, and what it
-/// says besides.
+/// Returns the commands that a shell runs for `line` in `folder`, where `git` is the only program,
+/// and its messages.
 fn run(line: &str, folder: &Path) -> (Vec<String>, String) {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-xc", line]).current_dir(folder.join("cwd")).env_clear();
