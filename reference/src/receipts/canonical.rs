@@ -1,4 +1,4 @@
-//! Canonical text: strict reading, RFC 8785 writing, and the digest of what was written.
+//! Canonical text: strict reading, RFC 8785 writing, and the digest of the text.
 
 use std::fmt;
 

@@ -30,14 +30,14 @@ Example:
 /// The verbs of the receipts channel.
 #[derive(Debug, Subcommand)]
 pub enum ReceiptsVerb {
-    /// Sign what emitters say happened, chain it and store it
+    /// Sign, chain and store the events of emitters
     #[command(after_help = DAEMON)]
     Daemon(DaemonArgs),
     /// Take frames of sandboxes by mutual TLS and hand them to the daemon
     Relay(RelayArgs),
-    /// Stand in front of execd and tell the relay what it does
+    /// Serve in front of execd and report its actions to the relay
     Proxy(ProxyArgs),
-    /// Tell the daemon what leaves a sandbox over the network
+    /// Report a sandbox's network connections to the daemon
     Observer(ObserverArgs),
     /// Verify receipts of any implementation
     #[command(after_help = VERIFY)]
@@ -50,7 +50,7 @@ pub enum ReceiptsVerb {
     },
     /// Print the receipts of a store
     Export(ExportArgs),
-    /// Run the whole channel once and show what it signed
+    /// Run the whole channel once and show the signed receipts
     Demo(DemoArgs),
 }
 

@@ -1,5 +1,5 @@
-//! The demonstration: the whole channel once, on loopback and in a private directory, and what it
-//! signed.
+//! The demonstration: the whole channel once, on loopback and in a private directory, and the
+//! signed receipts.
 
 mod parts;
 mod session;

@@ -1,4 +1,4 @@
-//! A small emitter: sends frames, never waits long, and counts what was lost.
+//! A small emitter: sends frames, never blocks long, and counts losses.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::net::UnixStream;

@@ -1,4 +1,4 @@
-//! A frame: what an emitter says happened, before anything is signed.
+//! A frame: an event as an emitter reports it, before anything is signed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -100,7 +100,7 @@ pub struct Binding {
     pub placement: Option<String>,
 }
 
-/// A frame as it goes over the socket: its length, then its text.
+/// Encodes a frame for the socket: its length, then its text.
 pub fn encode(frame: &Frame) -> Result<Vec<u8>, String> {
     let text = serde_json::to_vec(frame).map_err(|error| error.to_string())?;
     let length = u32::try_from(text.len()).ok().filter(|_| text.len() <= MOST);

@@ -12,7 +12,7 @@ pub(crate) struct Peer {
     pub(crate) pid: i32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// Its program, where that can be told.
+    /// Its program, where it is known.
     pub(crate) exe: Option<String>,
     /// Its user, as receipts name one.
     pub(crate) principal: String,

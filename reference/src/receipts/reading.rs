@@ -9,7 +9,7 @@ use super::{canonical, ijson};
 /// The byte order mark that some editors put in front of a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One line of a file, with what the chain needs of it.
+/// One line of a file, with the members that its chain needs.
 #[derive(Debug)]
 pub struct Reading {
     /// Everything, as parsed.
@@ -18,7 +18,7 @@ pub struct Reading {
     pub signed: Vec<u8>,
     /// The hash by which the next receipt refers to this one.
     pub hash: String,
-    /// The members that verification looks at.
+    /// The members for verification.
     pub body: Body,
     /// The complaint of a strict reader about the JSON text.
     pub ambiguous: Option<String>,
@@ -129,7 +129,7 @@ pub struct Proof {
     pub value: String,
 }
 
-/// Reads one receipt. A repeated member is read as everybody else does, and told of.
+/// Reads one receipt. A repeated member is read as by other verifiers, and noted.
 pub fn read(text: &[u8]) -> Result<Reading, String> {
     if text.starts_with(BYTE_ORDER_MARK) {
         return Err(

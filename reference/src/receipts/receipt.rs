@@ -1,4 +1,4 @@
-//! From an event and its place in a chain to a signed receipt.
+//! The writer of signed receipts, from an event and its place in a chain.
 
 use ed25519_dalek::{Signer, SigningKey};
 use serde::Serialize;
@@ -32,11 +32,11 @@ pub enum Profile {
 pub(crate) enum Content<'a> {
     /// An event.
     Live(&'a Event, &'a Peer),
-    /// So many events before this one never arrived.
+    /// A count of events before this one that never arrived.
     Dropped(&'a Event, &'a Peer, i64),
     /// The daemon serves from here on; the root chain before this one, and its last hash.
     Started(Option<(&'a str, &'a str)>),
-    /// The daemon ends this chain; of a root, so many chains below it.
+    /// The daemon ends this chain; of a root, with the number of chains below it.
     Interrupted(Option<usize>),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Link {
     pub(crate) chain_id: String,
     pub(crate) sequence: u64,
     pub(crate) previous: Option<String>,
-    /// Of the first receipt below the root.
+    /// The anchor of the first receipt below the root.
     pub(crate) anchor: Option<Anchor>,
 }
 
@@ -245,7 +245,7 @@ fn action<'a>(content: Content<'a>, at: &'a str) -> Action<'a> {
     action
 }
 
-/// The type of an action; what does not name one is told by channel and tool.
+/// Returns the type of an action; without a named one, it is made of channel and tool.
 fn kind(frame: &Frame) -> String {
     let Frame { channel, tool, action_type, .. } = frame;
     match (action_type, &tool.server) {

@@ -31,7 +31,7 @@ pub(crate) struct Held {
 }
 
 impl Store {
-    /// Opens or makes the store, cuts a torn last line and reads where the chains stand.
+    /// Opens or makes the store, cuts a torn last line and reads the tips of the chains.
     pub(crate) fn open(path: &Path) -> Result<(Self, Held), String> {
         let said = |error: String| format!("{}: {error}", path.display());
         let file = lock(path).map_err(said)?;
@@ -63,7 +63,7 @@ impl Store {
         Ok(held)
     }
 
-    /// Takes away what is behind the last complete write.
+    /// Removes the bytes behind the last complete write.
     fn cut(&mut self) -> std::io::Result<()> {
         self.file.set_len(self.length)?;
         self.file.seek(SeekFrom::Start(self.length))?;

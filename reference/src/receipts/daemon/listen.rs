@@ -1,4 +1,4 @@
-//! The socket and its place: who may reach it, and what may lie there before.
+//! The socket and its place: its permissions, and the files that may be there before.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io::ErrorKind;
@@ -40,7 +40,7 @@ pub(super) fn listen(path: &Path, anywhere: bool) -> Result<Listener, String> {
     Ok(listener)
 }
 
-/// A socket is a file: what reads like an address of a network is a mistake.
+/// Refuses a network address: a socket is a file, so that such a path is a mistake.
 fn refuse_addresses(path: &Path) -> Result<(), String> {
     let text = path.to_string_lossy();
     let port =

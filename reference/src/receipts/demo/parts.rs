@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A signal asked the demonstration to end, and its processes and files are being cleared away.
+/// A signal asked the demonstration to end, and its processes and files are being removed.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// The process ids of all running parts, for ending them on a signal.
@@ -23,7 +23,7 @@ fn running() -> MutexGuard<'static, Vec<u32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A private directory that goes when this is dropped.
+/// A private directory, removed on drop.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -49,7 +49,7 @@ impl Drop for Folder {
     }
 }
 
-/// From now on an interrupt or a request to end leaves nothing behind.
+/// Makes an interrupt or SIGTERM remove all processes and files from now on.
 pub(super) fn mop_up(folder: &Path) -> Result<(), String> {
     let folder = folder.to_owned();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -75,7 +75,7 @@ pub(super) fn mop_up(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Does not return if the program is being ended anyway; what fails then is no failure.
+/// Blocks for ever while the program is being ended: a failure of a part is none then.
 pub(super) fn unless_ending() {
     while ENDING.load(Ordering::SeqCst) {
         std::thread::park();

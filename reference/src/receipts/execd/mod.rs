@@ -33,7 +33,7 @@ pub struct Execd {
 }
 
 impl Execd {
-    /// Starts on a free port of loopback; `token` is what it asks its callers for.
+    /// Starts on a free port of loopback; `token` is required of its callers.
     pub fn start(token: Option<&str>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ((tell, told), (stop, stopped)) = (mpsc::channel(), oneshot::channel());

@@ -50,7 +50,7 @@ pub(super) fn moved(to: &str) -> Reply {
     reply
 }
 
-/// An answer that goes on, and where it comes from.
+/// Returns a streamed answer, and the sender of its pieces.
 pub(super) fn stream() -> (Reply, Sender<Piece>) {
     let (send, pieces): (Sender<Piece>, Receiver<Piece>) = channel(64);
     let mut reply = Response::new(Pieces(pieces).boxed_unsync());

@@ -97,7 +97,7 @@ impl Shell {
     }
 }
 
-/// Connects a client, the one before is told; starts the shell unless it runs.
+/// Connects a client, and notifies the previous one; starts the shell unless it runs.
 pub(super) fn attach(shell: &Arc<Mutex<Shell>>, id: &str, since: usize) -> UnboundedReceiver<Say> {
     let (send, said) = unbounded_channel();
     let mut held = lock(shell);

@@ -23,7 +23,7 @@ struct Counts {
     numbered: u64,
     /// Frames and losses that the relay has not taken.
     owed: u64,
-    /// Actions that have begun and are not told of.
+    /// Actions that have begun and are not reported.
     open: u64,
 }
 
@@ -39,14 +39,15 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// In memory only: a proxy that is killed takes its counts along.
+    /// Counts in memory only: the counts of a killed proxy are lost.
     pub(super) fn new(sandbox: &str) -> Self {
         let session = uuid::Uuid::new_v4().to_string();
         let (sandbox, (counts, changes)) = (sandbox.to_owned(), Default::default());
         Self { session, sandbox, counts, changes, file: None }
     }
 
-    /// In a file, which may be that of a proxy that was killed; also how many events it owed.
+    /// Counts in a file, which may be that of a killed proxy; also returns the number of events it
+    /// owed.
     pub(super) fn kept(sandbox: &str, path: &Path) -> Result<(Self, i64), String> {
         let said = |error: String| format!("{}: {error}", path.display());
         let file = open(path).map_err(said)?;
@@ -77,7 +78,7 @@ impl Account {
         self.change(|counts| counts.open += 1);
     }
 
-    /// An action is told of, or was none.
+    /// Ends an action that was reported, or was none.
     pub(super) fn end(&self) {
         self.change(|counts| counts.open = counts.open.saturating_sub(1));
     }
@@ -87,7 +88,8 @@ impl Account {
         self.skip(1)
     }
 
-    /// So many numbers that no frame will have, or the next one; the last of them.
+    /// Takes so many numbers for lost events, or the next one for a frame; returns the last of
+    /// them.
     pub(super) fn skip(&self, count: u64) -> u64 {
         self.change(|counts| {
             counts.numbered += count;
@@ -96,7 +98,7 @@ impl Account {
         .numbered
     }
 
-    /// The relay has an answer for so many of what is owed.
+    /// Settles so many owed events, for which the relay has answered.
     pub(super) fn settle(&self, count: u64) {
         self.change(|counts| counts.owed = counts.owed.saturating_sub(count));
     }

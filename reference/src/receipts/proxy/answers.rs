@@ -1,4 +1,4 @@
-//! Answers to requests that were sent one behind the other: what each says, its body thrown away.
+//! The reader of answers to pipelined requests: their headers; bodies are discarded.
 
 use std::future::poll_fn;
 use std::pin::Pin;

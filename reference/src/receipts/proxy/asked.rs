@@ -20,7 +20,7 @@ pub(super) struct Item {
 pub(super) enum Named {
     #[default]
     Nothing,
-    /// A path, with what else its input says.
+    /// A path, with the further member of its input.
     Path(String, Option<(&'static str, Value)>),
     /// Another input.
     Input(Value),
@@ -29,7 +29,7 @@ pub(super) enum Named {
 }
 
 impl Item {
-    /// A path, with what else its input says.
+    /// Builds an item of a path, with the further member of its input.
     pub(super) fn path(path: impl Into<String>, more: Option<(&'static str, Value)>) -> Self {
         Named::Path(path.into(), more).into()
     }
@@ -69,11 +69,11 @@ impl From<Named> for Item {
     }
 }
 
-/// A body that was read: what it asks for.
+/// The items of a body.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Asked {
     pub items: Vec<Item>,
-    /// The command goes on when the answer has ended.
+    /// The command continues when the answer has ended.
     pub background: bool,
 }
 
@@ -141,7 +141,7 @@ fn moves(json: &Json) -> Vec<Item> {
     or_one(json.items().unwrap_or_default().iter().filter_map(moved).collect())
 }
 
-/// A request that names nothing is told of once, without an input.
+/// Returns one item without an input for a request that names none, so that it is reported once.
 pub(super) fn or_one(items: Vec<Item>) -> Vec<Item> {
     if items.is_empty() { vec![Item::default()] } else { items }
 }

@@ -1,5 +1,5 @@
-//! Reading an answer behind its back: what is read is handed to the agent first, and large answers
-//! are hashed and parsed on another thread.
+//! The reading of an answer off the agent's path: pieces are handed to the agent first, and large
+//! answers are hashed and parsed on another thread.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,14 +10,14 @@ use bytes::Bytes;
 
 use super::outcome::{Ended, Outcome, Reader};
 
-/// With less that waits, another thread is not woken.
+/// The number of waiting bytes from which the other thread is woken.
 const WORTH: usize = 32 << 10;
 /// With more bytes waiting, the thread that brings them reads them: an answer is never kept as a
 /// whole.
 const MOST: usize = 2 << 20;
 
-/// An answer of this length is read at once: that takes no longer than handing it over. So much may
-/// also wait with a longer one that has ended.
+/// The length up to which an answer is read at once: that takes no longer than handing it over. So
+/// many bytes may also wait of a longer one that has ended.
 const LITTLE: usize = 4 << 10;
 
 /// A reader that may be some bytes behind.
@@ -39,7 +39,7 @@ struct Waiting {
     whole: usize,
 }
 
-/// The thread that reads; without one, everybody reads for themselves.
+/// The reading thread; without one, every caller reads for itself.
 static THREAD: LazyLock<Option<Sender<Arc<Shared>>>> = LazyLock::new(|| {
     let (to, from) = channel::<Arc<Shared>>();
     let read = move || {
@@ -64,7 +64,7 @@ impl Behind {
         self.0.caught_up().begins(status);
     }
 
-    /// More of it came.
+    /// Takes in a piece of the answer.
     pub(super) fn feed(&self, bytes: &Bytes) {
         if self.0.is_short(bytes.len()) {
             return lock(&self.0.reader).feed(bytes);
@@ -92,7 +92,7 @@ impl Behind {
         }
     }
 
-    /// It ended; what is known now.
+    /// Ends the answer; returns its outcome.
     pub(super) fn end(&self, ended: Ended) -> Outcome {
         self.0.caught_up().end(ended)
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::receipts::ijson;
 
-/// More than this no frame can tell.
+/// The largest count that a frame can carry.
 const MOST: i64 = ijson::MOST as i64;
 
 /// A counter that stays at its largest value instead of starting again.
@@ -18,7 +18,7 @@ impl Drops {
         let _always = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add);
     }
 
-    /// Takes the count, for a frame that tells of it.
+    /// Takes the count, for a frame that reports it.
     pub(super) fn take(&self) -> i64 {
         self.0.swap(0, Ordering::SeqCst)
     }

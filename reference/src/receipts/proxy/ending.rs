@@ -1,4 +1,4 @@
-//! An action that has ended: what is told of it, item by item.
+//! An action that has ended: its reports, item by item.
 
 use super::asked::{Item, Named};
 use super::behind::Behind;

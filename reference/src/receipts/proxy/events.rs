@@ -2,7 +2,7 @@
 //!
 //! execd sends bare JSON and a blank line; real server-sent events have `data:` before each line.
 
-/// The most that one event may take; a longer one is left out, and said to be.
+/// The maximum size of one event; a longer one is left out, and marked as such.
 const LONGEST: usize = 8 << 20;
 
 /// An event stream, as far as it came.
@@ -27,7 +27,7 @@ impl Events {
         self.add(bytes);
     }
 
-    /// The stream is over: what is left is an event too.
+    /// Ends the stream: the rest is an event too.
     pub(super) fn finish(&mut self, each: &mut impl FnMut(&[u8])) {
         self.end_line(each);
         self.end_event(each);

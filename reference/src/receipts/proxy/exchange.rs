@@ -1,4 +1,4 @@
-//! One request: what it means, whether it goes on to execd, and who watches the answer.
+//! One request: its route, the decision to forward it, and the watch of the answer.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ impl Proxy {
         Watch::new(&self.teller, (seen.action, seen.family), items, reader)
     }
 
-    /// An action whose request's body is read before it goes on.
+    /// Carries out an action whose request's body is read before it is forwarded.
     async fn act_on_body(
         self: &Arc<Self>,
         request: Request<Incoming>,
@@ -222,7 +222,7 @@ impl Proxy {
         }
     }
 
-    /// The answer where execd gives none; if it is gone, so are its shells.
+    /// Returns the answer where execd gives none; if execd has ended, so have its shells.
     pub(super) fn no_answer(&self, no: &NoAnswer) -> Answer {
         if no.unreachable {
             self.ptys.all_closed("execd is gone");
@@ -253,7 +253,7 @@ impl Proxy {
         Ok((self.headed(Request::from_parts(parts, body)), bytes))
     }
 
-    /// The request as it goes on to execd.
+    /// Returns the request in its forwarded form.
     pub(super) fn forward(&self, request: Request<Incoming>) -> Request<upstream::Body> {
         self.headed(request.map(|body| body.map_err(Into::into).boxed_unsync()))
     }
@@ -293,7 +293,8 @@ fn agents(mut answer: Response<Incoming>) -> Response<Incoming> {
     answer
 }
 
-/// Most messages have none of them, which a look at the few they have tells sooner.
+/// Removes the named headers. Most messages have none of them, and scanning their few headers is
+/// faster.
 fn strip(headers: &mut HeaderMap, names: &[HeaderName]) {
     if headers.keys().any(|name| names.contains(name)) {
         for name in names {

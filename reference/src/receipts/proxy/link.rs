@@ -37,7 +37,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Connects; both sides show who they are.
+    /// Connects; both sides present certificates.
     pub(super) async fn connect(relay: &Relay) -> Result<Self, String> {
         let stream = timeout(PATIENCE, connect(relay)).await;
         let (from, to) = tokio::io::split(stream.map_err(|_| late())??);
@@ -49,8 +49,8 @@ impl Link {
         self.answers.is_quiet().await
     }
 
-    /// Sends `count` posts and hands each answer on as it comes, until one is the last that this
-    /// connection gives. An error tells why there are no more.
+    /// Sends `count` posts and hands each answer on as it arrives, until the server ends the
+    /// connection. An error gives the reason for a missing answer.
     pub(super) async fn exchange(
         &mut self,
         (posts, count): (&[u8], usize),
@@ -87,7 +87,7 @@ async fn connect(relay: &Relay) -> Result<Stream, String> {
     stream.map_err(|error| format!("TLS with the relay: {error}"))
 }
 
-/// Writes; what becomes of it is read in the answers.
+/// Writes the posts; errors are seen in the answers.
 async fn written(to: &mut WriteHalf<Stream>, posts: &[u8]) -> Infallible {
     if to.write_all(posts).await.is_ok() {
         let _read_in_answers = to.flush().await;

@@ -1,4 +1,4 @@
-//! The proxy in front of execd: everything passes, and what was done is told to the relay.
+//! The proxy in front of execd: every request passes, and actions are reported to the relay.
 
 mod account;
 mod answers;
@@ -74,7 +74,7 @@ pub struct ProxyArgs {
     /// A file with the token that execd asks for; agents need none then
     #[arg(long, value_name = "FILE")]
     pub execd_token_file: Option<PathBuf>,
-    /// The file for owed events, so that the next proxy reports those of one that was killed
+    /// The file for owed events, so that the next proxy reports those of a killed one
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
     /// The time, after SIGTERM, in which running actions may end
@@ -91,7 +91,7 @@ fn authority(scheme: &str, text: &str) -> Result<String, String> {
     authority.map(ToString::to_string).ok_or_else(wrong)
 }
 
-/// Serves until it is told to stop; returns the exit code.
+/// Serves until SIGTERM or SIGINT; returns the exit code.
 pub(crate) fn main(options: &ProxyArgs) -> i32 {
     match run(options) {
         Ok(()) => 0,
@@ -198,7 +198,7 @@ impl Sending {
         Ok(Self { thread, ended, stop })
     }
 
-    /// Waits until all is sent, for `patience` at most; what is left then is lost.
+    /// Waits until all is sent, for `patience` at most; frames left then are lost.
     fn finish(self, patience: Duration) -> Sent {
         let sent = match self.ended.recv_timeout(patience) {
             Ok(sent) => sent,

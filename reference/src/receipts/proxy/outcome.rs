@@ -45,7 +45,7 @@ impl Ended {
 pub(super) struct Outcome {
     pub output: Option<Value>,
     pub error: Option<String>,
-    /// The id that execd gives a command that goes on in the background.
+    /// The id that execd gives a command that continues in the background.
     pub id: Option<String>,
     /// The error answer of execd, if it was short enough to keep.
     pub said: Option<Vec<u8>>,
@@ -110,7 +110,7 @@ struct EventError<'a> {
 }
 
 impl Reader {
-    /// For an answer that shows `shows`.
+    /// Starts a reader for an answer that shows `shows`.
     pub(super) fn new(shows: Shows, background: bool) -> Self {
         let read = match shows {
             Shows::Exit | Shows::Results => Read::Stream(Box::default()),
@@ -130,7 +130,7 @@ impl Reader {
         (200..300).contains(&self.status)
     }
 
-    /// More of it came.
+    /// Takes in a piece of the answer.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         let (good, results) = (self.good(), self.shows == Shows::Results);
         match &mut self.read {
@@ -153,7 +153,7 @@ impl Reader {
         ended == Ended::Cut && events.is_between() && (seen.complete || seen.failed.is_some())
     }
 
-    /// It ended; what is known now.
+    /// Ends the answer; returns its outcome.
     pub(super) fn end(&mut self, ended: Ended) -> Outcome {
         if let Some(error) = ended.error().filter(|_| !self.has_last_event(ended)) {
             return Outcome { error: Some(error.to_owned()), ..Outcome::default() };

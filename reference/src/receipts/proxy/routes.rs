@@ -55,7 +55,7 @@ pub(super) enum Shows {
     Entries,
     /// Nothing but success.
     Done,
-    /// Nothing, not even what became of the file.
+    /// Nothing, not even whether the file was written.
     Nothing,
     /// The failed one of several paths.
     Deleted,
@@ -64,7 +64,7 @@ pub(super) enum Shows {
 /// The treatment of a request by the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
-    /// It is told of.
+    /// It is reported.
     Action { action: &'static str, family: Family, asks: Asks, shows: Shows },
     /// A record of a terminal is made.
     PtyNew,
@@ -72,7 +72,7 @@ pub(super) enum Route {
     PtyAttach,
     /// A terminal is ended.
     PtyEnd,
-    /// It only looks; nothing is told.
+    /// It only reads; it is not reported.
     Quiet,
     /// It is not let through.
     Refused,
@@ -100,7 +100,7 @@ const MKDIR: Route =
 const RMDIR: Route =
     action("filesystem.directory.delete", Family::Directories, Asks::Paths, Shows::Deleted);
 
-/// Method, path and what they mean. `{}` is one part that is not empty, `**` is any rest.
+/// Method, path and route. `{}` is one part that is not empty, `**` is any rest.
 const TABLE: &[(&str, &str, Route)] = &[
     ("POST", "/command", EXECUTE),
     ("POST", "/session/{}/run", EXECUTE),

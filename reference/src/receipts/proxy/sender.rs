@@ -20,13 +20,13 @@ use super::link::{Link, Relay};
 use super::tell::Event;
 use super::underway::Underway;
 
-/// With nothing going on for so long, what there is is sent.
+/// The pause of the agents after which waiting events are sent.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The maximum delay of an event while agents make no pause.
 const LINGER: Duration = Duration::from_millis(100);
 /// The maximum number of frames in flight. If the connection breaks then, they count as lost.
 const MOST: usize = 32;
-/// With more bytes than this on their way, no other frame is sent.
+/// The number of bytes in flight above which no other frame is sent.
 const ENOUGH: usize = 256 << 10;
 
 /// The counts of frames by result.
@@ -162,7 +162,7 @@ impl Sender {
         self.window = if lost { 1 } else { (2 * self.window).min(MOST) };
     }
 
-    /// `count` frames are lost, as far as anybody here knows.
+    /// Counts `count` frames as lost, as far as is known here.
     fn lost(&mut self, underway: &mut Underway, count: usize, why: &str) {
         (0..count).for_each(|_| underway.lost(why));
         self.window = 1;

@@ -19,7 +19,7 @@ use crate::receipts::frame::Decision;
 /// The longest `target_resource`.
 pub(super) const RESOURCE: usize = 4096;
 
-/// One object of an action, as told.
+/// The report of one object of an action.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Told {
     pub action: String,
@@ -86,7 +86,7 @@ impl Teller {
         Self { account, queue, drops, open, idle, stopping }
     }
 
-    /// Tells at once.
+    /// Queues a report at once.
     pub(super) fn tell(&self, told: Told) {
         self.queue(What::Told(Box::new(told)), Owed::new(&self.account));
     }
@@ -107,13 +107,13 @@ impl Teller {
         }
     }
 
-    /// Tells that the proxy itself refused a request.
+    /// Reports that the proxy itself refused a request.
     pub(super) fn refused(&self, told: Told, why: &str) {
         let error = Some(format!("refused by the proxy: {why}"));
         self.tell(Told { decision: Decision::Denied, error, ..told });
     }
 
-    /// Marks that an action has begun, of which something is to be told.
+    /// Marks that an action has begun that is to be reported.
     pub(super) fn begin(self: &Arc<Self>) -> (Open, Owed) {
         self.open.fetch_add(1, Ordering::SeqCst);
         (Open(Arc::clone(self)), Owed::new(&self.account))
@@ -130,7 +130,7 @@ impl Teller {
         }
     }
 
-    /// From now on an action that ends early was interrupted by us.
+    /// Marks that an action that ends early from now on was interrupted by the proxy.
     pub(super) fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
     }
@@ -141,7 +141,7 @@ impl Teller {
     }
 }
 
-/// Something that is to be told of; dropped when that has a number, or when there is nothing to tell.
+/// An owed event; dropped when it has a number, or when there is nothing to report.
 pub(super) struct Owed(Arc<Account>);
 
 impl Owed {

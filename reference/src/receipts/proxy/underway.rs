@@ -1,4 +1,4 @@
-//! Frames on their way, and what is owed of them: lost unless they are settled.
+//! Frames in flight, and their owed events: lost unless they are settled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::receipts::frame::Frame;
 /// Frames that were taken from the queue, the oldest first.
 pub(super) struct Underway {
     frames: VecDeque<Frame>,
-    /// The losses that the first frame tells of.
+    /// The losses that the first frame reports.
     carried: i64,
     drops: Arc<Drops>,
     account: Arc<Account>,
@@ -33,7 +33,7 @@ impl Underway {
         self.frames.len()
     }
 
-    /// The frames; the first of them tells of all losses so far.
+    /// Returns the frames; the first of them reports all losses so far.
     pub(super) fn loaded(&mut self) -> impl Iterator<Item = &Frame> {
         if let Some(first) = self.frames.front_mut() {
             self.carried = self.carried.saturating_add(self.drops.take());
@@ -42,14 +42,14 @@ impl Underway {
         self.frames.iter()
     }
 
-    /// The first was taken, with what it told of.
+    /// Removes the first frame as taken, with its reported losses.
     pub(super) fn taken(&mut self) {
         self.frames.pop_front();
         self.account.settle(u64::try_from(self.carried).unwrap_or_default() + 1);
         self.carried = 0;
     }
 
-    /// The first is wrong, and no loss; the next one tells of what it carried.
+    /// Removes the first frame as wrong, which is no loss; the next one reports its losses.
     pub(super) fn wrong(&mut self) {
         self.frames.pop_front();
         self.account.settle(1);

@@ -1,7 +1,7 @@
-//! An upload on its way to execd: read along, never kept.
+//! An upload on its way to execd: parsed as it passes, never kept.
 //!
-//! The last piece is held back until the whole body has been understood, so that what cannot be
-//! told is not carried out either.
+//! The last piece is held back until the whole body has been understood, so that an upload that
+//! cannot be reported is not carried out either.
 
 use bytes::Bytes;
 use http_body_util::{BodyDataStream, BodyExt};
@@ -35,7 +35,7 @@ pub(super) enum Upload {
     Unread,
 }
 
-/// The body to forward, and what it turns out to be.
+/// Returns the body to forward, and a receiver of the result.
 pub(super) fn follow(body: Incoming, kind: Kind) -> (Body, oneshot::Receiver<Upload>) {
     let (pieces, to_execd) = mpsc::channel(PIECES);
     let (told, upload) = oneshot::channel();

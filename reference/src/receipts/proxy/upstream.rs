@@ -30,7 +30,7 @@ pub(super) struct NoAnswer {
 }
 
 impl Upstream {
-    /// For execd at `authority`; nothing is connected yet.
+    /// Prepares connections to execd at `authority`; none is opened yet.
     pub(super) fn new(authority: String) -> Self {
         Self { authority, idle: Mutex::default() }
     }

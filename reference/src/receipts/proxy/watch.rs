@@ -1,4 +1,4 @@
-//! An answer on its way to the agent, watched: when it ends, the action is told.
+//! An answer on its way to the agent, watched: at its end, the action is reported.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::outcome::{Ended, Reader};
 use super::routes::Family;
 use super::tell::{Open, Owed, Teller};
 
-/// An action that has begun, until it is told.
+/// An action that has begun, until it is reported.
 pub(super) struct Watch {
     action: &'static str,
     family: Option<Family>,
@@ -56,8 +56,9 @@ impl Watch {
         self.owed = None;
     }
 
-    /// Tells what is known at this end; of an answer that may be still to read, when it is on its way:
-    /// not before what the agent waits for is written. A task that never runs tells when it is dropped.
+    /// Reports the action at its end; where its answer may be still unread, after the answer is on
+    /// its way: not before the agent's bytes are written. A task that never runs reports when it is
+    /// dropped.
     fn end_behind(mut self, ended: Ended) {
         if self.reader.is_short() {
             return self.end(ended);
@@ -69,7 +70,7 @@ impl Watch {
         }
     }
 
-    /// Tells what is known at this end, once.
+    /// Reports the action at its end, once.
     pub(super) fn end(&mut self, ended: Ended) {
         let Some(owed) = self.owed.take() else { return };
         let (action, family, reader) = (self.action, self.family, self.reader.clone());
@@ -90,7 +91,7 @@ impl Drop for Watch {
 pub(super) struct Watched {
     inner: Option<Incoming>,
     watch: Option<Watch>,
-    /// An agent that goes away does not end the action.
+    /// The answer is read on after the agent has closed, as the action continues.
     drains: bool,
 }
 

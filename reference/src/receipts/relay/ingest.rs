@@ -1,4 +1,4 @@
-//! One post of a proxy: who it is, what it says, and whether the daemon got it.
+//! One post of a proxy: its peer, its frame, and the answer of the daemon.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -26,11 +26,11 @@ pub(super) struct Relay {
 /// The sandbox at the other end of a connection, or the reason why it is unknown.
 pub(super) struct Peer(Result<String, String>);
 
-/// An answer: what it means, and why.
+/// An answer: its status, and the reason.
 type Answer = (StatusCode, String);
 
 impl Relay {
-    /// For the daemon at `socket`.
+    /// Starts a relay for the daemon at `socket`.
     pub(super) fn new(socket: PathBuf) -> Self {
         Self { daemon: Daemon::new(socket), seen: Seen::default() }
     }

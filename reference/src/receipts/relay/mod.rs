@@ -28,7 +28,7 @@ pub struct RelayArgs {
     pub identity: Identity,
 }
 
-/// Serves until it is told to stop; returns the exit code.
+/// Serves until SIGTERM or SIGINT; returns the exit code.
 pub(crate) fn main(options: &RelayArgs) -> i32 {
     match run(options) {
         Ok(()) => 0,

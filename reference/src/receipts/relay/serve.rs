@@ -1,4 +1,4 @@
-//! Serving proxies until we are told to stop.
+//! The server of proxies, until a signal stops it.
 
 use std::future::pending;
 use std::sync::Arc;

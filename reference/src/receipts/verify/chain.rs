@@ -54,9 +54,9 @@ pub struct Verification {
     pub broken_at: i64,
     /// The error, where it is more than a receipt's own checks show.
     pub error: String,
-    /// Said if a response could not be compared.
+    /// The note on a response that could not be compared.
     pub response_hash_note: String,
-    /// To be looked at, but not wrong.
+    /// Findings that are no errors.
     pub warnings: Vec<String>,
     /// The last call has no result.
     pub incomplete_tool_roundtrip: bool,

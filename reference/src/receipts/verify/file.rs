@@ -1,4 +1,4 @@
-//! A file of receipts: sorted into its chains, each verified, and what only all of them show.
+//! A file of receipts: sorted into its chains, each verified, and the findings across all of them.
 
 use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
@@ -18,9 +18,9 @@ const PART: usize = 256;
 pub struct Wanted<'a> {
     /// This chain only.
     pub chain: Option<&'a str>,
-    /// Also what other verifiers accept.
+    /// Report findings that other verifiers accept.
     pub strict: bool,
-    /// Also whose process the daemon saw.
+    /// Check the process that the daemon saw.
     pub provenance: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Report {
     /// The receipts without the process that the daemon saw, if the check was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// To be looked at, but not wrong.
+    /// Findings that are no errors.
     pub warnings: Vec<String>,
 }
 

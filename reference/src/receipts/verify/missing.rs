@@ -1,7 +1,7 @@
-//! Chains and ends that are missing: a store's chains tell of each other.
+//! Chains and ends that are missing: a store's chains refer to each other.
 //!
-//! A chain below a root tells of the root, a root that has ended how many chains ended below it, and
-//! the first receipt of a root which root came before.
+//! A chain below a root names the root, a root that has ended gives the number of chains that ended
+//! below it, and the first receipt of a root names the root before it.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::strict::Finding;
 #[derive(Debug)]
 pub(super) struct Store<'a> {
     chains: BTreeMap<&'a str, &'a [&'a Line]>,
-    /// Only one of the chains is verified, so that no other need be there.
+    /// Only one of the chains is verified, so that the others need not be present.
     in_part: bool,
 }
 

@@ -30,10 +30,10 @@ pub struct VerifyArgs {
     /// The public key that the first receipt of each chain is signed with
     #[arg(long, value_name = "FILE.pub")]
     pub key: PathBuf,
-    /// Also find what other verifiers accept; each finding has a name and makes the file invalid
+    /// Also report findings that other verifiers accept; each has a name and makes the file invalid
     #[arg(long)]
     pub strict: bool,
-    /// Look at this chain only
+    /// Verify this chain only
     #[arg(long, value_name = "NAME")]
     pub chain: Option<String>,
     /// The number of receipts that the chain must have

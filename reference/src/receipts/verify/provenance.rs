@@ -18,7 +18,7 @@ pub struct Provenance {
 const OWN: [&str; 2] = ["agent_receipts.daemon_started", "agent_receipts.chain_interrupted"];
 
 impl Provenance {
-    /// Of all receipts but the daemon's own.
+    /// Checks all receipts but the daemon's own.
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a Line>) -> Self {
         let mut found = Self::default();
         for Line { number, receipt } in lines {

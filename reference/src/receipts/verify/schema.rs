@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::receipts::time;
 
-/// A closed object: where it is, what it must have, what it may have.
+/// A closed object: its path, its required members, its optional members.
 type Closed = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const CLOSED: [Closed; 12] = [

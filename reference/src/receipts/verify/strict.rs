@@ -10,7 +10,7 @@ use super::{anchors, missing, numbers, pty, schema};
 use crate::receipts::reading::Reading;
 use crate::receipts::{did, ijson, time};
 
-/// Something that a strict reader does not accept.
+/// A fault that a strict reader does not accept.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The line of the receipt.
@@ -133,7 +133,8 @@ fn verification_method(receipt: &Reading) -> Option<String> {
     (!good).then(|| format!("{method:?} is no key of issuer {issuer:?}"))
 }
 
-/// The time of the proof is not signed; that of the receipt is, and both come from one clock.
+/// Compares the time of the proof, which is not signed, with that of the receipt: both come from
+/// one clock.
 fn proof_created(receipt: &Reading) -> Option<String> {
     let created = receipt.body.proof.as_ref()?.created.as_deref().unwrap_or_default();
     let issued = receipt.body.issued.as_deref().unwrap_or_default();

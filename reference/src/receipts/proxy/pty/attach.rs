@@ -68,7 +68,7 @@ impl Proxy {
         answer
     }
 
-    /// `GET /pty/{id}/ws`: the shell starts, or is gone on with.
+    /// Handles `GET /pty/{id}/ws`: the shell starts, or is resumed.
     pub(in crate::receipts::proxy) async fn pty_attach(
         self: &Arc<Self>,
         mut request: Request<Incoming>,
@@ -132,7 +132,7 @@ impl Proxy {
     }
 }
 
-/// One connection to a terminal; when it goes, it is detached.
+/// One connection to a terminal; it is detached on drop.
 struct Attached {
     proxy: Arc<Proxy>,
     id: String,

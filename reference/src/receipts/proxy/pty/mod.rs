@@ -1,4 +1,4 @@
-//! Terminals: records, the runs of their shells, and when each is told.
+//! Terminals: records, the runs of their shells, and the time of each report.
 
 mod attach;
 mod run;
@@ -31,7 +31,7 @@ struct Pty {
 /// The end of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Closed {
-    /// The shell told its exit code.
+    /// The shell's exit code.
     Exit(i64),
     /// A request ended it.
     Deleted,
@@ -118,7 +118,7 @@ impl Ptys {
         });
     }
 
-    /// Something could not be read.
+    /// Notes bytes that could not be read.
     fn missed(&self, id: &str) {
         self.with_run(id, |_, run| run.missed());
     }

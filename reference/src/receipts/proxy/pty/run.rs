@@ -1,4 +1,4 @@
-//! One run of a terminal's shell: what went in and out of it, and how it ended.
+//! One run of a terminal's shell: its input and output, and its end.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -46,7 +46,7 @@ impl Run {
         self.streams[stream as usize].update(bytes);
     }
 
-    /// Something passed that could not be read.
+    /// Notes that bytes passed that could not be read.
     pub(super) fn missed(&mut self) {
         self.unsure = true;
     }
