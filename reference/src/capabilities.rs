@@ -256,7 +256,7 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
         "fs.metadata" if mechanism == Mechanism::Bubblewrap && geteuid().is_root() => {
             (*name, Partial)
         }
-        // In a profile or not, what a mount or a namespace does is not there.
+        // Mounts and namespaces do not exist under Seatbelt, with or without a profile.
         name if mechanism == Mechanism::Seatbelt && *by == Boxed => {
             (name, if PROFILED.contains(&name) { Partial } else { ClaimLevel::None })
         }
@@ -328,7 +328,7 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         // Answered, not enforced.
         "host.refuses" | "host.fallback" | "host.covered_proc" => false,
         name if name.starts_with("policy.") || name.starts_with("receipts.") => false,
-        // An order does not tell what its rules were written in.
+        // The language of an order's rules is not known here.
         "dialect.caliban" | "dialect.inferoa" | BY_BUBBLEWRAP => false,
         "compile.bubblewrap" | "compile.seatbelt" => false,
         _ => true,
@@ -355,8 +355,8 @@ pub(crate) struct Effective {
     pub(crate) shows_host: bool,
 }
 
-/// The mechanism that a run takes here if it asks for this one or, without, for any; found by running a
-/// command as it is done where names that do not exist are `held`. If there is none, why not.
+/// Returns the mechanism of a run here that requests `asked` or, without, any; found by running a
+/// command in a box in which names that do not exist are `held`. If there is none, the reason.
 pub(crate) fn effective(
     prefix: &[&str],
     asked: Option<Mechanism>,
@@ -416,7 +416,7 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
     };
     let claimed = chosen.into_iter().flat_map(claims);
     let claimed = claimed.filter(|(name, level)| *level != ClaimLevel::None && kept(name));
-    // A run that is asked for no mechanism takes the one that its block names.
+    // A run that requests no mechanism takes the one that its block names.
     let named = asked.is_none() && effective(prefix, Some(Mechanism::Bubblewrap), true).is_ok();
     let named = named.then_some((BY_BUBBLEWRAP, Enforced));
     let claimed =

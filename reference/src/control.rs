@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(Order::decode(&order.encode()), Some(order));
     }
 
-    /// The inner stage goes on without a supervisor, to end what it has started.
+    /// Checks that a post without a supervisor is no error: the stage has to end its processes.
     #[test]
     fn nobody_who_listens_is_no_error() {
         let (ours, theirs) = pair().unwrap();

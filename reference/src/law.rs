@@ -73,7 +73,7 @@ impl Line {
 
     fn at(&self, folder: &Path) -> Option<State> {
         let glob = self.shape.as_ref()?;
-        // There `?` is one byte, and one character to who decides.
+        // There `?` is one byte, and one character to the judge.
         if self.text.contains('?') && !folder.as_os_str().as_bytes().is_ascii() {
             return None;
         }

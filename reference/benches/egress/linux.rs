@@ -1,10 +1,10 @@
 //! Runs with the proxy and without, as interleaved pairs: a run that does not use it, and downloads
 //! and small requests through it against the host's network.
 //!
-//! Prints medians of pairs (A B B A) with an A/A control. A download is judged as users make one: by
-//! a client that stores it in the workspace. What is thrown away as it comes is printed beside it:
-//! that is no download, but what the proxy and the two cores have to themselves.
-//! `-- WORD` measures only rows with that word.
+//! Prints medians of pairs (A B B A) with an A/A control. A download is judged as users make one:
+//! by a client that stores it in the workspace. What is thrown away as it comes is printed beside
+//! it: that is no download, but what the proxy and the two cores have to themselves. `-- WORD`
+//! measures only rows with that word.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Policy decisions: the index against GlobSet and RegexSet, what many rules cost, and what building
-//! and resolving do. `cargo bench -p boxproof-reference --bench policy`.
+//! Policy decisions: the index against GlobSet and RegexSet, what many rules cost, and what
+//! building and resolving do. `cargo bench -p boxproof-reference --bench policy`.
 #![allow(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 mod decisions;

@@ -1,4 +1,5 @@
-//! Verbs that answer questions about policy documents, shell lines and finished runs, and run nothing.
+//! Verbs that answer questions about policy documents, shell lines and finished runs. They run no
+//! command.
 
 mod answer;
 mod check;

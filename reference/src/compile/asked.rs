@@ -50,7 +50,7 @@ pub(super) fn asked(target: CompileTarget, request: &CompileRequest) -> Result<A
         }
         CompileRules::Settings(asked) => {
             let (mut order, opens) = settings::order_on(target.platform(), env, asked, &run)?;
-            // A profile can say what no namespace can: one port of the host's loopback.
+            // A profile can express one port of the host's loopback, and no namespace can.
             if target == CompileTarget::Seatbelt && opens.proxy.is_some() {
                 order.policy.network = Network::None {};
             }

@@ -70,7 +70,7 @@ fn rules(operations: &str, root: &str, rules: &[ProfileRule], out: &mut Text) {
             Effect::Grant => out.about(Does::Allow, operations, matched),
             Effect::Refuse => out.about(Does::Deny, operations, matched),
             Effect::Except => {
-                // It gives back what the profile's own rules before it grant, and nothing else.
+                // It restores the grants of the profile's own rules before it, and nothing else.
                 out.about(Does::Deny, operations, matched.clone());
                 if let Some(own) = granted(root, &rules[..at]) {
                     let both = format!("(require-all {matched} {own})");

@@ -60,7 +60,7 @@ fn rules(step: &Step, view: &View, out: &mut Text) -> Result<(), Refusal> {
         Step::Bind(_) => {
             passage(path, view, out)?;
             out.about(Does::Allow, BOTH, subpath(place));
-            // As a mount point it would stay where it is, and what is denied in it with it.
+            // A mount point cannot be moved, nor the denied paths in it; a rule has to pin it.
             out.about(Does::Deny, "file-write-unlink", literal(place));
         }
         Step::BindReadOnly(_) => {
@@ -72,7 +72,7 @@ fn rules(step: &Step, view: &View, out: &mut Text) -> Result<(), Refusal> {
             out.about(Does::Deny, BOTH, subpath(place));
         }
         Step::Tmpfs(..) => {
-            // No directory is fresh here: what is there on the host is closed instead.
+            // No directory is fresh here: the host's content is closed instead.
             out.about(Does::Deny, BOTH, subpath(place));
             if place == "/" {
                 baseline::platform(out);

@@ -8,7 +8,7 @@ const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "shared by a carrier"),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),
-    // Before its network: what clouds serve there are credentials.
+    // Before its network: clouds serve credentials there.
     (Ipv4Addr::new(169, 254, 169, 254), 32, "cloud metadata"),
     (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local"),
     (Ipv4Addr::new(168, 63, 129, 16), 32, "cloud metadata"),

@@ -20,7 +20,8 @@ impl Hunt {
     pub(super) fn of(command: Pid, launch: &Launch) -> Self {
         let mut table = Processes::marked(&launch.env);
         let number = command.as_raw();
-        // One that has ended already has no start that could be told, nor a number of others.
+        // A command that has ended already has no start time, and its pid is not reused before it
+        // is reaped.
         let start = table.start_of(number).unwrap_or_default();
         Self { tree: Tree::of(Identity { number, start }), table }
     }

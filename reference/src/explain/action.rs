@@ -18,8 +18,8 @@ pub(crate) enum Dialect {
     Orbit,
 }
 
-/// `blocked` with an action whose keys its reader has; `ungranted` is why the command's line was
-/// granted nothing of git's.
+/// Replaces the action in `blocked` by one with the keys of the reader's dialect; `ungranted` is
+/// the reason why the command's line was granted no git metadata.
 pub(crate) fn in_words(blocked: Blocked, dialect: Dialect, ungranted: Option<&str>) -> Blocked {
     let git = blocked.rule == Rule::GitMetadata.word();
     let alone = ungranted.filter(|_| git && !steers(&blocked)).map(|why| {

@@ -137,7 +137,7 @@ pub(super) fn decides(
     leads: &dyn Fn(&str) -> Option<bool>,
 ) -> bool {
     if deciders.own.is_empty() {
-        // Only an `exit` is left, which was told how to end.
+        // Only an `exit` is left, which was given its status.
         return true;
     }
     let named = |step: &Step| {

@@ -143,7 +143,7 @@ fn paths(line: &str, at: &Range<usize>) -> Vec<String> {
     let start = shell.filter(|end| *end <= at.start).unwrap_or(0);
     let mut quoted = quoted(&line[start..]);
     quoted.retain(|(_, range)| range.end + start <= at.start || range.start + start >= at.end);
-    // The nearest before the phrase first, then what follows it.
+    // The nearest before the phrase first, then those behind it.
     let near = |range: &Range<usize>| match range.end + start <= at.start {
         true => at.start - (range.end + start),
         false => LONGEST + range.start + start - at.end,
@@ -282,7 +282,7 @@ fn cleaned(path: &str) -> String {
 fn after(text: &str, shell: bool) -> Vec<String> {
     let text = text.trim_end();
     if let Some(name) = text.strip_prefix(": ").filter(|_| shell) {
-        // A shell that says first why and then on what.
+        // A shell that names the reason first and then the path.
         return vec![name.to_owned()];
     }
     let begins = [

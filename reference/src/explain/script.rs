@@ -121,7 +121,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Commands up to one of `ends`, which is left where it is, or to an end that is no beginning's.
+    /// Reads commands up to one of `ends`, which is not consumed, or to an end without a beginning.
     fn list(&mut self, ends: &[&str]) -> Script {
         let mut script = Script::default();
         while let Some(token) = self.tokens.get(self.at) {

@@ -35,7 +35,7 @@ pub(super) struct Simple {
     pub(super) hushed: bool,
     /// Keywords that stood before it.
     pub(super) led: Vec<String>,
-    /// It is a shell whose script was taken apart.
+    /// It is a shell whose script was unfolded.
     pub(super) unfolded: bool,
 }
 

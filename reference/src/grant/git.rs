@@ -147,7 +147,7 @@ fn looks(name: &str, words: &[Word]) -> Result<Part, String> {
         let runs = text == "--ext" || text.starts_with("--ext-");
         text.starts_with("--ou") || runs || pager
     };
-    // An option whose value alone is unknown is still that option.
+    // An option of which only the value is unknown is still that option.
     let known = |word: &&Word| {
         word.known().is_some() || word.is_operand() || word.is_one() && word.text.contains('=')
     };

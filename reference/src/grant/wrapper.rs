@@ -38,7 +38,7 @@ pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>>
     Some(match name {
         name if is_shell(name) => shell(words).map_or_else(unsure, Ok),
         "command" => match words.first().and_then(Word::known) {
-            // It only says what it would run.
+            // It only prints the command that it would run.
             Some("-v" | "-V") => Ok(Inner::Words(Vec::new())),
             Some(first) if !first.starts_with('-') => Ok(Inner::Words(words.to_vec())),
             _ => unsure(),

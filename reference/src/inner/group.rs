@@ -90,8 +90,8 @@ impl Group {
         control::post(control, end.encode())
     }
 
-    /// Returns whether no process in a grace period is left. Zombies do not count: those whose
-    /// parent is gone were reaped here, and others are no children of this process.
+    /// Returns whether no process in a grace period is left. Zombies do not count: those without a
+    /// parent were reaped here, and others are no children of this process.
     fn is_over(&self, children: &Children) -> io::Result<bool> {
         if !self.has_ended || !self.is_ending {
             return Ok(self.has_ended);

@@ -7,10 +7,10 @@ use rustix::io::read;
 
 use crate::control::Unreached;
 
-/// The number of bytes read of a file in `/proc/net`: the counters stand before that.
+/// The number of bytes read of a file in `/proc/net`: the counters are within them.
 const LOOKED_AT: usize = 4096;
 
-/// The count, if this process has a network whose count can be read.
+/// Returns the count, if this process has a network with a readable count.
 pub(super) fn unreached() -> Option<Unreached> {
     let (mut four, mut six) = ([0; LOOKED_AT], [0; LOOKED_AT]);
     let four = content(c"/proc/net/snmp", &mut four)?;

@@ -251,7 +251,7 @@ pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) ->
             format!("a proc of its own is refused on this host ({words}); {}", userns::MASKED_PROC);
         return Refusal::no_proc(what);
     }
-    // It is asked for its version only when it failed: a run that works needs no look at it.
+    // Its version is read only after a failure: a run that works does not need it.
     let fault = found::program(untrusted).and_then(|program| version::check(&program));
     match (fault, said.is_some()) {
         (Err(refusal), _) => refusal,

@@ -62,7 +62,8 @@ pub(super) fn program(keeps: bool) -> Vec<Step> {
     }
     steps.extend(ends(&ABSENT, refuse(libc::ENOSYS)));
     steps.extend(ends(&CLOSED, refuse(libc::EPERM)));
-    // A domain that the command puts itself under would not hold for us: it must not think it has one.
+    // A Landlock domain of the command would not apply to our calls: the command must not assume
+    // one.
     steps.extend(ends(&[libc::SYS_landlock_create_ruleset], refuse(libc::EOPNOTSUPP)));
     for (number, flags) in OPENING {
         steps.extend(creation(*number, *flags));

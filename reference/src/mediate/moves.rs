@@ -49,7 +49,7 @@ impl Desk {
             Judgement::Forbidden => Err(self.refusal(spot, Errno::EACCES)),
             Judgement::Above if moved == SFlag::S_IFREG => Ok(()),
             Judgement::Above if stands => Err(self.refusal(spot, Errno::EBUSY)),
-            // Movers fall back to copying, and every copy is asked for.
+            // Movers fall back to copying, and every copy is mediated.
             Judgement::Above => Err(Errno::EXDEV),
         }
     }

@@ -181,8 +181,8 @@ impl Desk {
             Err(errno) => notify::answer(listener, id, Err(errno)),
             Ok(Answer::Descriptor(file, close_on_exec)) => {
                 let given = notify::hand_over(listener, id, file.as_fd(), close_on_exec);
-                // Before the caller goes on: a second holder of a file that can be written would
-                // keep it from being executed, and hold its locks.
+                // Before the caller continues: a second descriptor of a writable file would keep it
+                // from being executed, and hold its locks.
                 drop(file);
                 notify::answer(listener, id, given.map(i64::from));
             }

@@ -67,7 +67,7 @@ fn run(folder: &Folder, args: &DemoArgs) -> Result<bool, String> {
     let proxy = Part::start("proxy", &files, &words)?;
     say("an agent that works through the proxy");
     session::run(proxy.address()?, folder.path())?;
-    // Each hands on what it has before it ends, so nothing is missing afterwards.
+    // Each part delivers its events before it ends, so that none is missing afterwards.
     for part in [proxy, relay, daemon] {
         part.end()?;
     }

@@ -108,7 +108,7 @@ impl TryFrom<ProfileRequest> for Order {
         let ProfileRequest { protocol, documents, profile, workspace, run, .. } = request;
         let profile = profile.as_deref().unwrap_or(UNRESTRICTED_PROFILE);
         let law = Some(Arc::new(profile::law(&documents, profile)?));
-        // The law takes the workspace over; outside it agents have their state, and no rule speaks of
+        // The law governs the workspace; outside it agents have their state, and no rule applies to
         // the network.
         let readable = Readable::Only(Vec::new());
         let network = Network::Host {};

@@ -129,7 +129,7 @@ fn failed(error: &io::Error) -> Refusal {
 pub(crate) fn waiting_failed(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(_) => format!("failed waiting for process: {error}"),
-        // It says itself what could not be done.
+        // The error itself names the failed operation.
         None => error.to_string(),
     }
 }

@@ -195,7 +195,7 @@ mod tests {
         assert!(noted::settle(Signal::SIGHUP));
     }
 
-    /// Checks that a handler that draws on the terminal is still told of its size.
+    /// Checks that a handler that draws on the terminal still gets its size.
     fn stays_with_who_draws(control: &OwnedFd) {
         let told = Arc::new(AtomicBool::new(false));
         let own = signal_hook::flag::register(libc::SIGWINCH, Arc::clone(&told)).unwrap();

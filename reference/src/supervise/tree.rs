@@ -70,7 +70,8 @@ impl Tree {
         match (&self.inner, &self.helper, self.namespaced) {
             (Some(init), _, true) => sys::signal_process(init, libc::SIGKILL),
             (None, Some(helper), true) => sys::signal_process(helper, libc::SIGKILL),
-            // It must live to find and kill what the command left; a stop would hold it up.
+            // It must live to find and kill the processes that the command left; a stop would hold
+            // it up.
             (_, Some(helper), false) => {
                 self.order(Order::Kill)?;
                 sys::signal_process(helper, libc::SIGCONT)

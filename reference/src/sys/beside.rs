@@ -111,7 +111,7 @@ pub(super) fn clone_on<F: FnOnce() -> i32>(
     body: &mut Option<F>,
 ) -> nix::Result<(Pid, Process)> {
     extern "C" fn enter<F: FnOnce() -> i32>(body: *mut c_void) -> c_int {
-        // SAFETY: `clone_on` passes its own body, and its callers stand still while it is taken.
+        // SAFETY: `clone_on` passes its own body, and its callers are blocked while it is taken.
         let body = unsafe { &mut *body.cast::<Option<F>>() };
         body.take().map_or(1, |body| body())
     }

@@ -20,7 +20,7 @@ pub(crate) fn fork_into(
     let mut process: RawFd = -1;
     let flags = (flags.bits() | libc::CLONE_PIDFD | libc::SIGCHLD) as c_ulong;
     let mask = block_signals()?;
-    // SAFETY: without CLONE_VM the child has a copy of our memory and, with a null stack, goes on
+    // SAFETY: without CLONE_VM the child has a copy of our memory and, with a null stack, continues
     // here as after fork; `process` outlives the call; we are single-threaded.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, &raw mut process, 0, 0) };
     let pid = parent_or(body, pid as i32, &mask)?;

@@ -49,7 +49,7 @@ pub(crate) fn listen(program: &[Step]) -> nix::Result<OwnedFd> {
 
 /// Waits for a call; ENOENT if its caller was killed meanwhile.
 pub(crate) fn next(listener: BorrowedFd<'_>) -> nix::Result<Notice> {
-    // SAFETY: all zeroes is a valid notice, and what the kernel asks for.
+    // SAFETY: all zeroes is a valid notice, as the kernel requires.
     let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     let request = libc::SECCOMP_IOCTL_NOTIF_RECV as _;
     // SAFETY: the notice lives through the call and has the layout that the request writes.
@@ -118,7 +118,7 @@ pub(crate) fn take_descriptor(thread: Pid, process: Pid, number: RawFd) -> nix::
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
-/// The number that `/proc` has for `thread`; for one that does not lead its process since Linux 6.9.
+/// Returns the id of `thread` in `/proc`; of one that does not lead its process since Linux 6.9.
 pub(crate) fn shown_thread(thread: Pid) -> nix::Result<Pid> {
     let opened = open_process(thread, THREAD).or_else(|_| open_process(thread, 0))?;
     super::shown(&opened)

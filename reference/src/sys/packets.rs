@@ -43,7 +43,7 @@ pub(crate) fn next_packet(
     let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT;
     let received = recvmsg::<()>(socket.as_fd().as_raw_fd(), &mut buffers, Some(&mut space), flags);
     let message = match received {
-        // Reset: the peer ended with an order unread; what it sent before is still to be had.
+        // Reset: the peer ended with an order unread; its earlier packets can still be read.
         Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNRESET) => return Ok(None),
         other => other?,
     };

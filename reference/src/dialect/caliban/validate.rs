@@ -255,7 +255,7 @@ fn overlaps(paths: &EffectivePaths) -> Vec<String> {
     let mut found = Vec::new();
     for (grant, granted) in grants {
         for (deny, denied) in denies {
-            // Reading what cannot be written is no contradiction.
+            // A readable path may be denied for writing.
             let meet = (grant, deny) != ("allow_read", "deny_write");
             let both = granted.iter().filter(|path| meet && denied.contains(path));
             found.extend(both.map(|path| {

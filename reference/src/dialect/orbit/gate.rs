@@ -214,7 +214,7 @@ impl<'a, S: Sink> Gate<'a, S> {
         if allowed {
             return Ok(one);
         }
-        // Denied it is, whether or not that can be told.
+        // The denial holds, even if its event cannot be written.
         let _untold = self.tell(EventKind::Denied, &one);
         Err(GateError::Denied(denied))
     }

@@ -139,7 +139,7 @@ fn loose(names: &[&str]) -> String {
         pattern.push_str(&match *name {
             "**" if is_last => ".*".to_owned(),
             "**" => "(?:[^/]*/)*".to_owned(),
-            // A directory is part of what is below it.
+            // A directory matches its own `**`.
             name if below == ["**"] => spelled(name) + "(?:$|/)",
             name => spelled(name) + if is_last { "" } else { "/" },
         });

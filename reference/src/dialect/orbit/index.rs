@@ -122,7 +122,7 @@ impl Index {
     /// Adds `node`, and the states that it reaches without a name.
     fn arrive(&self, node: Node, at: &mut Vec<Node>) {
         let place = &self.places[node as usize];
-        // Only what leads to itself can be come to twice.
+        // Only a state that leads to itself can be reached twice.
         for node in std::iter::once(node).chain(place.deep) {
             if !self.places[node as usize].is_deep || !at.contains(&node) {
                 at.push(node);

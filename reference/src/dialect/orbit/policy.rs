@@ -30,7 +30,7 @@ pub struct PolicySet {
     profiles: BTreeMap<String, Lists>,
 }
 
-/// A deny, and whose it is.
+/// A deny, and its origin.
 type Deny = (Arc<Rule>, Origin);
 
 #[derive(Debug, Clone, Default)]

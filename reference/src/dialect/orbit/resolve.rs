@@ -79,7 +79,7 @@ impl Resolver {
                         }
                     }
                 }
-                // No link, or nothing there yet: what a write would make.
+                // No link, or no object: a write would create it here.
                 Err(error) if is_no_link(&error) => at = next,
                 Err(error) => return Err(error),
             }

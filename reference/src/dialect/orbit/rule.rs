@@ -66,7 +66,8 @@ impl Rule {
             false => Cow::Borrowed(rest),
         };
         let pattern = inside(&slashed)?;
-        // `./!x` takes `x` back as well; upstream strips the `./` before it looks at what is left.
+        // `./!x` is an exception for `x` as well; upstream strips the `./` before it reads the
+        // rest.
         let taken_back = pattern.strip_prefix('!').filter(|_| !negated && slashed != pattern);
         let (negated, pattern) = match taken_back {
             Some(rest) => (true, inside(rest)?),

@@ -47,7 +47,7 @@ fn ask(program: &Path) -> std::io::Result<Option<String>> {
     }
 }
 
-/// The first word whose first two parts are numbers.
+/// Returns the version in the first word with two numbers at its beginning.
 fn parse(said: &str) -> Option<(u32, u32)> {
     said.split_whitespace().find_map(|word| {
         let mut parts = word.split('.');

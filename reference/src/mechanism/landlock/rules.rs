@@ -38,7 +38,7 @@ impl Rules {
             ));
         }
         let mut rules = Self { offline: !view.host_network, ..Self::default() };
-        // A step lies on top of what contains it, so that comes first.
+        // A step lies on top of the steps that contain it, so those come first.
         view.steps.iter().try_for_each(|step| rules.add(step))?;
         rules.holds_later(view)?;
         Ok(rules)

@@ -125,7 +125,7 @@ fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
         }
         Step::BindReadOnly(path) => {
             fresh.mark(path, false);
-            // The host's /proc speaks of the host's processes.
+            // The host's /proc shows the host's processes.
             let own = path.starts_with("/proc");
             let source = if own { Source::Same } else { Source::Host(text(path)) };
             attach(source, RDONLY | NOSUID | NODEV)

@@ -118,7 +118,7 @@ fn clear(folder: &Folder, name: &Name) -> io::Result<()> {
 }
 
 fn clear_one(folder: &Folder, name: &str) -> io::Result<()> {
-    // Not what is no file: opening a pipe would wait.
+    // Only regular files: opening a pipe would block.
     let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let Ok(file) = openat(folder.handle(), name, flags, Mode::empty()) else { return Ok(()) };
     let file = File::from(file);

@@ -45,7 +45,7 @@ pub(super) fn run(args: &DaemonArgs) -> Result<(), String> {
     let writer = writer(ledger, from, Arc::clone(&deadline), wake)?;
     let inbox = Arc::new(Inbox::default());
     let taken = take(&listener, &inbox, &to, [signals.as_fd(), woken.as_fd()], args);
-    // It ends in any case; what the writer says comes first.
+    // It ends in any case; an error of the writer comes first.
     let _set = deadline.set(Instant::now() + DRAIN);
     drop((listener, to));
     inbox.drain();
@@ -84,7 +84,7 @@ fn take(
             polled => polled.map_err(|errno| errno.to_string())?,
         };
         let over = events[1..].iter().any(|event| event.any() == Some(true));
-        // Also at the end: who has connected may have sent all of it already.
+        // Also at the end: a client that has connected may have sent all of it already.
         for stream in std::iter::from_fn(|| waiting(listener)).take(CONNECTIONS) {
             inbox.serve(number, stream, to.clone());
             number += 1;

@@ -94,7 +94,7 @@ async fn connection(stream: TcpStream, state: Arc<State>) {
         async move { Ok::<_, Infallible>(answer(&state, request).await) }
     });
     let connection = Builder::new().serve_connection(TokioIo::new(stream), service);
-    // A caller that goes away is no matter here.
+    // A caller that closes is no error here.
     let _ended = connection.with_upgrades().await;
 }
 

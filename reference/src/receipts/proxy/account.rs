@@ -1,9 +1,9 @@
 //! The events that this proxy owes: actions that have begun, frames not taken yet, losses not
 //! reported.
 //!
-//! Kept in a file, they outlive a proxy that is killed: the next one goes on with the same session
-//! and the same numbers, and reports the losses of the one before. A number without a receipt is an
-//! event that was lost, at any point.
+//! Kept in a file, they outlive a proxy that is killed: the next one continues the session and its
+//! numbers, and reports the losses of the one before. A number without a receipt is an event that
+//! was lost, at any point.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -181,7 +181,7 @@ mod tests {
         assert!(Account::kept("s1", &path).unwrap_err().contains("another proxy"));
         let session = first.session().to_owned();
         drop(first);
-        // One frame that was not taken, and one action that was not told of.
+        // One frame that was not taken, and one action that was not reported.
         let (second, owed) = Account::kept("s1", &path).unwrap();
         assert_eq!((owed, second.session()), (2, session.as_str()));
         assert_eq!(second.number(), 4);

@@ -44,7 +44,7 @@ static THREAD: LazyLock<Option<Sender<Arc<Shared>>>> = LazyLock::new(|| {
     let (to, from) = channel::<Arc<Shared>>();
     let read = move || {
         for shared in from {
-            // Unmarked first: what comes meanwhile is queued again.
+            // Unmarked first: bytes that come meanwhile are queued again.
             shared.queued.store(false, Ordering::SeqCst);
             drop(shared.caught_up());
         }

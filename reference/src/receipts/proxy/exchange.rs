@@ -93,7 +93,7 @@ impl Seen {
     }
 
     fn unknown(line: String, path: &str) -> Self {
-        // The target must be told, so one that no frame holds is told as that.
+        // A report must have a target, so a path too long for a frame is reported as such.
         let path = if path.len() > tell::RESOURCE { "a path too long to tell" } else { path };
         Self { action: "unknown", family: None, target: Some((line, path.to_owned())) }
     }
@@ -133,7 +133,7 @@ impl Proxy {
                 let watch = self.watch(seen, items, Reader::new(shows, false));
                 self.act(self.forward(request), watch, shows).await
             }
-            // The future of a request is moved as a whole: what few need is a box in it.
+            // The future of a request is moved as a whole: rare large futures are boxed in it.
             Route::Action { asks: Asks::Upload, .. } => {
                 Box::pin(self.upload(request, &target, seen)).await
             }
@@ -175,7 +175,7 @@ impl Proxy {
         if shows == Shows::Content {
             return Ok(self.watched(request, watch).await);
         }
-        // An action that was begun goes on without the agent, and so does the watch of its end.
+        // An action that was begun continues without the agent, and so does the watch of its end.
         let (proxy, (tell, told)) = (Arc::clone(self), oneshot::channel());
         tokio::spawn(async move {
             let answer = proxy.upstream.send(request).await;

@@ -26,7 +26,7 @@ impl Target {
 
     /// Every `path` of the query, in order; an error where two readers could differ.
     pub(super) fn paths(&self) -> Result<Vec<String>, &'static str> {
-        // execd drops such a part and goes on, others do not.
+        // execd drops such a part and continues, others do not.
         if self.query.contains(';') || !has_whole_escapes(&self.query) {
             return Err("the query has a semicolon or a broken escape");
         }

@@ -45,7 +45,7 @@ impl Watch {
     /// The answer began.
     pub(super) fn begins(&mut self, status: u16) {
         self.reader.begins(status);
-        // A redirection carries nothing out; what follows it is told by itself.
+        // A redirection carries nothing out; the request that follows it is reported by itself.
         if self.family.is_some() && matches!(status, 301 | 302 | 307 | 308) {
             self.forget();
         }

@@ -59,7 +59,7 @@ impl Relay {
         }
         let mut answer = Response::new(Full::new(Bytes::from(why)));
         *answer.status_mut() = status;
-        // Frames behind one that was lost are not read: they are sent anew, and tell of it.
+        // Frames behind a lost one are not read: they are sent again, and report it.
         if status == StatusCode::SERVICE_UNAVAILABLE {
             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }

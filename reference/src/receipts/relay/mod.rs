@@ -1,4 +1,5 @@
-//! The relay on the host: takes frames from proxies it can tell apart, and hands them to the daemon.
+//! The relay on the host: takes frames from proxies, which their certificates identify, and hands
+//! them to the daemon.
 
 mod check;
 mod daemon;

@@ -45,7 +45,7 @@ pub struct VerifyArgs {
     /// A JSON object of responses by the receipts' ids, for `response_hash` to be compared with
     #[arg(long, value_name = "FILE.json")]
     pub response_bodies: Option<PathBuf>,
-    /// Every event must say whose process the daemon saw; exit code 3 if all else is valid
+    /// Every event must name the process that the daemon saw; exit code 3 if all else is valid
     #[arg(long)]
     pub provenance: bool,
     /// The chain must have ended

@@ -1,4 +1,4 @@
-//! Provenance: a receipt counts as the daemon's only if it says whose process the daemon saw.
+//! Provenance: a receipt counts as the daemon's only if it names the process that the daemon saw.
 
 use serde::Serialize;
 use serde_json::Value;

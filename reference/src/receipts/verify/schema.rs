@@ -39,7 +39,7 @@ const CLOSED: [Closed; 12] = [
             "emitter_metadata",
             "trusted_timestamp",
             "idempotency_key",
-            // Not in the schema, but written by the published daemon: a warning tells of it.
+            // Not in the schema, but written by the published daemon: a warning reports it.
             "tool_name",
         ],
     ),

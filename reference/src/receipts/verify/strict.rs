@@ -82,8 +82,8 @@ fn genesis(chain: &[&Line]) -> Option<Finding> {
     (sequence != 1).then(|| Finding::new(first, "genesis_sequence", detail()))
 }
 
-/// Sessions of one placement do not mix in a sandbox's chain; receipts of the daemon's own have none.
-/// Other chains take the events of every emitter.
+/// Checks that sessions of one placement do not mix in a sandbox's chain; receipts of the daemon's
+/// own have none. Other chains take the events of every emitter.
 fn sessions(chain: &[&Line]) -> Vec<Finding> {
     if !chain.first().is_some_and(|first| first.receipt.chain_id().contains("/sandbox/")) {
         return Vec::new();

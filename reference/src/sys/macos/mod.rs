@@ -121,7 +121,7 @@ fn opened(pid: Pid) -> io::Result<Process> {
 /// Forks; the child runs `body` and never returns.
 pub(crate) fn fork(body: impl FnOnce() -> i32) -> nix::Result<Pid> {
     let mask = block_signals()?;
-    // SAFETY: the child goes on with a copy of our memory; what it calls takes no lock but those of
+    // SAFETY: the child continues with a copy of our memory; its calls take no lock but those of
     // the allocator, which macOS makes usable in a forked child.
     let pid = unsafe { libc::fork() };
     parent_or(body, pid, &mask)

@@ -69,7 +69,7 @@ impl Table for Processes {
         for who in whom {
             let (number, exit) = (who.number as usize, FilterFlag::NOTE_EXIT);
             match queue::add(&ends, number, EventFilter::EVFILT_PROC, exit, 0) {
-                // It has ended: there is a next look to be had.
+                // It has ended: the next snapshot is due.
                 Err(Errno::ESRCH) => return Ok(()),
                 other => other?,
             }
@@ -131,8 +131,8 @@ fn listed(read: impl Fn(*mut c_void, c_int) -> c_int) -> io::Result<Vec<c_int>> 
     }
 }
 
-/// Reads arguments and environment of a process; how many bytes. Of another user's there are none, nor
-/// an environment of a program that macOS protects.
+/// Reads arguments and environment of a process; returns the number of bytes. Those of another
+/// user's process are empty, and so is the environment of a program that macOS protects.
 fn read_words(pid: c_int, words: &mut [u8]) -> usize {
     let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, pid];
     let mut length = words.len();
