@@ -1,6 +1,6 @@
-//! The decision about hosts, as labels and addresses compared one by one: `cargo +nightly fuzz run
-//! hosts`. The first line is a port, the second a host, each further one a rule; `!` in front is a
-//! deny.
+//! The decision about hosts, as labels and addresses compared one by one.
+//! Run by `cargo +nightly fuzz run hosts`. The first line is a port, the second a host, each further
+//! one a rule; `!` in front is a deny.
 #![no_main]
 
 use boxproof_reference::egress::{Rule, Rules, Target};
