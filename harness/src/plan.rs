@@ -62,7 +62,7 @@ pub fn plan(
     host: &Host,
     options: PlanOptions,
 ) -> Plan {
-    let selected = suite.cases.iter().enumerate().filter(|(_, case)| selection.selects(case));
+    let selected = suite.cases.iter().enumerate().filter(|(_, case)| selection.runs(case));
     let pairs = selected.flat_map(|(at, case)| {
         let against = move |(backend, b)| PlannedCase {
             case: at,

@@ -7,6 +7,7 @@ mod loss;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -54,8 +55,21 @@ const SHRINK: usize = 8;
 pub enum Ended {
     /// Every arm was executed: (case, backend) → what was seen.
     Complete(HashMap<(usize, usize), Execution>),
-    /// This signal came first.
-    Interrupted(Signal),
+    /// This signal came first, or nobody wants to know more: what was seen until then.
+    Cut(Option<Signal>, HashMap<(usize, usize), Execution>),
+}
+
+/// How far the pool is.
+#[derive(Debug, Clone, Copy)]
+pub struct PoolProgress<'a> {
+    /// How many arms are done.
+    pub done: usize,
+    /// Of how many.
+    pub total: usize,
+    /// The (case, backend) pairs of which an arm was seen since this was told last.
+    pub touched: &'a [(usize, usize)],
+    /// What was seen of every pair.
+    pub seen: &'a HashMap<(usize, usize), Execution>,
 }
 
 /// One worker process and what it is doing.
@@ -78,7 +92,7 @@ struct Held {
 }
 
 /// Executes the whole order on `slots` CPU-bound workers and as many waiting ones as it takes.
-/// `progress` hears the number of arms done. Call before any thread exists, and while a
+/// `progress` hears what is done, and may end it. Call before any thread exists, and while a
 /// [`crate::termination::Termination`] catches the signals.
 ///
 /// # Errors
@@ -86,7 +100,7 @@ struct Held {
 pub fn run(
     birthright: &Birthright<'_>,
     slots: usize,
-    mut progress: impl FnMut(usize, usize),
+    mut progress: impl FnMut(PoolProgress<'_>) -> ControlFlow<()>,
 ) -> io::Result<Ended> {
     sys::subreaper()?;
     let changes = ChildChanges::watch()?;
@@ -94,7 +108,7 @@ pub fn run(
     let total = birthright.order.jobs.len();
     loop {
         if let Some(signal) = termination::received() {
-            return Ok(Ended::Interrupted(signal));
+            return Ok(Ended::Cut(Some(signal), std::mem::take(&mut pool.seen)));
         }
         if pool.done >= total {
             return Ok(Ended::Complete(std::mem::take(&mut pool.seen)));
@@ -110,7 +124,11 @@ pub fn run(
         let now = Instant::now();
         let overdue = |worker: &Worker| worker.job.is_some_and(|held| held.deadline <= now);
         pool.lose(|worker| overdue(worker).then_some(Loss::Overdue))?;
-        progress(pool.done, total);
+        let touched = std::mem::take(&mut pool.touched);
+        let (done, seen) = (pool.done, &pool.seen);
+        if progress(PoolProgress { done, total, touched: &touched, seen }).is_break() {
+            return Ok(Ended::Cut(None, std::mem::take(&mut pool.seen)));
+        }
     }
 }
 
@@ -163,6 +181,8 @@ struct Pool<'a> {
     held: HashSet<Exclusive>,
     deaths: HashMap<usize, usize>,
     seen: HashMap<(usize, usize), Execution>,
+    /// The pairs of which that is news.
+    touched: Vec<(usize, usize)>,
     done: usize,
     /// The number of bytes of answers that are not small.
     large: usize,
@@ -186,6 +206,7 @@ impl<'a> Pool<'a> {
             held: HashSet::new(),
             deaths: HashMap::new(),
             seen: HashMap::new(),
+            touched: Vec::new(),
             done: 0,
             large: 0,
         };
@@ -367,6 +388,7 @@ impl<'a> Pool<'a> {
                 ArmKind::Confined => &mut execution.confined,
             };
             *slot = Some(arm);
+            self.touched.push(*pair);
         }
         self.done += 1;
     }

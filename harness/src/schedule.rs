@@ -8,7 +8,7 @@ use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Exclusive, Twin};
 
 use crate::backend::{Backend, Kind, Stop};
-use crate::execution::ArmKind;
+use crate::execution::{ArmKind, Execution};
 
 /// The time that a job may take besides its time limits: for the layout, the sweep and a busy host.
 pub const MARGIN: Duration = Duration::from_secs(45);
@@ -47,6 +47,13 @@ pub struct Job {
     pub exclusive: Vec<Exclusive>,
     /// The (case, backend) pairs that this arm is for.
     pub serves: Vec<(usize, usize)>,
+}
+
+/// Whether every arm that `case` asks for has been seen.
+pub fn is_whole(case: &Case, execution: &Execution) -> bool {
+    let control = matches!(case.control, Control::None(_)) || execution.control.is_some();
+    let twin = !matches!(case.twin, Some(Twin::Overlay(_))) || execution.twin.is_some();
+    control && twin && execution.confined.is_some()
 }
 
 impl Order {

@@ -10,9 +10,13 @@
 //! Filters of one kind add up; what all kinds have in common is selected. Slow cases come only by
 //! their exact id (of the case or of one row) or with [`Slow::Included`].
 
+use std::collections::BTreeSet;
+
 use boxproof_cases::case::Level;
 use boxproof_cases::{Capability, Case, Suite};
+use boxproof_reports::Shard;
 use globset::{GlobBuilder, GlobMatcher};
+use sha2::{Digest, Sha256};
 
 /// The keys a filter can have.
 const KEYS: &str = "level:, area: and needs:";
@@ -32,6 +36,9 @@ pub enum Slow {
 pub struct Selection {
     filters: Vec<Filter>,
     slow: Slow,
+    /// Lists of ids, each with its name: only what all of them hold is selected.
+    lists: Vec<(String, BTreeSet<String>)>,
+    shard: Option<Shard>,
 }
 
 /// One filter, as written and as meant.
@@ -77,7 +84,31 @@ impl Selection {
     /// The first filter that means nothing.
     pub fn new<S: AsRef<str>>(filters: &[S], slow: Slow) -> Result<Self, FilterError> {
         let filters = filters.iter().map(|text| Filter::new(text.as_ref()));
-        Ok(Self { filters: filters.collect::<Result<_, _>>()?, slow })
+        Ok(Self { filters: filters.collect::<Result<_, _>>()?, slow, ..Self::default() })
+    }
+
+    /// The same, narrowed to `ids`, which a list called `name` holds: slow ones, too.
+    #[must_use]
+    pub fn narrowed(mut self, name: String, ids: BTreeSet<String>) -> Self {
+        self.lists.push((name, ids));
+        self
+    }
+
+    /// The same, of which only one part is run.
+    #[must_use]
+    pub fn part(self, shard: Option<Shard>) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// The part of the selection that is run.
+    pub fn shard(&self) -> Option<Shard> {
+        self.shard
+    }
+
+    /// Whether `case` is selected and of the part that is run.
+    pub fn runs(&self, case: &Case) -> bool {
+        self.selects(case)
+            && self.shard.is_none_or(|shard| part_of(case.id.as_str(), shard.of) == shard.index)
     }
 
     /// Returns whether `case` is selected.
@@ -91,6 +122,10 @@ impl Selection {
             of_kind.peek().is_none() || of_kind.any(|filter| filter.what.matches(case))
         });
         let named = || kept.iter().any(|filter| filter.what.names(case));
+        let listed = self.lists.iter().all(|(_, ids)| ids.contains(case.id.as_str()));
+        if !self.lists.is_empty() {
+            return listed && by_kind;
+        }
         by_kind && (!case.slow || self.slow == Slow::Included || named())
     }
 
@@ -108,7 +143,29 @@ impl Selection {
 
     /// The filters as written.
     pub fn filters(&self) -> Vec<String> {
-        self.filters.iter().map(|filter| filter.text.clone()).collect()
+        let lists = self.lists.iter().map(|(name, _)| name.clone());
+        self.filters.iter().map(|filter| filter.text.clone()).chain(lists).collect()
+    }
+}
+
+/// The part, from 1, of `of` parts in which the case with this id is: by the hash of the id alone, so
+/// that it stays there whatever else is selected.
+fn part_of(id: &str, of: u32) -> u32 {
+    let digest = Sha256::digest(id);
+    let head = digest.iter().take(8).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    // The remainder is less than `of`.
+    u32::try_from(head % u64::from(of.max(1))).unwrap_or_default() + 1
+}
+
+/// A part as it is written: `I/N`.
+///
+/// # Errors
+/// What is no such thing, with the remedy.
+pub fn parse_shard(text: &str) -> Result<Shard, String> {
+    let (index, of) = text.split_once('/').unwrap_or_default();
+    match (index.parse(), of.parse()) {
+        (Ok(index), Ok(of)) if (1..=of).contains(&index) => Ok(Shard { index, of }),
+        _ => Err("write I/N, as in 2/4: the second of four parts".to_owned()),
     }
 }
 
@@ -240,6 +297,53 @@ mod tests {
             selected(&["exec", "!exec/codes"], Slow::Included),
             "exec/slow exec/slow-rows/one"
         );
+    }
+
+    #[test]
+    fn parts_are_disjoint_and_complete_whatever_else_is_selected() {
+        let suite = suite();
+        let whole = Selection::new::<&str>(&[], Slow::Included).unwrap();
+        let of = |selection: &Selection, index| {
+            let part = selection.clone().part(Some(Shard { index, of: 3 }));
+            let ids = suite.cases.iter().filter(|case| part.runs(case));
+            ids.map(|case| case.id.as_str()).collect::<Vec<_>>()
+        };
+        let mut all: Vec<&str> = (1..=3).flat_map(|index| of(&whole, index)).collect();
+        all.sort_unstable();
+        let ids: Vec<&str> = suite.cases.iter().map(|case| case.id.as_str()).collect();
+        assert_eq!(all, ids);
+        let one = Selection::new(&["fs/write"], Slow::Included).unwrap();
+        for index in 1..=3 {
+            let alone = of(&one, index);
+            assert_eq!(
+                alone,
+                of(&whole, index).into_iter().filter(|id| *id == "fs/write").collect::<Vec<_>>()
+            );
+        }
+    }
+
+    #[rstest]
+    #[case("2/4", Some(Shard { index: 2, of: 4 }))]
+    #[case("1/1", Some(Shard { index: 1, of: 1 }))]
+    #[case("0/4", None)]
+    #[case("5/4", None)]
+    #[case("1/0", None)]
+    #[case("1", None)]
+    #[case("a/b", None)]
+    fn a_part_is_written_as_two_numbers(#[case] text: &str, #[case] shard: Option<Shard>) {
+        assert_eq!(parse_shard(text).ok(), shard);
+    }
+
+    #[test]
+    fn a_list_narrows_and_takes_slow_cases_along() {
+        let ids = ["exec/slow", "fs/read", "no/such"].map(str::to_owned).into();
+        let selection = Selection::new(&["!fs/**"], Slow::ByIdOnly).unwrap();
+        let selection = selection.narrowed("last-failed".to_owned(), ids);
+        let suite = suite();
+        let found: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].id.as_str(), "exec/slow");
+        assert_eq!(selection.filters(), ["!fs/**", "last-failed"]);
     }
 
     #[rstest]

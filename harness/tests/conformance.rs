@@ -89,9 +89,9 @@ fn execute(
 ) -> (HashMap<String, CaseRow>, Vec<BackendInfo>) {
     let request = request(suite, wanted, backend);
     let tools = tools_for(&request.suite, &request.selection);
-    let finished = match conduct(&request, tools, |_, _| {}) {
+    let finished = match conduct(&request, tools, &mut ()) {
         Ok(Conclusion::Finished(finished)) => *finished,
-        Ok(Conclusion::Interrupted(signal)) => exit(128 + signal as i32),
+        Ok(Conclusion::Interrupted(signal, _)) => exit(128 + signal as i32),
         Err(error) => broken(&error),
     };
     let Finished { header, rows, .. } = finished;
@@ -123,6 +123,7 @@ fn request(suite: &Suite, wanted: &[String], backend: Backend) -> Request {
         strict: false,
         jobs: None,
         scratch: None,
+        set: None,
         commit: None,
         base_url: None,
         blind: None,

@@ -50,14 +50,15 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         strict: false,
         jobs: args.jobs,
         scratch: args.scratch,
+        set: None,
         commit: None,
         base_url: None,
         blind: None,
         reproduce: args.cases.reproduce(),
     };
-    let finished = match conduct(&request, tools, |_, _| {})? {
+    let finished = match conduct(&request, tools, &mut ())? {
         Conclusion::Finished(finished) => finished,
-        Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
+        Conclusion::Interrupted(signal, _) => return Ok(128 + signal as i32),
     };
     let mut text = String::new();
     let forged = tell_forged(&finished, &mut text);

@@ -93,15 +93,16 @@ fn rows(
         strict: false,
         jobs: None,
         scratch,
+        set: None,
         commit: None,
         base_url: None,
         blind: None,
         reproduce: String::new(),
     };
     let tools = tools_for(&request.suite, &request.selection);
-    Ok(match conduct(&request, tools, |_, _| {})? {
+    Ok(match conduct(&request, tools, &mut ())? {
         Conclusion::Finished(finished) => Ok(finished.rows),
-        Conclusion::Interrupted(signal) => Err(128 + signal as i32),
+        Conclusion::Interrupted(signal, _) => Err(128 + signal as i32),
     })
 }
 

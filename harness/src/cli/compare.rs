@@ -6,7 +6,7 @@ use boxproof_reports::compare::{ByHand, compare, page, render};
 use boxproof_reports::merge;
 use clap::ValueEnum;
 
-use super::{Failure, print, records, terminal_options};
+use super::{Failure, FailureDetail, print, records, terminal_options};
 
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
     let comparison = compare(&table, &matrix);
     match args.format {
-        Format::Terminal => print(&render(&comparison, terminal_options(false).width))?,
+        Format::Terminal => {
+            print(&render(&comparison, terminal_options(false, FailureDetail::Full).width))?;
+        }
         Format::Markdown => print(&page(&table, &comparison))?,
     }
     Ok(comparison.counts().exit())

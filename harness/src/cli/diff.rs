@@ -6,7 +6,7 @@ use boxproof_reports::diff::{diff, markdown, terminal};
 use boxproof_reports::merge;
 use clap::ValueEnum;
 
-use super::{Failure, print, records, terminal_options};
+use super::{Failure, FailureDetail, print, records, terminal_options};
 
 /// Arguments of `diff`.
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let (before, after) = (merged(&before)?, merged(&after)?);
     let found = diff(&before, &after);
     match args.format {
-        Format::Terminal => print(&terminal(&found, terminal_options(false).width))?,
+        Format::Terminal => {
+            print(&terminal(&found, terminal_options(false, FailureDetail::Full).width))?;
+        }
         Format::Markdown => print(&markdown(&found))?,
     }
     match found.compared {

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use boxproof_reports::gate::{Circumstances, Decision, GatePolicy, decide, render};
-use boxproof_reports::{ExitCode, Run, merge};
+use boxproof_reports::{ExitCode, Run, joined, merge};
 use sha2::{Digest, Sha256};
 
-use super::{Failure, print, records};
+use super::run::record;
+use super::{Failure, print, records, unusable};
 use crate::known::Date;
+use crate::output::OutputTarget;
 use crate::plain_file;
 
 /// Arguments of `gate`.
@@ -18,7 +20,10 @@ pub(super) struct Args {
     /// The evidence: run records (NDJSON), or directories of them; shards are merged.
     #[arg(value_name = "FILE", required = true)]
     records: Vec<PathBuf>,
-    /// The policy of the gate.
+    /// Write the evidence as one record to this file.
+    #[arg(long, value_name = "FILE")]
+    merged: Option<PathBuf>,
+    /// What the gate lets through.
     #[arg(long, value_name = "FILE", default_value = "boxproof.toml")]
     policy: PathBuf,
     /// The commit that would be released: the evidence must be of it.
@@ -40,6 +45,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let before = evidence("baseline", std::slice::from_ref(&record), &mut red);
     let after = evidence("evidence", &args.records, &mut red);
     let before = merged("baseline", &before, &mut red);
+    if let Some(path) = &args.merged {
+        write_merged(path, &after, &mut red)?;
+    }
     let after = merged("evidence", &after, &mut red);
     let decision = match (before, after) {
         (Some(before), Some(after)) => {
@@ -75,6 +83,18 @@ fn merged<'a>(
         return None;
     }
     merge(runs).map_err(|error| red.push(format!("{what}: {error}"))).ok()
+}
+
+/// Writes `runs` as one record; that they are none is a reason.
+fn write_merged(path: &Path, runs: &[Run], red: &mut Vec<String>) -> Result<(), Failure> {
+    let mut place = OutputTarget::open(path).map_err(unusable)?;
+    match joined(runs) {
+        Ok((header, rows)) => Ok(place.write(&record(header, rows, None)?.1)?),
+        Err(error) => {
+            red.push(format!("evidence: cannot be written as one record: {error}"));
+            Ok(())
+        }
+    }
 }
 
 fn policy(path: &Path) -> Result<GatePolicy, Failure> {

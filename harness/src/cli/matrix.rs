@@ -9,7 +9,9 @@ use boxproof_reports::diff::{diff, terminal};
 use boxproof_reports::{ExitCode, Run, html, markdown, merge, summary_line};
 
 use super::outputs::{OutputArgs, PageOutputs};
-use super::{Cases, Failure, child, print, print_text, records, terminal_options, unusable};
+use super::{
+    Cases, Failure, FailureDetail, child, print, print_text, records, terminal_options, unusable,
+};
 use crate::output::{OutputDirectory, OutputTarget};
 
 /// Arguments of `matrix`.
@@ -173,7 +175,10 @@ fn compare(first: &[Run], second: &[Run]) -> Result<i32, Failure> {
     let merged = |runs| merge(runs).map_err(|error| Failure::usage(error.to_string()));
     let (first, second) = (merged(first)?, merged(second)?);
     let found = diff(&first, &second);
-    print(&format!("\nsecond run\n{}", terminal(&found, terminal_options(false).width)))?;
+    print(&format!(
+        "\nsecond run\n{}",
+        terminal(&found, terminal_options(false, FailureDetail::Full).width)
+    ))?;
     Ok(i32::from(!found.transitions.is_empty()))
 }
 

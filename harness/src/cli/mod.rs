@@ -10,6 +10,7 @@ mod diff;
 mod doctor;
 mod expect;
 mod explain;
+mod follow;
 mod gate;
 mod install;
 mod lint;
@@ -29,7 +30,7 @@ use std::path::PathBuf;
 
 use boxproof_cases::Suite;
 use boxproof_reports::ExitCode;
-use boxproof_reports::terminal::{Style, TerminalOptions};
+use boxproof_reports::terminal::{Failures, Style, TerminalOptions};
 use clap::{Parser, Subcommand};
 use nix::unistd::{AccessFlags, access};
 
@@ -256,11 +257,26 @@ fn backends(specs: &[String], settled: &SettledUser) -> Result<Vec<Backend>, Fai
     Ok(found)
 }
 
-/// Returns the options for rendering to standard output.
-fn terminal_options(verbose: bool) -> TerminalOptions {
+/// How much is told of each failure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum FailureDetail {
+    /// A line a group of those that are alike.
+    Brief,
+    /// Everything, row by row.
+    #[default]
+    Full,
+}
+
+/// How to render for whoever reads standard output.
+fn terminal_options(verbose: bool, failures: FailureDetail) -> TerminalOptions {
     let color = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     let width = if io::stdout().is_terminal() { terminal_width() } else { 100 };
-    TerminalOptions { style: if color { Style::Color } else { Style::Plain }, width, verbose }
+    let failures = match failures {
+        FailureDetail::Brief => Failures::Brief,
+        FailureDetail::Full => Failures::Full,
+    };
+    let style = if color { Style::Color } else { Style::Plain };
+    TerminalOptions { style, width, verbose, failures }
 }
 
 /// As the terminal says, within what a page can use.

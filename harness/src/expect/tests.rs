@@ -43,6 +43,7 @@ fn case_row(line: &str) -> CaseRow {
         level: Level::Must,
         area: "fs".to_owned(),
         file: None,
+        profiles: Vec::new(),
         host: Vec::new(),
         requirements: Vec::new(),
         needs: Vec::new(),

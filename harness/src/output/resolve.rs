@@ -41,13 +41,13 @@ pub(super) enum Absent {
 /// The errno of openat(2) or mkdirat(2); for root also a path that leads through directories of
 /// more than one other user, or through a link that another user can have made.
 pub(super) fn resolve(path: &Path, absent: Absent) -> io::Result<Resolved> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     if geteuid().is_root() {
         return Walk::start()?.all(&std::path::absolute(path)?, absent);
     }
     if absent == Absent::Make {
         std::fs::create_dir_all(path)?;
     }
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let fd = openat(AT_FDCWD, path, directory_flags(), Mode::empty())?;
     let trusted = is_trusted(&fstat(&fd)?);
     Ok(Resolved { fd, owner: None, trusted })

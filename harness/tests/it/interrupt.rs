@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{BOXPROOF, Place, WORKS};
+use crate::support::{BOXPROOF, Place, WORKS, has};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
@@ -233,6 +233,21 @@ fn nothing_is_left(place: &Place, known: &BTreeSet<Process>, run_id: &str) {
     assert!(!mounts.contains(run_id), "{mounts}");
 }
 
+/// The record has what was judged, and says that it is not all.
+fn keeps_what_was_judged(place: &Place, signal: Signal) {
+    let lines = place.record("record.ndjson");
+    let by = signal.as_str();
+    assert_eq!(lines.last().unwrap()["interrupted"], by, "{lines:#?}");
+    let rows: Vec<_> = lines.iter().filter(|line| line["type"] == "case").collect();
+    assert!(rows.iter().all(|row| row["id"] == "exec/works"), "{rows:#?}");
+    let record = place.arg("record.ndjson");
+    let page = place.run(&["report", &record]);
+    let page = page.exits(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("NOT WHOLE: the run of"), "{page}");
+    assert!(page.contains(&format!("was ended by {by}: {} of up to 2 rows", rows.len())), "{page}");
+    has(&place.run(&["diff", &record, &record]).exits(2).stderr, "ended after");
+}
+
 /// Starts a run, waits until its act is running, sends `signal`, and looks for what is left.
 fn interrupted(signal: Signal, user: User, backend: &str) {
     let mut run = Running::start(user, backend, &[("exec/waits", WAITS), ("exec/works", WORKS)]);
@@ -257,7 +272,12 @@ fn interrupted(signal: Signal, user: User, backend: &str) {
     } else {
         assert_eq!(status.code(), Some(128 + signal as i32));
     }
-    assert!(!run.place.path("record.ndjson").exists(), "nothing is concluded");
+    match signal {
+        Signal::SIGKILL => {
+            assert!(!run.place.path("record.ndjson").exists(), "none is left to write it");
+        }
+        _ => keeps_what_was_judged(&run.place, signal),
+    }
 }
 
 #[rstest]

@@ -22,6 +22,7 @@ mod honesty;
 mod interrupt;
 mod manifests;
 mod models;
+mod parts;
 mod protocol_page;
 mod recipes;
 mod repro;

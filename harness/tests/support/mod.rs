@@ -247,9 +247,14 @@ impl Ran {
         self
     }
 
-    /// Its last line on stdout.
+    /// Its last line on stdout, but for how long it took.
     pub(crate) fn last_line(&self) -> &str {
-        self.stdout.lines().last().unwrap_or_default()
+        let line = self.stdout.lines().last().unwrap_or_default();
+        let timed = line.strip_suffix(" s").and_then(|line| line.rsplit_once(" in "));
+        match timed {
+            Some((line, seconds)) if seconds.parse::<f64>().is_ok() => line,
+            _ => line,
+        }
     }
 }
 
