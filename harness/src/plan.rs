@@ -35,8 +35,8 @@ pub enum Planned {
     Skip {
         /// The verdict that stands for it.
         verdict: Verdict,
-        /// The thing that is lacking: a capability, a fact, a means to see, `platform`, or `not
-        /// installed`.
+        /// The thing that is lacking: a capability, a fact, a means to see, `platform`, or
+        /// `not installed`.
         reason: String,
     },
 }

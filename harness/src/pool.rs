@@ -55,20 +55,21 @@ const SHRINK: usize = 8;
 pub enum Ended {
     /// Every arm was executed: (case, backend) → what was seen.
     Complete(HashMap<(usize, usize), Execution>),
-    /// This signal came first, or nobody wants to know more: what was seen until then.
+    /// The signal that came first, or none if the caller wants no more; and the observations until
+    /// then.
     Cut(Option<Signal>, HashMap<(usize, usize), Execution>),
 }
 
-/// How far the pool is.
+/// The progress of the pool.
 #[derive(Debug, Clone, Copy)]
 pub struct PoolProgress<'a> {
-    /// How many arms are done.
+    /// The number of arms that are done.
     pub done: usize,
     /// Of how many.
     pub total: usize,
     /// The (case, backend) pairs of which an arm was seen since this was told last.
     pub touched: &'a [(usize, usize)],
-    /// What was seen of every pair.
+    /// The observations of every pair.
     pub seen: &'a HashMap<(usize, usize), Execution>,
 }
 

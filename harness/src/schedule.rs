@@ -49,7 +49,7 @@ pub struct Job {
     pub serves: Vec<(usize, usize)>,
 }
 
-/// Whether every arm that `case` asks for has been seen.
+/// Returns whether every arm that `case` asks for has been executed.
 pub fn is_whole(case: &Case, execution: &Execution) -> bool {
     let control = matches!(case.control, Control::None(_)) || execution.control.is_some();
     let twin = !matches!(case.twin, Some(Twin::Overlay(_))) || execution.twin.is_some();

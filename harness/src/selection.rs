@@ -87,14 +87,14 @@ impl Selection {
         Ok(Self { filters: filters.collect::<Result<_, _>>()?, slow, ..Self::default() })
     }
 
-    /// The same, narrowed to `ids`, which a list called `name` holds: slow ones, too.
+    /// Returns the selection narrowed to `ids`, which a list called `name` holds: slow ones, too.
     #[must_use]
     pub fn narrowed(mut self, name: String, ids: BTreeSet<String>) -> Self {
         self.lists.push((name, ids));
         self
     }
 
-    /// The same, of which only one part is run.
+    /// Returns the selection of which only one part is run.
     #[must_use]
     pub fn part(self, shard: Option<Shard>) -> Self {
         Self { shard, ..self }
@@ -105,7 +105,7 @@ impl Selection {
         self.shard
     }
 
-    /// Whether `case` is selected and of the part that is run.
+    /// Returns whether `case` is selected and of the part that is run.
     pub fn runs(&self, case: &Case) -> bool {
         self.selects(case)
             && self.shard.is_none_or(|shard| part_of(case.id.as_str(), shard.of) == shard.index)
@@ -148,8 +148,8 @@ impl Selection {
     }
 }
 
-/// The part, from 1, of `of` parts in which the case with this id is: by the hash of the id alone, so
-/// that it stays there whatever else is selected.
+/// Returns the part, from 1, of `of` parts in which the case with this id is: by the hash of the id
+/// alone, so that it stays there for every selection.
 fn part_of(id: &str, of: u32) -> u32 {
     let digest = Sha256::digest(id);
     let head = digest.iter().take(8).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
@@ -157,10 +157,10 @@ fn part_of(id: &str, of: u32) -> u32 {
     u32::try_from(head % u64::from(of.max(1))).unwrap_or_default() + 1
 }
 
-/// A part as it is written: `I/N`.
+/// Parses a part as it is written: `I/N`.
 ///
 /// # Errors
-/// What is no such thing, with the remedy.
+/// The remedy for any other text.
 pub fn parse_shard(text: &str) -> Result<Shard, String> {
     let (index, of) = text.split_once('/').unwrap_or_default();
     match (index.parse(), of.parse()) {

@@ -37,7 +37,7 @@ pub(crate) use second_look::BlindLooks;
 pub use watch::RunWatch;
 use watch::{Cut, Live};
 
-/// What is asked of a run.
+/// The request for a run.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The corpus.
@@ -84,7 +84,7 @@ pub struct Finished {
     pub rows: Vec<CaseRow>,
     /// Known-failure rows that should not be there any more, one sentence each.
     pub stale: Vec<String>,
-    /// What ended the run before its end; then rows are missing.
+    /// The cause that ended the run before its end; then rows are missing.
     pub interrupted: Option<String>,
 }
 
@@ -107,7 +107,7 @@ pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
 }
 
 /// Plans, executes, judges and collects. `tools` are those of [`tools_for`], started as early as
-/// possible; `watch` hears what happens. Call before any thread exists: workers are forked.
+/// possible; `watch` follows the run. Call before any thread exists: workers are forked.
 ///
 /// # Errors
 /// A scratch directory, probe or worker that cannot be made, or a system on which the leftovers of
@@ -167,7 +167,8 @@ pub fn conduct(
     })
 }
 
-/// Looks again, where that is asked for: what that showed, and what ended it before its end.
+/// Takes the second look, where it is asked for; returns its results, and the cause that ended it
+/// before its end.
 fn looked_again(
     request: &Request,
     tries: &mut Tries,
@@ -277,7 +278,8 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Executes and judges `order`, part by part; what ended it before its end, if anything did.
+    /// Executes and judges `order`, part by part; returns the cause that ended it before its end,
+    /// if there is one.
     fn run(
         &mut self,
         order: Order,

@@ -23,7 +23,7 @@ pub(super) struct Args {
     /// Write the evidence as one record to this file.
     #[arg(long, value_name = "FILE")]
     merged: Option<PathBuf>,
-    /// What the gate lets through.
+    /// The policy of the gate.
     #[arg(long, value_name = "FILE", default_value = "boxproof.toml")]
     policy: PathBuf,
     /// The commit that would be released: the evidence must be of it.

@@ -257,7 +257,7 @@ fn backends(specs: &[String], settled: &SettledUser) -> Result<Vec<Backend>, Fai
     Ok(found)
 }
 
-/// How much is told of each failure.
+/// The detail in which each failure is reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum FailureDetail {
     /// A line a group of those that are alike.
@@ -267,7 +267,7 @@ pub(crate) enum FailureDetail {
     Full,
 }
 
-/// How to render for whoever reads standard output.
+/// Returns the options for rendering to standard output.
 fn terminal_options(verbose: bool, failures: FailureDetail) -> TerminalOptions {
     let color = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     let width = if io::stdout().is_terminal() { terminal_width() } else { 100 };

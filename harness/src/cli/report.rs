@@ -27,7 +27,7 @@ pub(super) struct Args {
     badges: Option<PathBuf>,
     #[command(flatten)]
     outputs: OutputArgs,
-    /// How much to tell of each failure: a line a group of those that are alike, or everything.
+    /// The detail of each failure: a line a group of those that are alike, or everything.
     #[arg(long, value_enum, default_value_t)]
     failures: FailureDetail,
     /// List every case, not only those to look at.

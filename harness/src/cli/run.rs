@@ -83,7 +83,7 @@ pub(super) struct Args {
     second_look: SecondLook,
     #[command(flatten)]
     who: Who,
-    /// How much to tell of each failure: a line a group of those that are alike, or everything.
+    /// The detail of each failure: a line a group of those that are alike, or everything.
     #[arg(long, value_enum, default_value_t)]
     failures: FailureDetail,
     /// List every case, not only those to look at.
@@ -215,7 +215,7 @@ fn finish(
     took: Duration,
 ) -> Result<i32, Failure> {
     let (run, record) = record(finished.header, finished.rows, finished.interrupted.as_deref())?;
-    // The matrix is printed, whatever becomes of the record.
+    // The matrix is printed, even if the record cannot be written.
     let kept = report.map_or(Ok(()), |report| report.write(&record)).map_err(note);
     let runs = [run];
     let [run] = &runs;
@@ -250,7 +250,7 @@ fn finish(
     Ok(i32::from(if code == 0 && !finished.stale.is_empty() { 1 } else { code }))
 }
 
-/// `page`, with the `slowest` rows before its last line, and how long it took in it.
+/// Returns `page`, with the `slowest` rows before its last line, and the duration of the run in it.
 fn timed(page: &str, rows: &[CaseRow], slowest: usize, took: Duration) -> String {
     let page = page.trim_end_matches('\n');
     let (body, last) = page

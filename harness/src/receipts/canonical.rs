@@ -68,8 +68,8 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// Replaces every stand-in in `value` of a case: `{sha256: TEXT}`, `{canonical: VALUE}`, `{events:
-/// […]}`, `{io: [STDIN, STDOUT, STDERR]}`.
+/// Replaces every stand-in in `value` of a case: `{sha256: TEXT}`, `{canonical: VALUE}`,
+/// `{events: […]}`, `{io: [STDIN, STDOUT, STDERR]}`.
 ///
 /// # Errors
 /// A stand-in that is written otherwise.

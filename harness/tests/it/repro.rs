@@ -286,8 +286,8 @@ fn every_case_has_a_script_or_says_why_not() {
     };
     let uid = nix::unistd::geteuid().as_raw();
     let (mut written, mut without) = (0, 0);
-    // What is played over several processes, or is about a native request or result, never has one,
-    // and is no measure of the rest.
+    // A case that is played over several processes, or is about a native request or result, never
+    // has one, and is no measure of the rest.
     let acts = suite.cases.iter().filter(|case| {
         let is_native = case.run != RunSpec::default() || case.expect.result.is_some();
         case.question().is_none() && case.channel().is_none() && !is_native
@@ -316,7 +316,7 @@ fn every_case_has_a_script_or_says_why_not() {
         is_read(&folder.join("repro.sh"), &text, case);
         written += 1;
     }
-    // What is about times, terminals or hosts has none.
+    // A case about times, terminals or hosts has none.
     assert!(written >= 3 * without && without > 0, "{written} scripts, {without} without");
 }
 
