@@ -130,7 +130,7 @@ async fn dial(from: Option<Ipv4Addr>, to: SocketAddr) -> std::io::Result<TcpStre
     socket.connect(to).await
 }
 
-/// The trust of a client and its certificate.
+/// A TLS client: the authority that it trusts and the certificate that it shows.
 #[derive(Debug, Clone)]
 pub struct Client {
     config: Arc<ClientConfig>,

@@ -23,7 +23,8 @@ fn has(bytes: &[u8], what: &[u8]) -> bool {
     !what.is_empty() && bytes.windows(what.len()).any(|window| window == what)
 }
 
-/// Lists the places of `key` in the memory of process `pid` and in the directory of its sandbox.
+/// Lists the places of `key` in the environment, command line and memory of process `pid` and in
+/// the directory of its sandbox.
 ///
 /// # Errors
 /// The part that could not be read.

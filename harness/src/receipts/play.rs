@@ -410,7 +410,7 @@ impl Player {
         Ok(sent)
     }
 
-    /// Records the processes and the socket at the end of the play.
+    /// Records processes and socket at the end of the play; for `keyless` also places of the key.
     pub(super) fn look(&mut self, keyless: bool) {
         let Ground::Channel(stack) = &mut self.ground else { return };
         self.seen.relay = stack.relay.as_ref().map(super::running::Running::pid);

@@ -21,7 +21,8 @@ pub(super) fn carrying_nonce(nonce: &str) -> Vec<Pid> {
     table::processes().into_iter().filter(|pid| carries(*pid, nonce)).collect()
 }
 
-/// Returns whether `pid` carries `nonce`, as far as its memory can be read.
+/// Returns whether `pid` carries `nonce` in its environment or command line, as far as these can be
+/// read.
 pub(crate) fn carries(pid: Pid, nonce: &str) -> bool {
     let run_id = nonce.rsplit_once('-').map_or(nonce, |(run_id, _)| run_id);
     belongs(pid, run_id, Some(nonce))

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use nix::sys::prctl;
 
-/// The name of this process meanwhile, and of every process that it forks.
+/// The name of this process while it holds the title, and of every process that it forks.
 const CALLED: &CStr = c"sh";
 
 /// Another title of this process while it lives: `sh`, as a shell that started a command has it.
