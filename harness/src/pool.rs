@@ -46,8 +46,8 @@ const TICK: Duration = Duration::from_secs(5);
 const LATE: Duration = Duration::from_secs(1);
 /// The time for which a worker may live on after this process has ended.
 const ORPHANED: Duration = Duration::from_secs(20);
-/// The divisor of the number of workers when the host refuses another process: one in so many stays,
-/// as every arm needs processes of its own.
+/// The divisor of the number of workers when the host refuses another process: one in so many
+/// stays, as every arm needs processes of its own.
 const SHRINK: usize = 8;
 
 /// The end of the run.
