@@ -19,7 +19,7 @@ use crate::plan::{Plan, Planned};
 use crate::session::{BlindLooks, Request, Tries};
 use arms::{arm_rows, bounded};
 
-/// Provenance of the run that `request` asked for.
+/// Returns the provenance of the run that `request` asked for.
 pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> Header {
     // Of the whole selection, also where a part of it is run.
     let selected = request.suite.cases.iter().filter(|case| request.selection.selects(case));
@@ -95,7 +95,7 @@ fn backend_info(backend: &Backend) -> BackendInfo {
     }
 }
 
-/// One row a planned pair whose backend is installed, in the plan's order.
+/// Returns one row for each planned pair whose backend is installed, in the plan's order.
 pub(crate) fn rows(
     request: &Request,
     plan: &Plan,
@@ -167,7 +167,7 @@ pub fn keep_judged(
     });
 }
 
-/// Known-failure rows that should not be there any more, one sentence each.
+/// Lists known-failure rows that should not be there any more, one sentence each.
 pub fn stale(
     request: &Request,
     rows: &[CaseRow],
@@ -265,7 +265,8 @@ fn earlier_try((execution, judgement): &(Execution, Judgement)) -> EarlierTry {
     }
 }
 
-/// `row` with what the second look showed; what differs is shown again by one of every case.
+/// Adds the second look to `row`; where it differs, the reproduce line takes a second look at every
+/// case.
 fn with_look(row: CaseRow, look: Option<&BlindLook>) -> CaseRow {
     let Some(look) = look else { return row };
     let differs = look.shown == BlindShown::Differs;
@@ -273,7 +274,7 @@ fn with_look(row: CaseRow, look: Option<&BlindLook>) -> CaseRow {
     CaseRow { blind: Some(BlindLook { saw: bounded(&look.saw), ..look.clone() }), reproduce, ..row }
 }
 
-/// `word` as a shell takes it for one word.
+/// Quotes `word` so that a shell takes it for one word.
 pub(crate) fn shell_word(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:@%+,=".contains(&b);
     if !word.is_empty() && word.bytes().all(plain) {

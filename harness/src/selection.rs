@@ -1,9 +1,9 @@
-//! Which cases are asked for: [`Selection`], a list of filters.
+//! The selection of cases: [`Selection`], a list of filters.
 //!
 //! | filter | selects |
 //! |---|---|
 //! | `fs/**`, `exec/exit-codes/*` | ids that the glob matches; `*` stays within one segment |
-//! | `exec/exit-codes` | the case, every row of it, or every case of the folder |
+//! | `exec/exit-codes` | the case, every row of it, or every case of the directory |
 //! | `level:must`, `area:fs`, `needs:net.none` | cases of that level, area or need |
 //! | `!FILTER` | takes out again what FILTER selects |
 //!
@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 /// The keys a filter can have.
 const KEYS: &str = "level:, area: and needs:";
 
-/// Whether slow cases are selected like all others.
+/// The treatment of slow cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Slow {
     /// Only by their exact id.
@@ -31,7 +31,7 @@ pub enum Slow {
     Included,
 }
 
-/// Which cases are asked for; by default every one that is not slow.
+/// The cases that are asked for; by default every one that is not slow.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     filters: Vec<Filter>,
@@ -73,7 +73,7 @@ enum Sort {
 pub struct FilterError {
     /// The filter as written.
     pub filter: String,
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     pub message: String,
 }
 
@@ -87,14 +87,14 @@ impl Selection {
         Ok(Self { filters: filters.collect::<Result<_, _>>()?, slow, ..Self::default() })
     }
 
-    /// The same, narrowed to `ids`, which a list called `name` holds: slow ones, too.
+    /// Returns the selection narrowed to `ids`, which a list called `name` holds: slow ones, too.
     #[must_use]
     pub fn narrowed(mut self, name: String, ids: BTreeSet<String>) -> Self {
         self.lists.push((name, ids));
         self
     }
 
-    /// The same, of which only one part is run.
+    /// Returns the selection of which only one part is run.
     #[must_use]
     pub fn part(self, shard: Option<Shard>) -> Self {
         Self { shard, ..self }
@@ -105,13 +105,13 @@ impl Selection {
         self.shard
     }
 
-    /// Whether `case` is selected and of the part that is run.
+    /// Returns whether `case` is selected and of the part that is run.
     pub fn runs(&self, case: &Case) -> bool {
         self.selects(case)
             && self.shard.is_none_or(|shard| part_of(case.id.as_str(), shard.of) == shard.index)
     }
 
-    /// Whether `case` is selected.
+    /// Returns whether `case` is selected.
     pub fn selects(&self, case: &Case) -> bool {
         let (out, kept): (Vec<_>, Vec<_>) = self.filters.iter().partition(|filter| filter.negated);
         if out.iter().any(|filter| filter.what.matches(case)) {
@@ -136,7 +136,7 @@ impl Selection {
         idle.map(|filter| filter.text.as_str()).collect()
     }
 
-    /// Whether slow cases are selected like all others.
+    /// Returns whether slow cases are selected like all others.
     pub fn includes_slow(&self) -> bool {
         self.slow == Slow::Included
     }
@@ -148,8 +148,8 @@ impl Selection {
     }
 }
 
-/// The part, from 1, of `of` parts in which the case with this id is: by the hash of the id alone, so
-/// that it stays there whatever else is selected.
+/// Returns the part, from 1, of `of` parts in which the case with this id is: by the hash of the id
+/// alone, so that it stays there for every selection.
 fn part_of(id: &str, of: u32) -> u32 {
     let digest = Sha256::digest(id);
     let head = digest.iter().take(8).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
@@ -157,10 +157,10 @@ fn part_of(id: &str, of: u32) -> u32 {
     u32::try_from(head % u64::from(of.max(1))).unwrap_or_default() + 1
 }
 
-/// A part as it is written: `I/N`.
+/// Parses a part as it is written: `I/N`.
 ///
 /// # Errors
-/// What is no such thing, with the remedy.
+/// The remedy for any other text.
 pub fn parse_shard(text: &str) -> Result<Shard, String> {
     let (index, of) = text.split_once('/').unwrap_or_default();
     match (index.parse(), of.parse()) {
@@ -217,7 +217,7 @@ impl What {
         }
     }
 
-    /// Whether it is the exact id of `case`, or that of the case it is a row of.
+    /// Returns whether the filter is the exact id of `case`, or that of the case it is a row of.
     fn names(&self, case: &Case) -> bool {
         let Self::Id(id) = self else { return false };
         id == case.id.as_str() || case.file.with_extension("").to_str() == Some(id)

@@ -37,36 +37,36 @@ pub(crate) use second_look::BlindLooks;
 pub use watch::RunWatch;
 use watch::{Cut, Live};
 
-/// What is asked of a run.
+/// The request for a run.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The corpus.
     pub suite: Suite,
-    /// Which cases of it.
+    /// The selected cases of it.
     pub selection: Selection,
     /// Against which backends.
     pub backends: Vec<Backend>,
-    /// Whether cases are run even where the backend does not claim what they need.
+    /// True if cases are run even where the backend does not claim what they need.
     pub all: bool,
-    /// Whether failures below `must` count; told in the header.
+    /// True if failures below `must` count; recorded in the header.
     pub strict: bool,
-    /// How many CPU-bound arms are in flight; by default twice the cores.
+    /// The number of CPU-bound arms in flight; by default twice the cores.
     pub jobs: Option<usize>,
-    /// Where the scratch folder is made; by default the cache folder of the user.
+    /// The directory in which the scratch directory is made; by default the user's cache directory.
     pub scratch: Option<PathBuf>,
     /// The frozen set by which cases are held.
     pub set: Option<FrozenSet>,
     /// The commit that is judged; told in the header.
     pub commit: Option<String>,
-    /// Where the files of the corpus can be read; by default, where those of the built-in one are.
+    /// The URL of the corpus's files; by default that of the built-in corpus.
     pub base_url: Option<String>,
-    /// How many of the cases are looked at again with ordinary names and programs.
+    /// The share of the cases that get a second look with ordinary names and programs.
     pub blind: Option<Share>,
-    /// What a reproduce line needs besides case and backend, such as `--cases DIR`.
+    /// The flags of a reproduce line besides case and backend, such as `--cases DIR`.
     pub reproduce: String,
 }
 
-/// What came of it.
+/// The conclusion of a run.
 #[derive(Debug)]
 pub enum Conclusion {
     /// Header and rows of the record, in the suite's order.
@@ -84,19 +84,19 @@ pub struct Finished {
     pub rows: Vec<CaseRow>,
     /// Known-failure rows that should not be there any more, one sentence each.
     pub stale: Vec<String>,
-    /// What ended the run before its end; then rows are missing.
+    /// The cause that ended the run before its end; then rows are missing.
     pub interrupted: Option<String>,
 }
 
-/// The judgements of a run: (case, backend) → what was seen and concluded.
+/// The judgements of a run: (case, backend) → observation and conclusion.
 pub(crate) type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 
-/// What was seen and concluded, try by try.
+/// The observations and conclusions, try by try.
 #[derive(Debug, Default)]
 pub struct Tries {
-    /// Of every pair.
+    /// The last try of every pair.
     pub last: Judged,
-    /// Of those that were tried again, the first time.
+    /// The first try of those that were tried again.
     pub earlier: Judged,
 }
 
@@ -107,10 +107,11 @@ pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
 }
 
 /// Plans, executes, judges and collects. `tools` are those of [`tools_for`], started as early as
-/// possible; `watch` hears what happens. Call before any thread exists: workers are forked.
+/// possible; `watch` follows the run. Call before any thread exists: workers are forked.
 ///
 /// # Errors
-/// When scratch folder, probe or workers cannot be made, or what a run leaves cannot be seen.
+/// A scratch directory, probe or worker that cannot be made, or a system on which the leftovers of
+/// a run cannot be seen.
 pub fn conduct(
     request: &Request,
     tools: Tools,
@@ -166,7 +167,8 @@ pub fn conduct(
     })
 }
 
-/// Looks again, where that is asked for: what that showed, and what ended it before its end.
+/// Takes the second look, where it is asked for; returns its results, and the cause that ended it
+/// before its end.
 fn looked_again(
     request: &Request,
     tries: &mut Tries,
@@ -178,7 +180,7 @@ fn looked_again(
     Ok(looks.map_or_else(|cut| (BlindLooks::new(), Some(cut)), |looks| (looks, None)))
 }
 
-/// Executes and judges every planned pair; what is worth it gets one more try, alone.
+/// Executes and judges every planned pair; a pair that is worth it gets one more try, alone.
 fn execute(
     request: &Request,
     plan: &Plan,
@@ -271,12 +273,13 @@ fn ask_backends(
 struct Runner<'a> {
     scratch: &'a Scratch,
     probe: InstalledProbe,
-    /// How often the probe was installed anew.
+    /// The number of times that the probe was installed anew.
     renewals: usize,
 }
 
 impl Runner<'_> {
-    /// Executes and judges `order`, part by part; what ended it before its end, if anything did.
+    /// Executes and judges `order`, part by part; returns the cause that ended it before its end,
+    /// if there is one.
     fn run(
         &mut self,
         order: Order,
@@ -311,7 +314,7 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// What was seen of the arms of `order`.
+    /// Executes the arms of `order`.
     fn seen(
         &self,
         order: &Order,
@@ -364,13 +367,14 @@ fn whole(seen: &mut Seen) -> Seen {
     seen.extract_if(|_, execution| execution.confined.is_some()).collect()
 }
 
-/// What asks and does not act has no bad luck that another try could mend.
+/// Returns whether a second try could mend bad luck: a question executes no act and has none.
 fn is_worth_another((execution, judgement): &(Execution, Judgement)) -> bool {
     execution.reply.is_none() && worth_another(judgement)
 }
 
-/// Only what taught nothing is tried again, and never at the price of a second time-out; and what
-/// was untimely or could not be set up, because on a busy host much is late.
+/// Returns whether to try again: only a case that taught nothing, and never at the price of a
+/// second time-out; and a run that was untimely or could not be set up, because on a busy host much
+/// is late.
 fn worth_another(judgement: &Judgement) -> bool {
     [Reason::Timing, Reason::SetupFailed, Reason::Host]
         .map(Reason::word)
@@ -378,14 +382,14 @@ fn worth_another(judgement: &Judgement) -> bool {
         || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
 
-/// How many arms are executed at once when `cases` are looked at again: one alone, unless there
-/// are so many that it would take for ever, and never more than in the first place.
+/// Returns the number of arms executed at once when `cases` get a second look: one alone, unless
+/// there are so many that it would take for ever, and never more than in the first place.
 fn abreast(cases: usize) -> usize {
     const ROUNDS: usize = 16;
     cases.div_ceil(ROUNDS).clamp(1, default_jobs())
 }
 
-/// Twice the cores: sandboxes wait in the kernel for namespaces and mounts.
+/// Returns twice the cores: sandboxes wait in the kernel for namespaces and mounts.
 fn default_jobs() -> usize {
     2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
@@ -397,7 +401,7 @@ fn judge_all(order: &Order, seen: HashMap<(usize, usize), Execution>, judged: &m
     }
 }
 
-/// The last look: whatever still carries a nonce of ours escaped every worker.
+/// Finds survivors at the end: a process that still carries a nonce of ours escaped every worker.
 fn find_survivors(run_id: &str, judged: &mut Judged) {
     for pid in sweep::outlasting(run_id) {
         let line = sweep::command_line(pid).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What an argv backend's exit code and stderr mean besides the command's own answer: [`Exits`].
+//! Meanings of an argv backend's exit code and stderr besides the command's own answer: [`Exits`].
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ pub struct ExitRule {
     pub stdout: Option<Pattern>,
 }
 
-/// How a backend ended and what it wrote, noise already taken out.
+/// The end of a backend and its output, without noise.
 #[derive(Debug, Clone, Copy)]
 pub struct Ending<'a> {
     /// The exit code, unless it died of a signal.
@@ -137,7 +137,7 @@ impl ExitRule {
         !has_end && self.stderr_prefix.is_empty() && !has_pattern
     }
 
-    /// Whether its end is none: an unknown signal, or one beside a code.
+    /// Returns whether the rule matches no end: an unknown signal, or a signal beside a code.
     fn is_void(&self) -> bool {
         let unknown = self.signal.as_ref().is_some_and(|name| number(name).is_none());
         unknown || self.signal.is_some() && self.exit.is_some()
@@ -160,7 +160,7 @@ pub enum Special {
 }
 
 impl Exits {
-    /// What `ending` says besides the command's own answer.
+    /// Returns the special meaning of `ending`, if it is not the command's own answer.
     pub fn classify(&self, ending: Ending<'_>) -> Option<Special> {
         let line = |rules: &[ExitRule]| {
             rules.iter().find(|rule| rule.matches(ending)).map(|rule| rule.line(ending))

@@ -263,7 +263,7 @@ impl Manifest {
         glob.or_else(stop).map(|(field, message)| (field.to_owned(), message))
     }
 
-    /// Whose runs these are.
+    /// Returns the user for whom these runs are meant.
     pub fn run_as(&self) -> RunAs {
         use ManifestKind::{Bare, Double, Refuse};
         let starts = !matches!(self.kind, Bare | Refuse | Double);

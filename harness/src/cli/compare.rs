@@ -11,13 +11,14 @@ use super::{Failure, FailureDetail, print, records, terminal_options};
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Run records (NDJSON), or folders of them, of any backends and users that the table knows.
+    /// Run records (NDJSON), or directories of them, of any backends and users that the table
+    /// knows.
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
     /// Another table than the built-in one.
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! `boxproof diff`: what became of each case between two runs, and what else is not the same.
+//! `boxproof diff`: the outcome of each case in two runs, and their other differences.
 
 use std::path::PathBuf;
 
@@ -11,16 +11,16 @@ use super::{Failure, FailureDetail, print, records, terminal_options};
 /// Arguments of `diff`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The older run: a record (NDJSON), or a folder of them.
+    /// The older run: a record (NDJSON), or a directory of them.
     before: PathBuf,
     /// The newer run.
     after: PathBuf,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 }
 
-/// What is printed.
+/// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Text, for people.

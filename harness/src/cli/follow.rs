@@ -1,5 +1,5 @@
-//! What is told of a run while it goes on ([`Follower`]): a bar with the failures above it, or where
-//! there is no terminal a line now and then.
+//! Reports on a run while it goes on ([`Follower`]): a bar with the failures above it, or a line
+//! now and then where there is no terminal.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::note;
 use crate::session::RunWatch;
 
-/// How often there is a line where there is no terminal.
+/// The interval between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);
 /// The most characters of a message above the bar.
 const WIDTH: usize = 160;
@@ -22,10 +22,10 @@ const WIDTH: usize = 160;
 pub(super) struct Follower {
     /// The bar, where there is a terminal.
     bar: Option<ProgressBar>,
-    /// Whether the first failure ends the run, and if so, whether those below `must` count.
+    /// `None` where a failure does not end the run; else true if those below `must` count.
     fail_fast: Option<bool>,
     begun: Instant,
-    /// When the last line was told.
+    /// The time of the last line.
     told: Instant,
     judged: usize,
     failed: usize,

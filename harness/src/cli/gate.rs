@@ -1,4 +1,4 @@
-//! `boxproof gate`: whether a release may go, by records and a policy file.
+//! `boxproof gate`: the decision on a release, by records and a policy file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) struct Args {
     /// Write the evidence as one record to this file.
     #[arg(long, value_name = "FILE")]
     merged: Option<PathBuf>,
-    /// What the gate lets through.
+    /// The policy of the gate.
     #[arg(long, value_name = "FILE", default_value = "boxproof.toml")]
     policy: PathBuf,
     /// The commit that would be released: the evidence must be of it.
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     Ok(i32::from(code.code()))
 }
 
-/// The records at `paths`; what cannot be read is a reason to be red.
+/// Reads the records at `paths`; a record that cannot be read is a reason to be red.
 fn evidence(what: &str, paths: &[PathBuf], red: &mut Vec<String>) -> Vec<Run> {
     let mut runs = Vec::new();
     for path in paths {
@@ -78,7 +78,7 @@ fn merged<'a>(
     runs: &'a [Run],
     red: &mut Vec<String>,
 ) -> Option<boxproof_reports::Matrix<'a>> {
-    // That nothing could be read has been said.
+    // The failure to read any record has been reported.
     if runs.is_empty() {
         return None;
     }

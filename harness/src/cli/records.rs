@@ -61,7 +61,7 @@ fn is_record(name: &OsStr) -> bool {
     Path::new(name).extension().is_some_and(|end| end == "ndjson")
 }
 
-/// Every `*.ndjson` of `directory`, by name.
+/// Lists every `*.ndjson` of `directory`, by name.
 ///
 /// # Errors
 /// A directory that cannot be read, or has none.

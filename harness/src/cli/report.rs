@@ -13,10 +13,10 @@ use crate::output::{OutputDirectory, ReportOutput};
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Run records (NDJSON), or folders of them; several become one matrix.
+    /// Run records (NDJSON), or directories of them; several become one matrix.
     #[arg(value_name = "FILE", required = true)]
     records: Vec<PathBuf>,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
     /// Write the records as one to this file; they must be the parts of one run.
@@ -27,7 +27,7 @@ pub(super) struct Args {
     badges: Option<PathBuf>,
     #[command(flatten)]
     outputs: OutputArgs,
-    /// How much to tell of each failure: a line a group of those that are alike, or everything.
+    /// The detail of each failure: a line a group of those that are alike, or everything.
     #[arg(long, value_enum, default_value_t)]
     failures: FailureDetail,
     /// List every case, not only those to look at.

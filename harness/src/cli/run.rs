@@ -35,16 +35,16 @@ pub(super) struct Args {
     /// the protocol, or a manifest FILE.yaml. Repeatable.
     #[arg(long = "backend", value_name = "BACKEND", default_value = "reference")]
     backends: Vec<String>,
-    /// How many CPU-bound arms are in flight; by default twice the cores.
+    /// The number of CPU-bound arms in flight; by default twice the cores.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Write the run record (NDJSON) to this file.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
-    /// Where the scratch folder is made.
+    /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Failures of `should` and `may` count, too.
@@ -74,7 +74,7 @@ pub(super) struct Args {
     /// The commit that is judged, for the record; by default what GITHUB_SHA says.
     #[arg(long, value_name = "SHA")]
     commit: Option<String>,
-    /// Where the files of the corpus can be read, for links in the record and its pages.
+    /// The URL of the corpus's files, for links in the record and its pages.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub(super) struct Args {
     second_look: SecondLook,
     #[command(flatten)]
     who: Who,
-    /// How much to tell of each failure: a line a group of those that are alike, or everything.
+    /// The detail of each failure: a line a group of those that are alike, or everything.
     #[arg(long, value_enum, default_value_t)]
     failures: FailureDetail,
     /// List every case, not only those to look at.
@@ -91,7 +91,7 @@ pub(super) struct Args {
     verbose: bool,
 }
 
-/// What is printed.
+/// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
     /// The matrix, for people.
@@ -215,7 +215,7 @@ fn finish(
     took: Duration,
 ) -> Result<i32, Failure> {
     let (run, record) = record(finished.header, finished.rows, finished.interrupted.as_deref())?;
-    // The matrix is printed, whatever becomes of the record.
+    // The matrix is printed, even if the record cannot be written.
     let kept = report.map_or(Ok(()), |report| report.write(&record)).map_err(note);
     let runs = [run];
     let [run] = &runs;
@@ -250,7 +250,7 @@ fn finish(
     Ok(i32::from(if code == 0 && !finished.stale.is_empty() { 1 } else { code }))
 }
 
-/// `page`, with the `slowest` rows before its last line, and how long it took in it.
+/// Returns `page`, with the `slowest` rows before its last line, and the duration of the run in it.
 fn timed(page: &str, rows: &[CaseRow], slowest: usize, took: Duration) -> String {
     let page = page.trim_end_matches('\n');
     let (body, last) = page
@@ -272,7 +272,8 @@ fn timed(page: &str, rows: &[CaseRow], slowest: usize, took: Duration) -> String
 /// The most bytes GitHub takes for a job summary.
 pub(super) const GITHUB_LIMIT: usize = 65_535;
 
-/// The record as written, and as read back: what is printed is what a reader will see.
+/// Returns the record as written, and as read back: the output shows the record as a reader sees
+/// it.
 pub(super) fn record(
     header: boxproof_reports::Header,
     rows: Vec<CaseRow>,

@@ -1,6 +1,6 @@
 //! The second look at a sample of the cases: by ordinary programs, below ordinary names, and from a
-//! process with an ordinary title. What differs from the first look becomes the verdict. Main
-//! function: [`look_again`].
+//! process with an ordinary title. A result that differs from the first look becomes the verdict.
+//! Main function: [`look_again`].
 
 use std::collections::HashMap;
 use std::io;
@@ -22,7 +22,7 @@ use crate::schedule::Order;
 use crate::scratch::{self, Scratch};
 use crate::sys::{self, ProcessTitle};
 
-/// Stands where backends are told the probe's path.
+/// The program whose path backends get in place of the probe's.
 const ORDINARY_PROGRAM: &str = "/bin/sh";
 
 /// (case, backend) → what the second look showed.
@@ -82,7 +82,7 @@ fn sample(request: &Request, share: Share, judged: &Judged) -> io::Result<Vec<(u
     Ok(pairs)
 }
 
-/// What the second look at `pairs` showed; what is not as promised gets one more, alone.
+/// Executes the second look at `pairs`; a result that is not as promised gets one more, alone.
 fn executed(
     request: &Request,
     cases: &[Arc<Case>],
@@ -120,7 +120,8 @@ fn executed(
     Ok(Ok(looked))
 }
 
-/// What may be chance, or the doing of a busy host. What must not happen and happened once is none.
+/// Returns whether the result may be chance, or the doing of a busy host. A forbidden effect that
+/// was seen once is neither.
 fn is_doubtful(looked: &LookedAgain) -> bool {
     match looked {
         LookedAgain::AsPromised => false,
@@ -129,7 +130,7 @@ fn is_doubtful(looked: &LookedAgain) -> bool {
     }
 }
 
-/// Everything that was seen of `order`.
+/// Executes every part of `order`.
 fn all_seen(
     runner: &Runner<'_>,
     order: Order,

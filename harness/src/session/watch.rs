@@ -12,12 +12,12 @@ use crate::execution::Execution;
 use crate::judge::{Judgement, judge};
 use crate::schedule::is_whole;
 
-/// What follows a run while it goes on.
+/// A follower of a run while it goes on.
 pub trait RunWatch {
-    /// Hears how many of how many arms are done.
+    /// Takes the number of arms that are done, and of all arms.
     fn arms(&mut self, _done: usize, _total: usize) {}
 
-    /// Hears of a case that was judged for the first time, and whether another try may follow.
+    /// Takes a case that was judged for the first time, and whether another try may follow.
     /// Returns whether the run is to go on.
     fn judged(&mut self, _row: &CaseRow, _again: bool) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -27,12 +27,12 @@ pub trait RunWatch {
 /// Nothing follows it.
 impl RunWatch for () {}
 
-/// Why a run ends before its end.
+/// The reason why a run ends before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
     /// A signal came.
     Signal(Signal),
-    /// The one who follows it wants no more.
+    /// The follower wants no more.
     Unwanted,
 }
 
@@ -45,7 +45,7 @@ impl Cut {
 /// Makes the row of a (case, backend) pair.
 type RowMaker<'a> = dyn Fn((usize, usize), (&Execution, &Judgement)) -> CaseRow + 'a;
 
-/// Tells the one who follows a run of cases as they are judged.
+/// Tells the follower of a run about cases as they are judged.
 pub(super) struct Live<'a, W> {
     pub(super) watch: &'a mut W,
     pub(super) row: &'a RowMaker<'a>,

@@ -183,7 +183,7 @@ fn a_manifest_that_does_not_load_is_2_with_file_and_line(
 
 // Streams
 
-/// What starts every colour and every movement of the cursor.
+/// The start of every colour and every movement of the cursor.
 const ESCAPE: char = '\u{1b}';
 
 #[test]
@@ -290,8 +290,8 @@ fn a_record_that_cannot_be_written_is_2() {
     has(&ran.exits(2).stderr, "No such file or directory");
 }
 
-/// Whatever a backend is called and wherever the cases are: the line a failure prints, pasted
-/// into a shell, fails in the same way.
+/// For every name of a backend and every place of the cases: the line a failure prints, pasted into
+/// a shell, fails in the same way.
 #[rstest]
 #[case("corpus", "none")]
 #[case("corpus", "box.yaml")]

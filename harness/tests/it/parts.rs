@@ -1,4 +1,4 @@
-//! Parts of a run and runs again: shards that merge, what failed last, the first failure, the
+//! Parts of a run and runs again: shards that merge, the last failures, the first failure, the
 //! slowest rows.
 
 use serde_json::Value;
