@@ -27,7 +27,7 @@ pub struct Claim {
     pub evidence: Option<Evidence>,
 }
 
-/// How it is known that a backend makes a claim.
+/// The evidence for a backend's claim.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -37,7 +37,7 @@ pub enum Evidence {
     Documented,
     /// Its source, or the configuration it writes, says so.
     Source,
-    /// Seen when it was tried; nobody promised it.
+    /// Seen when it was tried, without a promise.
     Observed,
 }
 

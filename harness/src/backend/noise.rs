@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LaunchError, Pattern, template};
 
-/// What a backend writes between the lines of the command. It is taken out before anything is
+/// The noise of a backend between the lines of the command. It is taken out before anything is
 /// compared, except where a case is about the streams themselves.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -18,7 +18,7 @@ pub struct Noise {
     pub stderr: Vec<Sound>,
 }
 
-/// How one piece of noise is told.
+/// The form of one piece of noise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
