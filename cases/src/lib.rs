@@ -15,6 +15,7 @@ pub mod load;
 pub mod protocol;
 mod requirement;
 pub mod schema;
+pub mod sets;
 mod suite;
 pub mod vars;
 
@@ -23,4 +24,5 @@ pub use case::{Case, CaseId};
 pub use lint::{Finding, lint};
 pub use load::LoadError;
 pub use requirement::{Polarity, Registry, Requirement, RequirementId};
+pub use sets::FrozenSet;
 pub use suite::Suite;

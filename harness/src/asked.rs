@@ -1,11 +1,12 @@
-//! What a case asks, in its own words ([`of`]): for records, and for whoever reads a case here.
+//! Questions of a case, in the words of its file ([`of`]): for records, and for people who read a
+//! case here.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Act, Control, Question, Step, Twin};
 use boxproof_reports::Asked;
 use boxproof_reports::record::STREAM_LIMIT;
 
-/// What `case` asks.
+/// Returns the question of `case`.
 pub fn of(case: &Case) -> Asked {
     let texts = [
         acts(case),
@@ -19,7 +20,7 @@ pub fn of(case: &Case) -> Asked {
     Asked { act, policy, expect, fixture, control, twin }
 }
 
-/// Every step on a line of its own, with its policy where that is not the judged one's.
+/// Lists every step on a line of its own, with its policy where that is not the judged one's.
 fn acts(case: &Case) -> String {
     let several = case.steps.len() > 1;
     let line = |(at, step): (usize, &Step)| {
@@ -33,7 +34,7 @@ fn acts(case: &Case) -> String {
     case.steps.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// One act as a line, or several for a script.
+/// Renders one act as a line, or several for a script.
 pub fn act(act: &Act) -> String {
     match act {
         Act::Probe { probe, args } => {
@@ -71,11 +72,11 @@ fn twin(twin: Option<&Twin>) -> String {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // What was read from YAML can be written as JSON.
+    // A value read from YAML can be written as JSON.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// A record is no archive: what is longer ends in a mark.
+/// Bounds the text, as a record is no archive: a longer one ends in a mark.
 fn bounded(text: String) -> String {
     const MARK: &str = "…";
     if text.len() <= STREAM_LIMIT {

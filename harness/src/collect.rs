@@ -4,10 +4,10 @@ mod arms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use boxproof_cases::{Case, RequirementId};
+use boxproof_cases::{Case, FrozenSet, RequirementId};
 use boxproof_reports::{
     BackendInfo, BlindLook, BlindShown, CaseRow, CorpusInfo, EarlierTry, Header, Known, Level,
-    Outcome, Promise, Selection, TwinState, User, UserKind, Verdict,
+    Outcome, Promise, Selection, SetInfo, TwinState, User, UserKind, Verdict,
 };
 
 use crate::backend::Backend;
@@ -19,14 +19,17 @@ use crate::plan::{Plan, Planned};
 use crate::session::{BlindLooks, Request, Tries};
 use arms::{arm_rows, bounded};
 
-/// Provenance of the run that `request` asked for.
+/// Returns the provenance of the run that `request` asked for.
 pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> Header {
-    let ids = plan.cases.iter().map(|planned| request.suite.cases[planned.case].id.as_str());
+    // Of the whole selection, also where a part of it is run.
+    let selected = request.suite.cases.iter().filter(|case| request.selection.selects(case));
+    let ids = selected.map(|case| case.id.as_str());
     let selection = Selection {
         filters: request.selection.filters(),
         all: request.all,
         slow: request.selection.includes_slow(),
         strict: request.strict,
+        shard: request.selection.shard(),
         ..Selection::of(ids)
     };
     let kind = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
@@ -44,6 +47,14 @@ pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> H
         backends: request.backends.iter().map(backend_info).collect(),
         selection,
         requirements: promises(request, plan),
+        set: request.set.as_ref().map(|set| SetInfo {
+            version: set.version.clone(),
+            profiles: set
+                .profiles
+                .iter()
+                .map(|(name, profile)| (name.clone(), profile.ids().count() as u64))
+                .collect(),
+        }),
         base_url: request.base_url.clone().or_else(|| {
             let built_in =
                 concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/v", env!("CARGO_PKG_VERSION"), "/");
@@ -84,7 +95,7 @@ fn backend_info(backend: &Backend) -> BackendInfo {
     }
 }
 
-/// One row a planned pair whose backend is installed, in the plan's order.
+/// Returns one row for each planned pair whose backend is installed, in the plan's order.
 pub(crate) fn rows(
     request: &Request,
     plan: &Plan,
@@ -120,10 +131,43 @@ pub(crate) fn rows(
     // A backend that is not installed is in the header and has no rows.
     let present =
         |planned: &&crate::plan::PlannedCase| request.backends[planned.backend].missing.is_none();
-    plan.cases.iter().filter(present).map(row).collect()
+    let profiles = request.set.as_ref().map(FrozenSet::by_id).unwrap_or_default();
+    let held = |row: CaseRow| {
+        let profiles = profiles.get(&row.id).cloned().unwrap_or_default();
+        CaseRow { profiles, ..row }
+    };
+    plan.cases.iter().filter(present).map(row).map(held).collect()
 }
 
-/// Known-failure rows that should not be there any more, one sentence each.
+/// The row of a pair that was judged.
+pub fn row(
+    request: &Request,
+    (case, backend): (usize, usize),
+    (execution, judgement): (&Execution, &Judgement),
+    setting: &impl Fn(&Backend) -> Setting,
+) -> CaseRow {
+    let (case, backend) = (&request.suite.cases[case], &request.backends[backend]);
+    let row = concluded(request, case, backend, execution, judgement);
+    with_outcome(row, backend.known.of(&request.suite), &setting(backend))
+}
+
+/// Takes out the rows of what a run that was cut short did not come to.
+pub fn keep_judged(
+    request: &Request,
+    rows: &mut Vec<CaseRow>,
+    judged: &std::collections::HashMap<(usize, usize), (Execution, Judgement)>,
+) {
+    let name = |pair: &(usize, usize)| {
+        let (case, backend) = (&request.suite.cases[pair.0], &request.backends[pair.1]);
+        (case.id.as_str(), backend.name.as_str())
+    };
+    let judged: BTreeSet<_> = judged.keys().map(name).collect();
+    rows.retain(|row| {
+        !row.verdict.is_unlearnt() || judged.contains(&(row.id.as_str(), row.backend.as_str()))
+    });
+}
+
+/// Lists known-failure rows that should not be there any more, one sentence each.
 pub fn stale(
     request: &Request,
     rows: &[CaseRow],
@@ -168,6 +212,7 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         area: case.area().to_owned(),
         file: Some(case.file.display().to_string()),
         requirements: case.requirements.iter().map(ToString::to_string).collect(),
+        profiles: Vec::new(),
         host: case.host.iter().map(|fact| fact.word().to_owned()).collect(),
         needs: case.needs.iter().map(ToString::to_string).collect(),
         twin: TwinState::NotNeeded,
@@ -220,7 +265,8 @@ fn earlier_try((execution, judgement): &(Execution, Judgement)) -> EarlierTry {
     }
 }
 
-/// `row` with what the second look showed; what differs is shown again by one of every case.
+/// Adds the second look to `row`; where it differs, the reproduce line takes a second look at every
+/// case.
 fn with_look(row: CaseRow, look: Option<&BlindLook>) -> CaseRow {
     let Some(look) = look else { return row };
     let differs = look.shown == BlindShown::Differs;
@@ -228,7 +274,7 @@ fn with_look(row: CaseRow, look: Option<&BlindLook>) -> CaseRow {
     CaseRow { blind: Some(BlindLook { saw: bounded(&look.saw), ..look.clone() }), reproduce, ..row }
 }
 
-/// `word` as a shell takes it for one word.
+/// Quotes `word` so that a shell takes it for one word.
 pub(crate) fn shell_word(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:@%+,=".contains(&b);
     if !word.is_empty() && word.bytes().all(plain) {
@@ -287,6 +333,7 @@ mod tests {
             strict: false,
             jobs: None,
             scratch: None,
+            set: None,
             commit: None,
             base_url: None,
             blind: None,

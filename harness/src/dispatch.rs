@@ -1,5 +1,5 @@
-//! What the running program is besides the harness: the probe, a victim, a listener, a private
-//! namespace, a launcher. Every program that calls [`crate::session::conduct`] starts with
+//! Programs in the running executable besides the harness: the probe, a victim, a listener, a
+//! private namespace, a launcher. Every program that calls [`crate::session::conduct`] starts with
 //! [`dispatch`], because the probe of a run is a copy of that program.
 
 use std::ffi::OsString;

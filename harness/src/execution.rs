@@ -1,4 +1,4 @@
-//! What was observed of the arms of one case: [`Execution`]. Facts only, no judgement.
+//! Observations of the arms of one case: [`Execution`]. Facts only, no judgement.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +20,16 @@ pub struct Execution {
     pub twin: Option<Arm>,
     /// Under the policy under test.
     pub confined: Option<Arm>,
-    /// Instead of arms: what came of a question.
+    /// The reply to a question, instead of arms.
     pub reply: Option<Reply>,
 }
 
-/// What came of a question.
+/// The reply to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// It was answered.
+    /// An answer.
     Answered(Box<Answered>),
-    /// There is no answer that could be read, for this reason.
+    /// No readable answer, for this reason.
     Silent(String),
     /// The backend cannot be asked this, for this reason.
     Inexpressible(String),
@@ -40,30 +40,31 @@ pub enum Reply {
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
-    /// The answer; of a path, the one that is about it. The workspace's folders are `$WS`, `$OUT`.
+    /// The answer; of a path, the one that is about it. The workspace's directories are `$WS`,
+    /// `$OUT`.
     pub told: Told,
-    /// What is tried of a compiled policy, where that was the question.
+    /// The attempt at a compiled policy, where that was the question.
     pub tried: Option<Tried>,
     /// The exit code of the call; none when it died of a signal.
     pub exit: Option<i32>,
     /// The exit code that fits all that was answered in that call.
     pub due: i32,
-    /// What the call wrote besides.
+    /// The stderr of the call.
     pub stderr: String,
     /// Milliseconds that the call took, shared among its questions.
     pub duration_ms: f64,
 }
 
-/// What is tried of a compiled policy, every variable put in.
+/// The attempt at a compiled policy, with every variable expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
     /// The deed; paths are absolute and without links.
     pub attempt: Attempt,
     /// The arm's own directory, which holds workspace and `$OUT`.
     pub root: String,
-    /// The run's own temp folder.
+    /// The run's own temporary directory.
     pub tmp: String,
-    /// What the text must have and lack besides.
+    /// The further texts that the policy must have or lack.
     pub text: TextExpect,
 }
 
@@ -83,9 +84,9 @@ pub enum ArmKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arm {
-    /// It was executed.
+    /// An executed arm.
     Done(Box<Report>),
-    /// It was a receipts channel's, and was executed.
+    /// An executed arm of a receipts channel.
     Channel(Box<Seen>),
     /// The backend cannot be asked this, for this reason.
     Inexpressible(String),
@@ -93,7 +94,7 @@ pub enum Arm {
     Fault(String),
 }
 
-/// What one arm showed.
+/// The observations of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The secret word of this arm.
@@ -106,21 +107,22 @@ pub struct Report {
     pub oracles: Vec<Reading>,
     /// Names, types, modes and hashes below workspace and `$OUT`, variables substituted.
     pub tree: BTreeMap<String, String>,
-    /// The same as it was laid out, before the act.
+    /// The tree as it was laid out, before the act.
     #[serde(default)]
     pub laid: BTreeMap<String, String>,
-    /// What appeared below them and below home and temp folder.
+    /// The paths that appeared below them and below home and the temporary directory.
     pub appeared: Vec<String>,
-    /// What was left behind or crossed into the run, one sentence each.
+    /// The objects that were left behind or crossed into the run, one sentence each.
     pub leaks: Vec<String>,
-    /// What the host was short of meanwhile, one clause each.
+    /// The resources of which the host was short meanwhile, one clause each.
     #[serde(default)]
     pub shortages: Vec<String>,
-    /// What was done to the arm's own directories that hinders looking, one sentence each.
+    /// The changes to the arm's own directories that hinder observation, one sentence each.
     pub spoilt: Vec<String>,
-    /// What of the folders was not seen whole, one sentence each.
+    /// The parts of the directories that were not seen whole, one sentence each.
     pub unseen: Vec<String>,
-    /// Why no word of the act counts, if it is so: the probe is not what was installed.
+    /// The reason why no word of the act counts, if there is one: the probe is not the installed
+    /// one.
     pub distrust: Option<String>,
     /// Objects without a nonce that appeared meanwhile where every program of the host may make
     /// some: the arm's own only where executing it alone again proves it.
@@ -132,43 +134,43 @@ pub struct Report {
 /// An earlier step of a sequence that failed and must not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BrokenStep {
-    /// Which one, from 1.
+    /// The number of the step, from 1.
     pub number: usize,
-    /// How it went.
+    /// The run of the step.
     pub run: RunReport,
 }
 
 /// One run of the judged act.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// How the backend's process ended.
+    /// The exit of the backend's process.
     pub exit: Exit,
     /// Its stdout, without the probe's lines.
     pub stdout: Stream,
     /// Its stderr, without the probe's lines.
     pub stderr: Stream,
-    /// What the probe reported.
+    /// The probe's report.
     pub observation: Observation,
     /// Errnos that are refusals besides, by how the backend closes things under this policy, where
     /// a control shows that the act can be done.
     pub besides: Vec<String>,
-    /// Whether the act said, under our nonce, that it was under way.
+    /// True if the act announced, under our nonce, that it was under way.
     pub ready: bool,
     /// The native result, where the backend is native.
     pub result: Option<RunResult>,
-    /// Why a native backend's result cannot be read, where it cannot.
+    /// The reason why a native backend's result cannot be read, where it cannot.
     pub result_fault: Option<String>,
-    /// What the manifest says such an end means, where it says so.
+    /// The meaning that the manifest gives to such an end, where it gives one.
     pub special: Option<Special>,
-    /// Where streams were captured: what the backend itself wrote meanwhile.
+    /// The backend's own output where streams were captured.
     pub shown: Option<Shown>,
     /// The moments that were seen, in order.
     pub moments: Vec<Stamp>,
-    /// Milliseconds from the start until nobody looked any more.
+    /// The milliseconds from the start to the end of the watch.
     pub watched_ms: f64,
 }
 
-/// What a backend that captures writes to its own streams.
+/// The output of a capturing backend to its own streams.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
     /// Its stdout.
@@ -180,13 +182,13 @@ pub struct Shown {
 /// A moment and when it was seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// Which.
+    /// The moment.
     pub moment: Moment,
     /// Milliseconds from the start.
     pub at_ms: f64,
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
@@ -227,7 +229,7 @@ pub struct Stream {
     pub bytes: u64,
     /// SHA-256 of it all, variables substituted.
     pub sha256: String,
-    /// Which of the texts that the case asks about are in it.
+    /// Those of the texts that the case asks about that are in it.
     pub found: Vec<String>,
 }
 
@@ -238,7 +240,7 @@ impl Default for Stream {
     }
 }
 
-/// What the probe reported, or why there is nothing to go by.
+/// The probe's report, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observation {
@@ -246,7 +248,7 @@ pub enum Observation {
     NotExpected,
     /// No record with the right nonce.
     Missing,
-    /// Two records, or one that does not parse: somebody else speaks.
+    /// Two records, or one that does not parse: another process wrote in the probe's name.
     Untrusted(String),
     /// One record.
     Seen(Record),
@@ -255,15 +257,15 @@ pub enum Observation {
 /// One oracle, read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// Which one, as the case writes it.
+    /// The oracle, as the case writes it.
     pub oracle: String,
-    /// Whether it asks that something happened.
+    /// True if it requires that something happened.
     pub positive: bool,
-    /// Whether it holds; not where it could not be read.
+    /// True if it holds; false where it could not be read.
     pub holds: bool,
-    /// What was seen, or why nothing was, in a few words.
+    /// The observation, or the reason why there is none, in a few words.
     pub saw: String,
-    /// Whether nothing could be seen: it says nothing then.
+    /// True if it could not be read: it says nothing then.
     pub unread: bool,
 }
 
@@ -278,7 +280,7 @@ const WORDS: [&str; 8] = [
     "fork: retry",
     "EAGAIN",
 ];
-/// Whether `text` is about a resource of the host.
+/// Returns whether `text` is about a resource of the host.
 pub fn is_about_resource(text: &str) -> bool {
     WORDS.iter().any(|word| text.contains(word))
 }

@@ -1,5 +1,5 @@
-//! Known failures written anew from what was measured ([`update`]): the least rows that say it,
-//! with the reasons, links and dates that somebody wrote before. Pure.
+//! Known failures written anew from measurements ([`update`]): the least rows that express them,
+//! with the reasons, links and dates that people wrote before. Pure.
 
 mod globs;
 mod write;
@@ -13,25 +13,26 @@ use crate::known::{Date, KnownRow, Os, Pattern, Setting};
 
 pub use write::text;
 
-/// What one run came to.
+/// The results of one run.
 #[derive(Debug, Clone)]
 pub struct Measured<'a> {
-    /// Under which circumstances.
+    /// The circumstances of the run.
     pub setting: Setting,
     /// The rows of the backend in question.
     pub rows: Vec<&'a CaseRow>,
 }
 
-/// How to update.
+/// The options of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Whether inconclusive and error are written down, too: nothing was learnt there.
+    /// True if inconclusive cases and errors are written down, too, although nothing was learnt
+    /// there.
     pub unlearnt: bool,
-    /// Whether the backend runs on several systems, so that rows name theirs.
+    /// True if the backend runs on several systems, so that rows name theirs.
     pub several_systems: bool,
 }
 
-/// Where a row applies.
+/// The scope of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Scope {
     user: Option<UserKind>,
@@ -39,7 +40,7 @@ struct Scope {
     os: Option<Os>,
 }
 
-/// What somebody wrote about a failure.
+/// The notes of a person about a failure.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Words {
     reason: String,
@@ -54,9 +55,9 @@ struct Item {
     verdict: Verdict,
     signature: String,
     scope: Scope,
-    /// What somebody wrote; nothing where the failure is new.
+    /// The notes of a person; nothing where the failure is new.
     words: Option<Words>,
-    /// What the run said, for failures that nobody has written about.
+    /// The message of the run, for failures without notes.
     message: String,
 }
 
@@ -135,7 +136,7 @@ fn only_this_version(row: &CaseRow, run: &Measured<'_>, runs: &[Measured<'_>]) -
     differs.then(|| run.setting.version.clone()).flatten()
 }
 
-/// What `row` says of cases and users that no run measured.
+/// Returns the items of `row` for cases and users that no run measured.
 fn kept(row: &KnownRow, ids: &[&str], runs: &[Measured<'_>]) -> Vec<Item> {
     let users = [UserKind::Root, UserKind::Ordinary];
     let users = users.into_iter().filter(|user| row.user.is_none_or(|only| only == *user));
@@ -159,7 +160,7 @@ fn kept(row: &KnownRow, ids: &[&str], runs: &[Measured<'_>]) -> Vec<Item> {
     users.flat_map(of_user).collect()
 }
 
-/// Whether `run` says what became of the case: what the host could not show, or what taught
+/// Returns whether `run` settles the case: a case that the host could not show, or that taught
 /// nothing, leaves open what is known of it.
 fn settles(run: &Measured<'_>, id: &str) -> bool {
     let row = run.rows.iter().find(|row| row.id == id);
@@ -220,7 +221,7 @@ fn row(item: Item) -> Option<KnownRow> {
     })
 }
 
-/// What was seen, on one line; somebody will say why it is so.
+/// Returns the message on one line, as a reason until a person writes one.
 fn seen(message: &str, signature: &str) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let short: String = line.chars().take(REASON).collect();
@@ -231,7 +232,7 @@ fn seen(message: &str, signature: &str) -> String {
     }
 }
 
-/// How many rows of `new` are not in `old`, and the other way round.
+/// Counts the rows of `new` that are not in `old`, and the rows of `old` that are not in `new`.
 pub fn changes(old: &[KnownRow], new: &[KnownRow]) -> (usize, usize) {
     let texts = |rows: &[KnownRow]| -> BTreeSet<String> { rows.iter().map(write::row).collect() };
     let (old, new) = (texts(old), texts(new));

@@ -1,5 +1,5 @@
-//! A case explained ([`text`]): what it asks, how each arm is run, what passes, what fails and why
-//! that matters. Pure.
+//! Explanation of a case ([`text`]): its question, its arms, passes, failures and the reason why
+//! they matter. Pure.
 
 mod channel;
 mod question;
@@ -32,7 +32,7 @@ fn section(title: &str, lines: &[String]) -> String {
     format!("\n{title}\n{lines}")
 }
 
-/// `name` and `text`, further lines of it below the first.
+/// Formats `name` and `text`, with further lines of the text below the first.
 fn entry(name: &str, text: &str) -> String {
     format!("{name:12} {}", text.trim_end().replace('\n', &format!("\n  {:12} ", "")))
 }
@@ -98,7 +98,7 @@ fn arms(case: &Case) -> Vec<String> {
         .into()
 }
 
-/// What the confined arm must come to.
+/// Returns the result that the confined arm must have.
 fn passes(case: &Case) -> String {
     let act = match &case.expect.decision {
         Decision::Allowed => "the act ends as it does without a sandbox".to_owned(),

@@ -1,5 +1,4 @@
-//! Known failures: what a backend is known to get wrong, kept beside its manifest. The type is
-//! [`Known`].
+//! Known failures: the known faults of a backend, kept beside its manifest. The type is [`Known`].
 
 mod date;
 
@@ -27,7 +26,7 @@ const NEVER: &[&str] = &[
     "forger-allows",
 ];
 
-/// Whether the backend called `name` never has known failures.
+/// Returns whether the backend called `name` never has known failures.
 pub fn is_exempt(name: &str) -> bool {
     NEVER.contains(&name.split(':').next().unwrap_or_default())
 }
@@ -36,11 +35,11 @@ pub fn is_exempt(name: &str) -> bool {
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     rows: Vec<KnownRow>,
-    /// Whether it came with the program: then it speaks of the corpus that came with it, too.
+    /// True if it came with the program: then it is about the corpus that came with it, too.
     shipped: bool,
 }
 
-/// What is known of a backend where nothing is.
+/// The known failures of a backend that has none.
 static NOTHING: Known = Known { rows: Vec::new(), shipped: false };
 
 /// One known failure.
@@ -53,21 +52,21 @@ pub struct KnownRow {
     pub verdict: Verdict,
     /// The reason code the verdict comes with; another one is another failure.
     pub signature: String,
-    /// Why it is so, for people.
+    /// The reason, for people.
     pub reason: String,
-    /// Where it is reported.
+    /// The report of the failure.
     #[serde(default)]
     pub link: Option<String>,
     /// The first day on which it excuses nothing any more.
     #[serde(default)]
     pub expires: Option<Date>,
-    /// Only as this user.
+    /// The kind of user that the row is limited to.
     #[serde(default)]
     pub user: Option<UserKind>,
-    /// Only for versions that start with these parts: `0.8` is 0.8 and 0.8.1, not 0.80.
+    /// The parts with which the version starts: `0.8` is 0.8 and 0.8.1, not 0.80.
     #[serde(default)]
     pub version: Option<String>,
-    /// Only on this operating system (`linux`, `macos`).
+    /// The operating system that the row is limited to (`linux`, `macos`).
     #[serde(default)]
     pub os: Option<Os>,
 }
@@ -106,7 +105,7 @@ impl TryFrom<String> for Pattern {
 }
 
 impl Pattern {
-    /// Whether it matches the case called `id`.
+    /// Returns whether the glob matches the case called `id`.
     pub fn matches(&self, id: &str) -> bool {
         self.0.is_match(id)
     }
@@ -118,20 +117,20 @@ impl std::fmt::Display for Pattern {
     }
 }
 
-/// Under which circumstances a backend was run.
+/// The circumstances of a backend's run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// On which operating system.
+    /// The operating system.
     pub os: Os,
-    /// As whom.
+    /// The kind of user that runs the backend.
     pub user: UserKind,
     /// The backend's version, if it has one.
     pub version: Option<String>,
-    /// On which day.
+    /// The day of the run.
     pub today: Date,
 }
 
-/// What a case came to.
+/// The result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Concluded<'a> {
     /// The case's id.
@@ -147,18 +146,18 @@ pub struct Concluded<'a> {
 pub struct Stale<'a> {
     /// The row.
     pub row: &'a KnownRow,
-    /// Why.
+    /// The reason.
     pub why: Staleness,
 }
 
-/// Why a row should not be there any more.
+/// The reason why a row should not be there any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Staleness {
     /// No case it matches was judged, although cases of every id it could match were planned.
     Unused,
-    /// What it matches fails in other ways only.
+    /// The cases it matches fail in other ways only.
     Drifted,
-    /// Its time is up.
+    /// The day of its expiry has come.
     Expired,
 }
 
@@ -189,23 +188,23 @@ impl Known {
         }
     }
 
-    /// The same, as one that came with the program.
+    /// Marks the known failures as shipped with the program.
     pub(crate) fn shipped(self) -> Self {
         Self { shipped: true, ..self }
     }
 
-    /// What it says of `suite`: one that was shipped says nothing of anybody's own cases, not even
-    /// of those that have the same name.
+    /// Returns the known failures that apply to `suite`: shipped ones do not apply to other
+    /// people's cases, not even to those that have the same name.
     pub fn of(&self, suite: &Suite) -> &Self {
         if self.shipped && !suite.is_embedded() { &NOTHING } else { self }
     }
 
-    /// Every row, in the file's order.
+    /// Returns every row, in the file's order.
     pub fn rows(&self) -> &[KnownRow] {
         &self.rows
     }
 
-    /// What was concluded set against what is known, and the row that decided.
+    /// Compares a result with the known failures; returns the outcome and the row that decided.
     pub fn outcome(&self, found: Concluded<'_>, setting: &Setting) -> (Outcome, Option<&KnownRow>) {
         let of_case = |row: &&KnownRow| row.case.matches(found.case) && row.applies(setting);
         let rows = self.rows.iter().filter(of_case);
@@ -257,7 +256,7 @@ fn line_of_row(text: &str, at: usize) -> usize {
 }
 
 impl KnownRow {
-    /// What must not be the same in two rows.
+    /// Returns the properties that must differ between two rows.
     fn key(&self) -> impl PartialEq + '_ {
         let setting = (self.user, self.version.as_deref(), self.os);
         (self.case.to_string(), self.verdict, self.signature.as_str(), setting)
@@ -274,7 +273,7 @@ impl KnownRow {
         None
     }
 
-    /// Whether it is meant for these circumstances.
+    /// Returns whether the row is meant for these circumstances.
     pub fn applies(&self, setting: &Setting) -> bool {
         self.os.is_none_or(|os| os == setting.os)
             && self.user.is_none_or(|user| user == setting.user)
@@ -297,8 +296,8 @@ impl KnownRow {
 }
 
 impl KnownRow {
-    /// Something it matches failed, and nothing as it says. What passes is told on its own, and
-    /// what was not learnt says nothing.
+    /// Returns whether a case it matches failed, and none as the row says. Passes are reported on
+    /// their own, and results without a lesson say nothing.
     fn has_drifted(&self, found: &[Concluded<'_>]) -> bool {
         let here = found.iter().filter(|found| self.case.matches(found.case));
         let mut failed = here.filter(|found| found.verdict.is_failure()).peekable();
@@ -307,7 +306,7 @@ impl KnownRow {
     }
 }
 
-/// Whether `version` is `parts`, or goes on after it with a new part.
+/// Returns whether `version` is `parts`, or goes on after it with a new part.
 fn starts_with_parts(version: &str, parts: &str) -> bool {
     let rest = version.strip_prefix(parts);
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))

@@ -10,7 +10,8 @@ fn main() -> ! {
     std::process::exit(code)
 }
 
-/// What a user meets: the verbs, and the programs that go by a verb or a name of their own.
+/// Runs the interface for users: the verbs, and the programs that have a verb or a name of their
+/// own.
 fn face(args: &[OsString]) -> i32 {
     let verb = args.get(1).and_then(|verb| verb.to_str()).unwrap_or_default();
     let rest = |skip: usize| args.iter().skip(skip).cloned().collect::<Vec<_>>().into_iter();

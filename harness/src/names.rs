@@ -1,9 +1,9 @@
-//! What the directories of a run are called, and which word its arms carry: names of the harness's
-//! own, or such as ordinary work has. The run's identifier tells which. Main type: [`ArmNames`].
+//! Names of a run's directories, and the nonces of its arms: names of the harness's own, or such as
+//! ordinary work has. The run's identifier decides between them. Main type: [`ArmNames`].
 
 use sha2::{Digest, Sha256};
 
-/// How the identifier of a run begins that uses names of the harness's own.
+/// The start of the identifier of a run that uses names of the harness's own.
 pub const OPEN: &str = "bx";
 
 /// Words for ordinary names, by what they stand for.
@@ -17,12 +17,12 @@ const HOMES: [&str; 8] = ["alex", "sam", "kim", "robin", "chris", "jo", "max", "
 const TEMPORARIES: [&str; 4] = ["tmp", "temp", "scratch", "t"];
 const STATES: [&str; 4] = ["state", "var", "meta", "ctl"];
 
-/// What the directories of an arm are called.
+/// The names of an arm's directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArmNames {
-    /// Whether no name tells a test from ordinary work.
+    /// True if no name tells a test from ordinary work.
     pub ordinary: bool,
-    /// How the worker's directory begins; its number follows.
+    /// The start of the worker directory's name; its number follows.
     pub worker: &'static str,
     /// The arm's own directory.
     pub root: &'static str,
@@ -39,7 +39,7 @@ pub struct ArmNames {
 }
 
 impl ArmNames {
-    /// Those of the run `run_id`.
+    /// Returns the names of the run `run_id`.
     pub fn of(run_id: &str) -> Self {
         if run_id.starts_with(OPEN) {
             return Self {

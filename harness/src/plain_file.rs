@@ -22,10 +22,10 @@ pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
     plain(File::options().read(true).custom_flags(FLAGS).open(path)?)
 }
 
-/// How such a file is opened.
+/// The flags with which such a file is opened.
 const FLAGS: i32 = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NOCTTY;
 
-/// `file`, if it is a plain one.
+/// Checks that `file` is a plain one.
 fn plain(file: File) -> io::Result<(File, Metadata)> {
     let meta = file.metadata()?;
     match meta.is_file() {
@@ -83,6 +83,8 @@ impl Default for ReadBudget {
 }
 
 impl ReadBudget {
+    /// Takes `bytes` from the budget.
+    ///
     /// # Errors
     /// `FileTooLarge` when fewer than `bytes` are left.
     fn spend(&mut self, bytes: u64) -> io::Result<()> {
@@ -117,8 +119,8 @@ pub(crate) fn hash(path: &Path, budget: &mut ReadBudget) -> io::Result<String> {
     }
 }
 
-/// Whether the plain file at `path` contains `needle`, which has no zero bytes. Holes are passed
-/// over; what is left is read in pieces.
+/// Returns whether the plain file at `path` contains `needle`, which has no zero bytes. Holes are
+/// skipped; the rest is read in pieces.
 ///
 /// # Errors
 /// As [`hash`].
@@ -146,7 +148,7 @@ pub(crate) fn contains(path: &Path, needle: &[u8], budget: &mut ReadBudget) -> i
     Ok(false)
 }
 
-/// Where the first byte at or after `from` is that is in no hole; none after the end.
+/// Returns the offset of the first byte at or after `from` that is in no hole; none after the end.
 fn next_data(file: &File, from: u64) -> io::Result<Option<u64>> {
     use rustix::io::Errno;
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(from)) {

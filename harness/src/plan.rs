@@ -1,4 +1,4 @@
-//! What is run and what is not, and why not: [`Plan`].
+//! The plan: cases that are run, cases that are not, and the reason ([`Plan`]).
 
 use boxproof_cases::case::{Platform, ToolVersion};
 use boxproof_cases::{Case, Suite};
@@ -11,7 +11,7 @@ use crate::selection::Selection;
 /// Every selected case against every backend, in the suite's order, backends innermost.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// What is planned.
+    /// The planned cases.
     pub cases: Vec<PlannedCase>,
 }
 
@@ -22,11 +22,11 @@ pub struct PlannedCase {
     pub case: usize,
     /// The backend's place in the list that was planned for.
     pub backend: usize,
-    /// What is done.
+    /// The plan for the case.
     pub what: Planned,
 }
 
-/// What is done with a case.
+/// The plan for a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Planned {
     /// It is run and judged.
@@ -35,15 +35,16 @@ pub enum Planned {
     Skip {
         /// The verdict that stands for it.
         verdict: Verdict,
-        /// What is lacking: a capability, a fact, what is needed to see, `platform`, or `not installed`.
+        /// The thing that is lacking: a capability, a fact, a means to see, `platform`, or
+        /// `not installed`.
         reason: String,
     },
 }
 
-/// How to plan.
+/// The options of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PlanOptions {
-    /// Whether cases are run even where the backend does not claim what they need.
+    /// True if cases are run even where the backend does not claim what they need.
     pub all: bool,
 }
 
@@ -61,7 +62,7 @@ pub fn plan(
     host: &Host,
     options: PlanOptions,
 ) -> Plan {
-    let selected = suite.cases.iter().enumerate().filter(|(_, case)| selection.selects(case));
+    let selected = suite.cases.iter().enumerate().filter(|(_, case)| selection.runs(case));
     let pairs = selected.flat_map(|(at, case)| {
         let against = move |(backend, b)| PlannedCase {
             case: at,
@@ -73,8 +74,8 @@ pub fn plan(
     Plan { cases: pairs.collect() }
 }
 
-/// The first thing lacking decides: host before backend, so that a report never blames a backend
-/// for what nobody could show here.
+/// Decides by the first thing lacking: host before backend, so that a report never blames a backend
+/// for an act that could not be shown here.
 fn decide(case: &Case, backend: &Backend, host: &Host, options: PlanOptions) -> Planned {
     let skip = |verdict, reason: &str| Planned::Skip { verdict, reason: reason.to_owned() };
     if !case.platforms.contains(&Platform::HERE) {
@@ -98,7 +99,7 @@ fn decide(case: &Case, backend: &Backend, host: &Host, options: PlanOptions) -> 
     }
 }
 
-/// Which tool is too old, with the version found and the one that is wanted.
+/// Names a tool that is too old, with the version found and the one that is wanted.
 fn too_old(case: &Case, host: &Host) -> Option<String> {
     case.least_versions.iter().find_map(|(fact, least)| {
         let found = ToolVersion::in_text(host.text(fact.word()));
@@ -210,8 +211,8 @@ mod tests {
         assert_eq!(planned(extra, false, true), what);
     }
 
-    /// Neither the host's facts nor the backend are asked before what can be seen, and `all` makes
-    /// nobody see more.
+    /// The means to see come before the host's facts and the backend, and `all` does not add to
+    /// them.
     #[rstest]
     #[case::namespaces("control: private_ns", "run", "not-applicable(namespaces)")]
     #[case::victims("stdin: $VICTIM", "run", "not-applicable(victims)")]

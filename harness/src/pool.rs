@@ -1,11 +1,13 @@
 //! The pool: feeds the order's jobs to worker processes and gathers what they saw. One loop, woken
-//! by workers and signals; a worker that holds a job for too long is killed. Main function: [`run`].
+//! by workers and signals; a worker that holds a job for too long is killed. Main function:
+//! [`run`].
 
 mod line;
 mod loss;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -24,37 +26,51 @@ use crate::{sweep, sys, termination};
 use line::{Broken, Said, WorkerLine};
 use loss::{Loss, end};
 
-/// How often a worker may die on a job before the job is given up.
+/// The number of times that a worker may die on a job before the job is given up.
 const LIVES: usize = 2;
 /// The most arms that wait at the same time; each is a process that sleeps.
 const WAITING: usize = 512;
 /// The most of them that are still being started: all at once would make each of them late. While
-/// so many are, nothing else begins; what waits longest is to wait from the start.
+/// so many are, nothing else begins; the job that waits longest is to wait from the start.
 const STARTING: usize = 6;
 
 /// An answer of at most so many bytes is small, as nearly all are.
 const SMALL: usize = 64 << 10;
 /// The most bytes of all others together: they are kept until they are judged.
 const LARGE: usize = 64 << 20;
-/// How long workers may take to clean up after they were hung up on.
+/// The time that workers have to clean up after they were hung up on.
 const PARTING: Duration = Duration::from_secs(5);
-/// How often the clock is looked at: what passes of it beyond that, this host stood still.
+/// The interval at which the clock is read: for any time beyond that, this host stood still.
 const TICK: Duration = Duration::from_secs(5);
-/// How late a busy host may wake us all the same.
+/// The delay with which a busy host may wake us all the same.
 const LATE: Duration = Duration::from_secs(1);
-/// How long a worker may live on after this process has ended.
+/// The time for which a worker may live on after this process has ended.
 const ORPHANED: Duration = Duration::from_secs(20);
-/// Of the workers there are when the host refuses another process, one in so many stays: every arm
-/// needs processes of its own.
+/// The divisor of the number of workers when the host refuses another process: one in so many
+/// stays, as every arm needs processes of its own.
 const SHRINK: usize = 8;
 
-/// How the run ended.
+/// The end of the run.
 #[derive(Debug)]
 pub enum Ended {
     /// Every arm was executed: (case, backend) → what was seen.
     Complete(HashMap<(usize, usize), Execution>),
-    /// This signal came first.
-    Interrupted(Signal),
+    /// The signal that came first, or none if the caller wants no more; and the observations until
+    /// then.
+    Cut(Option<Signal>, HashMap<(usize, usize), Execution>),
+}
+
+/// The progress of the pool.
+#[derive(Debug, Clone, Copy)]
+pub struct PoolProgress<'a> {
+    /// The number of arms that are done.
+    pub done: usize,
+    /// Of how many.
+    pub total: usize,
+    /// The (case, backend) pairs of which an arm was seen since this was told last.
+    pub touched: &'a [(usize, usize)],
+    /// The observations of every pair.
+    pub seen: &'a HashMap<(usize, usize), Execution>,
 }
 
 /// One worker process and what it is doing.
@@ -70,22 +86,22 @@ struct Worker {
 #[derive(Debug, Clone, Copy)]
 struct Held {
     job: usize,
-    /// Whether it has not yet begun to wait.
+    /// True if it has not yet begun to wait.
     starting: bool,
-    /// When it is taken for one that never ends.
+    /// The time at which it counts as one that never ends.
     deadline: Instant,
 }
 
 /// Executes the whole order on `slots` CPU-bound workers and as many waiting ones as it takes.
-/// `progress` hears the number of arms done. Call before any thread exists, and while a
+/// `progress` hears what is done, and may end it. Call before any thread exists, and while a
 /// [`crate::termination::Termination`] catches the signals.
 ///
 /// # Errors
-/// When workers cannot be made or waited for.
+/// Returns an error when workers cannot be made or waited for.
 pub fn run(
     birthright: &Birthright<'_>,
     slots: usize,
-    mut progress: impl FnMut(usize, usize),
+    mut progress: impl FnMut(PoolProgress<'_>) -> ControlFlow<()>,
 ) -> io::Result<Ended> {
     sys::subreaper()?;
     let changes = ChildChanges::watch()?;
@@ -93,7 +109,7 @@ pub fn run(
     let total = birthright.order.jobs.len();
     loop {
         if let Some(signal) = termination::received() {
-            return Ok(Ended::Interrupted(signal));
+            return Ok(Ended::Cut(Some(signal), std::mem::take(&mut pool.seen)));
         }
         if pool.done >= total {
             return Ok(Ended::Complete(std::mem::take(&mut pool.seen)));
@@ -109,7 +125,11 @@ pub fn run(
         let now = Instant::now();
         let overdue = |worker: &Worker| worker.job.is_some_and(|held| held.deadline <= now);
         pool.lose(|worker| overdue(worker).then_some(Loss::Overdue))?;
-        progress(pool.done, total);
+        let touched = std::mem::take(&mut pool.touched);
+        let (done, seen) = (pool.done, &pool.seen);
+        if progress(PoolProgress { done, total, touched: &touched, seen }).is_break() {
+            return Ok(Ended::Cut(None, std::mem::take(&mut pool.seen)));
+        }
     }
 }
 
@@ -134,7 +154,7 @@ impl ChildChanges {
         Ok(Self { line, id, ends })
     }
 
-    /// Whether something has changed since this was asked last.
+    /// Returns whether something has changed since the last call.
     fn came(&self) -> bool {
         let mut line = &self.line;
         let mut came = false;
@@ -162,8 +182,10 @@ struct Pool<'a> {
     held: HashSet<Exclusive>,
     deaths: HashMap<usize, usize>,
     seen: HashMap<(usize, usize), Execution>,
+    /// The pairs of which that is news.
+    touched: Vec<(usize, usize)>,
     done: usize,
-    /// How many bytes there were of answers that are not small.
+    /// The number of bytes of answers that are not small.
     large: usize,
 }
 
@@ -185,6 +207,7 @@ impl<'a> Pool<'a> {
             held: HashSet::new(),
             deaths: HashMap::new(),
             seen: HashMap::new(),
+            touched: Vec::new(),
             done: 0,
             large: 0,
         };
@@ -206,7 +229,7 @@ impl<'a> Pool<'a> {
                 break;
             }
         }
-        // What waits longest is to wait from the start.
+        // The job that waits longest is to wait from the start.
         self.workers.sort_by_key(|worker| !worker.waits);
         Ok(())
     }
@@ -226,8 +249,8 @@ impl<'a> Pool<'a> {
     fn bear(&mut self, waits: bool) -> io::Result<()> {
         let (ours, theirs) = UnixStream::pair()?;
         let number = self.born;
-        // A sibling's line kept open here would hide its boss's death from it; by the others, who
-        // reaches into a worker would reach the boss.
+        // A sibling's line kept open here would hide its boss's death from it; by the others, a
+        // process that reaches into a worker would reach the boss.
         let mut foreign = vec![ours.as_raw_fd()];
         foreign.extend(self.workers.iter().map(|worker| worker.line.as_fd().as_raw_fd()));
         foreign.extend(self.ends.iter().chain(termination::own_descriptors()));
@@ -237,7 +260,7 @@ impl<'a> Pool<'a> {
             for number in foreign {
                 let _ = nix::unistd::close(number);
             }
-            // Where this cannot be asked for, the line alone tells of the boss's end.
+            // Without this call the line alone reports the boss's end.
             let _ = sys::end_after(boss, ORPHANED);
             let _ = sys::deny_tracing();
             live(number, &theirs, self.birthright)
@@ -276,8 +299,8 @@ impl<'a> Pool<'a> {
         Some(queue.remove(at))
     }
 
-    /// Sleeps until there is something to do. The time that this host stood still meanwhile is
-    /// nobody's.
+    /// Sleeps until there is something to do. Time for which this host stood still meanwhile counts
+    /// for no deadline.
     fn wait(&mut self, changes: BorrowedFd<'_>) -> io::Result<()> {
         let asked = Instant::now();
         let deadlines = self.workers.iter().filter_map(|worker| worker.job);
@@ -341,7 +364,7 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
-    /// `arm`, whose answer had so many bytes, as far as there is room for it.
+    /// Returns `arm`, whose answer had so many bytes, as far as there is room for it.
     fn bounded(&mut self, arm: Arm, bytes: usize) -> Arm {
         if bytes > SMALL {
             self.large += bytes;
@@ -366,11 +389,12 @@ impl<'a> Pool<'a> {
                 ArmKind::Confined => &mut execution.confined,
             };
             *slot = Some(arm);
+            self.touched.push(*pair);
         }
         self.done += 1;
     }
 
-    /// What the job shares with others is free again.
+    /// Frees the resources that the job shares with others.
     fn free(&mut self, job: usize) {
         for word in &self.birthright.order.jobs[job].exclusive {
             self.held.remove(word);
@@ -402,13 +426,14 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Children of this process that are no orphans.
+    /// Lists the children of this process that are no orphans.
     fn ours(&self) -> Vec<i32> {
         let workers = self.workers.iter().map(|worker| worker.pid.as_raw());
         workers.chain([self.birthright.janitor.as_raw()]).collect()
     }
 
-    /// Hangs up on `workers` and waits until they have cleaned up; who takes too long is killed.
+    /// Hangs up on `workers` and waits until they have cleaned up; a worker that takes too long is
+    /// killed.
     fn retire(&self, workers: Vec<Worker>) {
         let mut left: Vec<Pid> = workers.into_iter().map(|worker| worker.pid).collect();
         let deadline = Instant::now() + PARTING;
@@ -431,7 +456,7 @@ fn unborn(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), message)
 }
 
-/// How many arms may wait at the same time: each needs a descriptor here.
+/// Returns the number of arms that may wait at the same time: each needs a descriptor here.
 fn wide() -> usize {
     let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((0, 0));
     WAITING.min(usize::try_from(soft / 2).unwrap_or(WAITING)).max(1)

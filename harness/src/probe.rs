@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 /// The probe program where backends execute it, and what it was when it was installed.
 #[derive(Debug)]
 pub struct InstalledProbe {
-    /// Where it is.
+    /// The path of the probe.
     pub path: PathBuf,
     facts: Facts,
 }
 
-/// What the file is. No call can set the time of its last change back.
+/// The identity of the file. No call can set its ctime back.
 #[derive(Debug, PartialEq, Eq)]
 struct Facts {
     identity: (u64, u64),
@@ -33,7 +33,7 @@ impl InstalledProbe {
         Ok(Self { path, facts })
     }
 
-    /// What was done to it, in a few words; nothing if it is what was installed.
+    /// Describes the change to the probe in a few words; nothing if it is the installed one.
     pub fn change(&self) -> Option<String> {
         match Facts::of(&self.path) {
             Ok(now) if now == self.facts => None,

@@ -26,7 +26,7 @@ pub const SCRIPT: &str = "repro.sh";
 /// The name of the probe program beside it.
 pub const PROBE: &str = "boxprobe";
 
-/// What a script is made of.
+/// The subject of a script.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// The case.
@@ -37,7 +37,7 @@ pub struct Subject<'a> {
     pub backend: &'a Backend,
     /// The arm that the script is about.
     pub arm: ArmKind,
-    /// That arm.
+    /// The rendered arm.
     pub rendered: &'a Rendered,
     /// The control, where the script runs it first.
     pub control: Option<&'a Rendered>,
@@ -49,7 +49,7 @@ fn has_late_port(step: &Step) -> bool {
     matches!(step.policy.network, Some(NetworkSpec::Proxy { port: PortSpec::Text(_) }))
 }
 
-/// Why this case has no script, if it has none.
+/// Returns the reason why this case has no script, if there is one.
 pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
     let launcher = &case.launcher;
     let texts = || case.strings().into_iter().chain(case.shell_lines());
@@ -120,10 +120,10 @@ fn is_plain_signal(during: &During) -> bool {
         && matches!(during.what, Stimulus::Signal(_, Target::Backend))
 }
 
-/// The script.
+/// Returns the script.
 ///
 /// # Errors
-/// Why it cannot be written.
+/// The reason why it cannot be written.
 pub fn script(subject: &Subject<'_>) -> Result<String, String> {
     if let Some(why) = obstacle(subject.case, subject.backend) {
         return Err(why);
@@ -143,20 +143,20 @@ pub fn script(subject: &Subject<'_>) -> Result<String, String> {
     Ok(parts.join("\n"))
 }
 
-/// The script that asks the question of a case; `request` is what the call is asked.
+/// Returns the script that asks the question of a case; `request` is the request of the call.
 ///
 /// # Errors
-/// Why it cannot be written.
+/// The reason why it cannot be written.
 pub fn question_script(subject: &Subject<'_>, request: &str) -> Result<String, String> {
     let shell = Shell::of(subject.rendered, subject.backend)?;
     let body = question::body(subject.case, subject.backend, &shell, request)?;
     Ok(format!("{}\n{body}", head(subject)))
 }
 
-/// What would be laid out and started, for people.
+/// Returns the layout and the commands, for people.
 ///
 /// # Errors
-/// What cannot be said in a shell.
+/// A part that cannot be written in a shell.
 pub fn preview(subject: &Subject<'_>) -> Result<String, String> {
     let shell = Shell::of(subject.rendered, subject.backend)?;
     let laid = laid::fixture(subject.case, &shell)?;
@@ -224,7 +224,7 @@ fn settings(subject: &Subject<'_>, shell: &Shell) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What runs after what.
+/// Returns the lines of the script's course, in order.
 fn course(subject: &Subject<'_>) -> String {
     let case = subject.case;
     let check = if case.expect.decision.is_negative() { "shown" } else { "works" };

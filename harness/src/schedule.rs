@@ -8,11 +8,11 @@ use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Exclusive, Twin};
 
 use crate::backend::{Backend, Kind, Stop};
-use crate::execution::ArmKind;
+use crate::execution::{ArmKind, Execution};
 
-/// What a job may take besides its time limits: laying out, sweeping and waiting for a busy host.
+/// The time that a job may take besides its time limits: for the layout, the sweep and a busy host.
 pub const MARGIN: Duration = Duration::from_secs(45);
-/// How long a step of a channel may take that has no time limit of its own, in milliseconds.
+/// The deadline of a step of a channel that has no time limit of its own, in milliseconds.
 const EXCHANGE_MS: u64 = 10_000;
 /// A week, in milliseconds: time limits may add up to more than a clock can show.
 const FOREVER_MS: u64 = 7 * 24 * 3_600_000;
@@ -26,7 +26,7 @@ pub struct Order {
     pub backends: Vec<Backend>,
     /// Every arm to execute.
     pub jobs: Vec<Job>,
-    /// Whether each arm is executed several times, to prove what it leaves on the host.
+    /// True if each arm is executed several times, to prove what it leaves on the host.
     pub confirms_strays: bool,
 }
 
@@ -37,16 +37,23 @@ pub struct Job {
     pub case: usize,
     /// Index of the backend; any for a control.
     pub backend: usize,
-    /// Which arm.
+    /// The arm.
     pub arm: ArmKind,
-    /// Whether it mostly waits.
+    /// True if it mostly waits.
     pub waits: bool,
-    /// About how long it waits, in milliseconds: longest first.
+    /// The approximate time that it waits, in milliseconds: longest first.
     pub weight: u64,
     /// Host state it shares.
     pub exclusive: Vec<Exclusive>,
     /// The (case, backend) pairs that this arm is for.
     pub serves: Vec<(usize, usize)>,
+}
+
+/// Returns whether every arm that `case` asks for has been executed.
+pub fn is_whole(case: &Case, execution: &Execution) -> bool {
+    let control = matches!(case.control, Control::None(_)) || execution.control.is_some();
+    let twin = !matches!(case.twin, Some(Twin::Overlay(_))) || execution.twin.is_some();
+    control && twin && execution.confined.is_some()
 }
 
 impl Order {
@@ -77,14 +84,14 @@ impl Order {
         Self { cases, backends, jobs, confirms_strays: false }
     }
 
-    /// The same, to be executed on one CPU slot to prove what its arms leave on the host.
+    /// Returns the order for one CPU slot, executed to prove what its arms leave on the host.
     pub fn confirming_strays(self) -> Self {
         Self { confirms_strays: true, ..self.alone() }
     }
 
-    /// The same in parts that are executed one after the other, so that no backend is at work beside
-    /// an arm that another one is judged by: the controls, then each backend's own arms. One part
-    /// where there is one backend.
+    /// Splits the order into parts that are executed one after the other, so that no backend is at
+    /// work beside an arm that another one is judged by: the controls, then each backend's own
+    /// arms. One part where there is one backend.
     pub fn parts(self) -> Vec<Self> {
         if self.suspected().len() < 2 {
             return vec![self];
@@ -108,7 +115,8 @@ impl Order {
         jobs.map(|job| job.backend).collect()
     }
 
-    /// Who may have done something in this part that no arm is to do, as the end of a sentence.
+    /// Names the backends that may have done an act in this part that no arm is to do, as the end
+    /// of a sentence.
     pub(crate) fn suspects(&self) -> String {
         let names = self.suspected().into_iter().map(|at| format!("`{}`", self.backends[at].name));
         let names: Vec<String> = names.collect();
@@ -118,8 +126,8 @@ impl Order {
         }
     }
 
-    /// How long job `number` can take: every time limit of its case and its backend together, and
-    /// [`MARGIN`]. Who holds it for longer holds it for ever.
+    /// Returns the time that job `number` can take: every time limit of its case and its backend
+    /// together, and [`MARGIN`]. A worker that holds it for longer holds it for ever.
     pub fn patience(&self, number: usize) -> Duration {
         let job = &self.jobs[number];
         let (case, backend) = (&self.cases[job.case], &self.backends[job.backend]);
@@ -139,13 +147,13 @@ impl Order {
             .saturating_mul(commands)
             .saturating_add(grace_ms.saturating_mul(rounds))
             .saturating_add(EXCHANGE_MS.saturating_mul(exchanges));
-        // What an arm leaves on the host is proved by executing it twice.
+        // Leftovers of an arm on the host are proved by executing it twice.
         let executions = if self.confirms_strays { 2 } else { 1 };
         let limits_ms = limits_ms.saturating_mul(executions);
         Duration::from_millis(limits_ms.min(FOREVER_MS)) + MARGIN
     }
 
-    /// The same, but no arm is executed beside another one where there is one CPU slot: waiting
+    /// Returns the order without an arm beside another one where there is one CPU slot: waiting
     /// needs a slot, too.
     pub fn alone(mut self) -> Self {
         for job in &mut self.jobs {
@@ -155,7 +163,7 @@ impl Order {
     }
 }
 
-/// Whether one control may stand for all backends: not where chance or time play a part.
+/// Returns whether one control may stand for all backends: not where chance or time play a part.
 fn repeatable(case: &Case) -> bool {
     case.repeat == 1 && case.parallel == 1 && case.during.is_empty()
 }

@@ -1,4 +1,4 @@
-//! The scratch directory: where everything of a run lives, and how it goes away whatever happens.
+//! The scratch directory: it holds everything of a run, and goes away in every case.
 //!
 //! Root works on a tmpfs in a mount namespace of its own, which ends with the process. A run
 //! removes its directory itself. Where it is killed before, a janitor process does so; and where
@@ -25,7 +25,8 @@ use crate::sys;
 pub(crate) use base::RefusedBase;
 pub use base::{default_base, ordinary_base};
 
-/// Whether the probe's copy is sealed: macOS runs no signed program with bytes after its signature.
+/// True where the probe's copy is sealed: macOS runs no signed program with bytes after its
+/// signature.
 const SEALS: bool = cfg!(target_os = "linux");
 
 /// The directory of one run. Dropping it waits until it is gone, or tells what stays.
@@ -44,7 +45,7 @@ pub struct Scratch {
     alive: Option<OwnedFd>,
     /// The process that removes the directory if this one cannot.
     pub janitor: Pid,
-    /// The mask of whoever started the run.
+    /// The file mode creation mask of the caller.
     umask: Mode,
 }
 
@@ -52,13 +53,13 @@ impl Scratch {
     /// Makes the directory below `base` and starts its janitor. Call before any thread exists.
     ///
     /// # Errors
-    /// What cannot be made, where, and what to do about it; [`RefusedBase`] for a place where
-    /// verdicts would be wrong.
+    /// The part that cannot be made, with its place and the remedy; [`RefusedBase`] for a place
+    /// where verdicts would be wrong.
     pub fn make(base: &Path) -> io::Result<Self> {
         Self::make_called(base, names::open_run(&sys::random::<4>()?))
     }
 
-    /// The same with ordinary names: what is called so stays where run and janitor are killed.
+    /// Makes a scratch directory with an ordinary name: it stays where run and janitor are killed.
     ///
     /// # Errors
     /// As [`Scratch::make`].
@@ -68,7 +69,7 @@ impl Scratch {
 
     fn make_called(base: &Path, run_id: String) -> io::Result<Self> {
         base::check(base)?;
-        // What the run makes is read by backends; what is written elsewhere keeps the mask.
+        // Backends read the files that the run makes; files written elsewhere keep the mask.
         let umask = umask(Mode::from_bits_truncate(0o022));
         Self::make_below(base, run_id, umask).map_err(|error| {
             nix::sys::stat::umask(umask);
@@ -107,12 +108,12 @@ impl Scratch {
     /// Copies the running program to where every backend can execute it as the probe.
     ///
     /// # Errors
-    /// When it cannot be read or written.
+    /// Returns an error when it cannot be read or written.
     pub fn install_probe(&self) -> io::Result<PathBuf> {
         self.install_probe_in("probe")
     }
 
-    /// The same in a new folder called `name`.
+    /// Installs the probe in a new directory called `name`.
     ///
     /// # Errors
     /// As [`Scratch::install_probe`].
@@ -132,7 +133,7 @@ impl Scratch {
     }
 }
 
-/// The running program itself, not whatever has its name by now.
+/// Returns the path of the running program itself, not of a file that has its name by now.
 fn own_program() -> PathBuf {
     let link = PathBuf::from("/proc/self/exe");
     if link.exists() { link } else { std::env::current_exe().unwrap_or(link) }

@@ -1,23 +1,27 @@
-//! Which cases are asked for: [`Selection`], a list of filters.
+//! The selection of cases: [`Selection`], a list of filters.
 //!
 //! | filter | selects |
 //! |---|---|
 //! | `fs/**`, `exec/exit-codes/*` | ids that the glob matches; `*` stays within one segment |
-//! | `exec/exit-codes` | the case, every row of it, or every case of the folder |
+//! | `exec/exit-codes` | the case, every row of it, or every case of the directory |
 //! | `level:must`, `area:fs`, `needs:net.none` | cases of that level, area or need |
 //! | `!FILTER` | takes out again what FILTER selects |
 //!
 //! Filters of one kind add up; what all kinds have in common is selected. Slow cases come only by
 //! their exact id (of the case or of one row) or with [`Slow::Included`].
 
+use std::collections::BTreeSet;
+
 use boxproof_cases::case::Level;
 use boxproof_cases::{Capability, Case, Suite};
+use boxproof_reports::Shard;
 use globset::{GlobBuilder, GlobMatcher};
+use sha2::{Digest, Sha256};
 
 /// The keys a filter can have.
 const KEYS: &str = "level:, area: and needs:";
 
-/// Whether slow cases are selected like all others.
+/// The treatment of slow cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Slow {
     /// Only by their exact id.
@@ -27,11 +31,14 @@ pub enum Slow {
     Included,
 }
 
-/// Which cases are asked for; by default every one that is not slow.
+/// The cases that are asked for; by default every one that is not slow.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     filters: Vec<Filter>,
     slow: Slow,
+    /// Lists of ids, each with its name: only what all of them hold is selected.
+    lists: Vec<(String, BTreeSet<String>)>,
+    shard: Option<Shard>,
 }
 
 /// One filter, as written and as meant.
@@ -66,7 +73,7 @@ enum Sort {
 pub struct FilterError {
     /// The filter as written.
     pub filter: String,
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     pub message: String,
 }
 
@@ -77,10 +84,34 @@ impl Selection {
     /// The first filter that means nothing.
     pub fn new<S: AsRef<str>>(filters: &[S], slow: Slow) -> Result<Self, FilterError> {
         let filters = filters.iter().map(|text| Filter::new(text.as_ref()));
-        Ok(Self { filters: filters.collect::<Result<_, _>>()?, slow })
+        Ok(Self { filters: filters.collect::<Result<_, _>>()?, slow, ..Self::default() })
     }
 
-    /// Whether `case` is selected.
+    /// Returns the selection narrowed to `ids`, which a list called `name` holds: slow ones, too.
+    #[must_use]
+    pub fn narrowed(mut self, name: String, ids: BTreeSet<String>) -> Self {
+        self.lists.push((name, ids));
+        self
+    }
+
+    /// Returns the selection of which only one part is run.
+    #[must_use]
+    pub fn part(self, shard: Option<Shard>) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// The part of the selection that is run.
+    pub fn shard(&self) -> Option<Shard> {
+        self.shard
+    }
+
+    /// Returns whether `case` is selected and of the part that is run.
+    pub fn runs(&self, case: &Case) -> bool {
+        self.selects(case)
+            && self.shard.is_none_or(|shard| part_of(case.id.as_str(), shard.of) == shard.index)
+    }
+
+    /// Returns whether `case` is selected.
     pub fn selects(&self, case: &Case) -> bool {
         let (out, kept): (Vec<_>, Vec<_>) = self.filters.iter().partition(|filter| filter.negated);
         if out.iter().any(|filter| filter.what.matches(case)) {
@@ -91,6 +122,10 @@ impl Selection {
             of_kind.peek().is_none() || of_kind.any(|filter| filter.what.matches(case))
         });
         let named = || kept.iter().any(|filter| filter.what.names(case));
+        let listed = self.lists.iter().all(|(_, ids)| ids.contains(case.id.as_str()));
+        if !self.lists.is_empty() {
+            return listed && by_kind;
+        }
         by_kind && (!case.slow || self.slow == Slow::Included || named())
     }
 
@@ -101,14 +136,36 @@ impl Selection {
         idle.map(|filter| filter.text.as_str()).collect()
     }
 
-    /// Whether slow cases are selected like all others.
+    /// Returns whether slow cases are selected like all others.
     pub fn includes_slow(&self) -> bool {
         self.slow == Slow::Included
     }
 
     /// The filters as written.
     pub fn filters(&self) -> Vec<String> {
-        self.filters.iter().map(|filter| filter.text.clone()).collect()
+        let lists = self.lists.iter().map(|(name, _)| name.clone());
+        self.filters.iter().map(|filter| filter.text.clone()).chain(lists).collect()
+    }
+}
+
+/// Returns the part, from 1, of `of` parts in which the case with this id is: by the hash of the id
+/// alone, so that it stays there for every selection.
+fn part_of(id: &str, of: u32) -> u32 {
+    let digest = Sha256::digest(id);
+    let head = digest.iter().take(8).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    // The remainder is less than `of`.
+    u32::try_from(head % u64::from(of.max(1))).unwrap_or_default() + 1
+}
+
+/// Parses a part as it is written: `I/N`.
+///
+/// # Errors
+/// The remedy for any other text.
+pub fn parse_shard(text: &str) -> Result<Shard, String> {
+    let (index, of) = text.split_once('/').unwrap_or_default();
+    match (index.parse(), of.parse()) {
+        (Ok(index), Ok(of)) if (1..=of).contains(&index) => Ok(Shard { index, of }),
+        _ => Err("write I/N, as in 2/4: the second of four parts".to_owned()),
     }
 }
 
@@ -160,7 +217,7 @@ impl What {
         }
     }
 
-    /// Whether it is the exact id of `case`, or that of the case it is a row of.
+    /// Returns whether the filter is the exact id of `case`, or that of the case it is a row of.
     fn names(&self, case: &Case) -> bool {
         let Self::Id(id) = self else { return false };
         id == case.id.as_str() || case.file.with_extension("").to_str() == Some(id)
@@ -240,6 +297,53 @@ mod tests {
             selected(&["exec", "!exec/codes"], Slow::Included),
             "exec/slow exec/slow-rows/one"
         );
+    }
+
+    #[test]
+    fn parts_are_disjoint_and_complete_whatever_else_is_selected() {
+        let suite = suite();
+        let whole = Selection::new::<&str>(&[], Slow::Included).unwrap();
+        let of = |selection: &Selection, index| {
+            let part = selection.clone().part(Some(Shard { index, of: 3 }));
+            let ids = suite.cases.iter().filter(|case| part.runs(case));
+            ids.map(|case| case.id.as_str()).collect::<Vec<_>>()
+        };
+        let mut all: Vec<&str> = (1..=3).flat_map(|index| of(&whole, index)).collect();
+        all.sort_unstable();
+        let ids: Vec<&str> = suite.cases.iter().map(|case| case.id.as_str()).collect();
+        assert_eq!(all, ids);
+        let one = Selection::new(&["fs/write"], Slow::Included).unwrap();
+        for index in 1..=3 {
+            let alone = of(&one, index);
+            assert_eq!(
+                alone,
+                of(&whole, index).into_iter().filter(|id| *id == "fs/write").collect::<Vec<_>>()
+            );
+        }
+    }
+
+    #[rstest]
+    #[case("2/4", Some(Shard { index: 2, of: 4 }))]
+    #[case("1/1", Some(Shard { index: 1, of: 1 }))]
+    #[case("0/4", None)]
+    #[case("5/4", None)]
+    #[case("1/0", None)]
+    #[case("1", None)]
+    #[case("a/b", None)]
+    fn a_part_is_written_as_two_numbers(#[case] text: &str, #[case] shard: Option<Shard>) {
+        assert_eq!(parse_shard(text).ok(), shard);
+    }
+
+    #[test]
+    fn a_list_narrows_and_takes_slow_cases_along() {
+        let ids = ["exec/slow", "fs/read", "no/such"].map(str::to_owned).into();
+        let selection = Selection::new(&["!fs/**"], Slow::ByIdOnly).unwrap();
+        let selection = selection.narrowed("last-failed".to_owned(), ids);
+        let suite = suite();
+        let found: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].id.as_str(), "exec/slow");
+        assert_eq!(selection.filters(), ["!fs/**", "last-failed"]);
     }
 
     #[rstest]

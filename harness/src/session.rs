@@ -1,13 +1,15 @@
 //! One run from plan to rows: plan, execute, judge, collect. Main function: [`conduct`].
 
 mod second_look;
+mod watch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use boxproof_cases::{Case, Suite};
+use boxproof_cases::{Case, FrozenSet, Suite};
 use boxproof_reports::{CaseRow, Header, UserKind, Verdict};
 use nix::sys::signal::{Signal, kill};
 
@@ -19,10 +21,10 @@ use crate::host::{Host, Tools};
 use crate::judge::{Judgement, Reason, judge};
 use crate::known::{Date, Os, Setting};
 use crate::plan::{Plan, PlanOptions, Planned, plan};
-use crate::pool::{self, Ended};
+use crate::pool::{self, Ended, PoolProgress};
 use crate::probe::InstalledProbe;
 use crate::run::question::{Desk, ask_all};
-use crate::schedule::Order;
+use crate::schedule::{Order, is_whole};
 use crate::scratch::{self, Scratch};
 use crate::selection::Selection;
 use crate::shortage;
@@ -32,40 +34,45 @@ use crate::worker::Birthright;
 use crate::{sweep, sys};
 pub(crate) use second_look::BlindLooks;
 
-/// What is asked of a run.
+pub use watch::RunWatch;
+use watch::{Cut, Live};
+
+/// The request for a run.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The corpus.
     pub suite: Suite,
-    /// Which cases of it.
+    /// The selected cases of it.
     pub selection: Selection,
     /// Against which backends.
     pub backends: Vec<Backend>,
-    /// Whether cases are run even where the backend does not claim what they need.
+    /// True if cases are run even where the backend does not claim what they need.
     pub all: bool,
-    /// Whether failures below `must` count; told in the header.
+    /// True if failures below `must` count; recorded in the header.
     pub strict: bool,
-    /// How many CPU-bound arms are in flight; by default twice the cores.
+    /// The number of CPU-bound arms in flight; by default twice the cores.
     pub jobs: Option<usize>,
-    /// Where the scratch folder is made; by default the cache folder of the user.
+    /// The directory in which the scratch directory is made; by default the user's cache directory.
     pub scratch: Option<PathBuf>,
+    /// The frozen set by which cases are held.
+    pub set: Option<FrozenSet>,
     /// The commit that is judged; told in the header.
     pub commit: Option<String>,
-    /// Where the files of the corpus can be read; by default, where those of the built-in one are.
+    /// The URL of the corpus's files; by default that of the built-in corpus.
     pub base_url: Option<String>,
-    /// How many of the cases are looked at again with ordinary names and programs.
+    /// The share of the cases that get a second look with ordinary names and programs.
     pub blind: Option<Share>,
-    /// What a reproduce line needs besides case and backend, such as `--cases DIR`.
+    /// The flags of a reproduce line besides case and backend, such as `--cases DIR`.
     pub reproduce: String,
 }
 
-/// What came of it.
+/// The conclusion of a run.
 #[derive(Debug)]
 pub enum Conclusion {
     /// Header and rows of the record, in the suite's order.
     Finished(Box<Finished>),
-    /// This signal came first; nothing is concluded.
-    Interrupted(Signal),
+    /// This signal came first: header, and rows of what was judged until then.
+    Interrupted(Signal, Box<Finished>),
 }
 
 /// A finished run, before it is written down.
@@ -77,17 +84,19 @@ pub struct Finished {
     pub rows: Vec<CaseRow>,
     /// Known-failure rows that should not be there any more, one sentence each.
     pub stale: Vec<String>,
+    /// The cause that ended the run before its end; then rows are missing.
+    pub interrupted: Option<String>,
 }
 
-/// The judgements of a run: (case, backend) → what was seen and concluded.
+/// The judgements of a run: (case, backend) → observation and conclusion.
 pub(crate) type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 
-/// What was seen and concluded, try by try.
+/// The observations and conclusions, try by try.
 #[derive(Debug, Default)]
 pub struct Tries {
-    /// Of every pair.
+    /// The last try of every pair.
     pub last: Judged,
-    /// Of those that were tried again, the first time.
+    /// The first try of those that were tried again.
     pub earlier: Judged,
 }
 
@@ -98,15 +107,15 @@ pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
 }
 
 /// Plans, executes, judges and collects. `tools` are those of [`tools_for`], started as early as
-/// possible; `progress` hears how many of how many arms are done. Call before any thread exists:
-/// workers are forked.
+/// possible; `watch` follows the run. Call before any thread exists: workers are forked.
 ///
 /// # Errors
-/// When scratch folder, probe or workers cannot be made, or what a run leaves cannot be seen.
+/// A scratch directory, probe or worker that cannot be made, or a system on which the leftovers of
+/// a run cannot be seen.
 pub fn conduct(
     request: &Request,
     tools: Tools,
-    mut progress: impl FnMut(usize, usize),
+    watch: &mut impl RunWatch,
 ) -> io::Result<Conclusion> {
     sweep::check_sight()?;
     // Until nothing is left to clean up.
@@ -124,17 +133,6 @@ pub fn conduct(
     let host = Host::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
-    let tries = execute(request, &plan, &scratch, &mut progress)?;
-    drop(scratch);
-    let tries = tries.map(|tries| looked_again(request, tries, &mut progress));
-    let tries = match tries {
-        Ok(looked) => looked?,
-        Err(signal) => Err(signal),
-    };
-    let (tries, looks) = match (tries, termination.release()) {
-        (_, Some(signal)) | (Err(signal), None) => return Ok(Conclusion::Interrupted(signal)),
-        (Ok(tries), None) => tries,
-    };
     let user = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
     let setting = |backend: &Backend| Setting {
         os: Os::HERE,
@@ -143,31 +141,52 @@ pub fn conduct(
         today: Date::today(),
     };
     let header = collect::header(request, &plan, &host, started);
-    let rows = collect::rows(request, &plan, (&tries, &looks), &setting);
-    let stale = collect::stale(request, &rows, &setting);
-    Ok(Conclusion::Finished(Box::new(Finished { header, rows, stale })))
+    let row = |pair, seen: (&Execution, &Judgement)| collect::row(request, pair, seen, &setting);
+    let mut live = Live { watch, row: &row, told: HashSet::new() };
+    let (mut tries, cut) = execute(request, &plan, &scratch, &mut live)?;
+    drop(scratch);
+    let (looks, cut) = match cut {
+        None => looked_again(request, &mut tries, live.watch)?,
+        Some(_) => (BlindLooks::new(), cut),
+    };
+    let cut = termination.release().map(Cut::Signal).or(cut);
+    let mut rows = collect::rows(request, &plan, (&tries, &looks), &setting);
+    let mut stale = Vec::new();
+    match cut {
+        Some(_) => collect::keep_judged(request, &mut rows, &tries.last),
+        None => stale = collect::stale(request, &rows, &setting),
+    }
+    let interrupted = cut.map(|cut| match cut {
+        Cut::Signal(signal) => signal.to_string(),
+        Cut::Unwanted => "--fail-fast".to_owned(),
+    });
+    let finished = Box::new(Finished { header, rows, stale, interrupted });
+    Ok(match cut {
+        Some(Cut::Signal(signal)) => Conclusion::Interrupted(signal, finished),
+        _ => Conclusion::Finished(finished),
+    })
 }
 
-/// Looks again, where that is asked for.
+/// Takes the second look, where it is asked for; returns its results, and the cause that ended it
+/// before its end.
 fn looked_again(
     request: &Request,
-    mut tries: Tries,
-    progress: &mut impl FnMut(usize, usize),
-) -> io::Result<Result<(Tries, BlindLooks), Signal>> {
-    let looks = match request.blind {
-        Some(share) => second_look::look_again(request, share, &mut tries.last, progress)?,
-        None => Ok(BlindLooks::new()),
-    };
-    Ok(looks.map(|looks| (tries, looks)))
+    tries: &mut Tries,
+    watch: &mut impl RunWatch,
+) -> io::Result<(BlindLooks, Option<Cut>)> {
+    let Some(share) = request.blind else { return Ok((BlindLooks::new(), None)) };
+    let mut progress = |done, total| watch.arms(done, total);
+    let looks = second_look::look_again(request, share, &mut tries.last, &mut progress)?;
+    Ok(looks.map_or_else(|cut| (BlindLooks::new(), Some(cut)), |looks| (looks, None)))
 }
 
-/// Executes and judges every planned pair; what is worth it gets one more try, alone.
+/// Executes and judges every planned pair; a pair that is worth it gets one more try, alone.
 fn execute(
     request: &Request,
     plan: &Plan,
     scratch: &Scratch,
-    mut progress: &mut impl FnMut(usize, usize),
-) -> io::Result<Result<Tries, Signal>> {
+    live: &mut Live<'_, impl RunWatch>,
+) -> io::Result<(Tries, Option<Cut>)> {
     let probe = InstalledProbe::remember(scratch.install_probe()?)?;
     let pairs: Vec<(usize, usize)> = plan
         .cases
@@ -183,24 +202,21 @@ fn execute(
     let desk = Desk { scratch: &scratch.path, probe: &probe.path, run_id: &scratch.run_id, slots };
     let replies = match ask_backends(&desk, (&cases, &request.backends), &questions, scratch) {
         Ok(replies) => replies,
-        Err(signal) => return Ok(Err(signal)),
+        Err(signal) => return Ok((Tries { last: judged, earlier }, Some(Cut::Signal(signal)))),
     };
     let mut order = Order::new(cases.clone(), request.backends.clone(), &pairs);
     judge_all(&order, replies, &mut judged);
+    if live.all(&judged).is_break() {
+        return Ok((Tries { last: judged, earlier }, Some(Cut::Unwanted)));
+    }
     let again =
         |pairs: &[(usize, usize)]| Order::new(cases.clone(), request.backends.clone(), pairs);
     let mut runner = Runner { scratch, probe, renewals: 0 };
     for last in [false, true] {
-        if let Some(signal) = runner.run(order, slots, &mut progress, &mut judged)? {
-            return Ok(Err(signal));
+        if let Some(cut) = runner.run(order, slots, live, &mut judged)? {
+            return Ok((Tries { last: judged, earlier }, Some(cut)));
         }
-        // A double runs nothing, so that another try shows the same.
-        let plays = |pair: &(usize, usize)| request.backends[pair.1].double().is_some();
-        let pairs: Vec<_> = judged
-            .iter()
-            .filter(|(pair, seen)| !plays(pair) && is_worth_another(seen))
-            .map(|(pair, _)| *pair)
-            .collect();
+        let pairs = retried_pairs(request, &judged);
         if pairs.is_empty() || last {
             break;
         }
@@ -211,12 +227,26 @@ fn execute(
     let suspected = strays::suspected(&judged);
     if !suspected.is_empty() {
         let order = again(&suspected).confirming_strays();
-        match runner.seen(&order, 1, &mut progress)? {
+        let go_on = |_: PoolProgress<'_>| ControlFlow::Continue(());
+        match runner.seen(&order, 1, go_on)? {
             Ended::Complete(seen) => strays::convict(&order, seen, &mut judged),
-            Ended::Interrupted(signal) => return Ok(Err(signal)),
+            Ended::Cut(signal, _) => {
+                return Ok((Tries { last: judged, earlier }, Some(Cut::of(signal))));
+            }
         }
     }
-    Ok(Ok(Tries { last: judged, earlier }))
+    Ok((Tries { last: judged, earlier }, None))
+}
+
+/// Returns the pairs of `judged` that are executed once more. A double runs nothing, so that another
+/// try shows the same.
+fn retried_pairs(request: &Request, judged: &Judged) -> Vec<(usize, usize)> {
+    let is_double = |pair: &(usize, usize)| request.backends[pair.1].double().is_some();
+    judged
+        .iter()
+        .filter(|(pair, seen)| !is_double(pair) && is_worth_another(seen))
+        .map(|(pair, _)| *pair)
+        .collect()
 }
 
 /// Asks the backends, one after the other: none is to write another one's answers. The signal that
@@ -243,26 +273,39 @@ fn ask_backends(
 struct Runner<'a> {
     scratch: &'a Scratch,
     probe: InstalledProbe,
-    /// How often the probe was installed anew.
+    /// The number of times that the probe was installed anew.
     renewals: usize,
 }
 
 impl Runner<'_> {
-    /// Executes and judges `order`, part by part; the signal that ended it, if one did.
+    /// Executes and judges `order`, part by part; returns the cause that ended it before its end,
+    /// if there is one.
     fn run(
         &mut self,
         order: Order,
         slots: usize,
-        mut progress: impl FnMut(usize, usize),
+        live: &mut Live<'_, impl RunWatch>,
         judged: &mut Judged,
-    ) -> io::Result<Option<Signal>> {
+    ) -> io::Result<Option<Cut>> {
         let total = order.jobs.len();
         let (mut done, mut seen) = (0, HashMap::new());
         for part in order.parts() {
             self.renew()?;
-            match self.seen(&part, slots, |now, _| progress(done + now, total))? {
+            let progress = |now: PoolProgress<'_>| {
+                live.watch.arms(done + now.done, total);
+                now.touched.iter().try_for_each(|pair| {
+                    let Some(arms) = now.seen.get(pair) else { return ControlFlow::Continue(()) };
+                    live.seen((*pair, &part.cases[pair.0]), seen.get(pair), arms)
+                })
+            };
+            match self.seen(&part, slots, progress)? {
                 Ended::Complete(arms) => merge(&mut seen, arms),
-                Ended::Interrupted(signal) => return Ok(Some(signal)),
+                Ended::Cut(signal, arms) => {
+                    merge(&mut seen, arms);
+                    seen.retain(|pair, execution| is_whole(&part.cases[pair.0], execution));
+                    judge_all(&part, seen, judged);
+                    return Ok(Some(Cut::of(signal)));
+                }
             }
             done += part.jobs.len();
             judge_all(&part, whole(&mut seen), judged);
@@ -271,12 +314,12 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// What was seen of the arms of `order`.
+    /// Executes the arms of `order`.
     fn seen(
         &self,
         order: &Order,
         slots: usize,
-        progress: impl FnMut(usize, usize),
+        progress: impl FnMut(PoolProgress<'_>) -> ControlFlow<()>,
     ) -> io::Result<Ended> {
         let birthright = Birthright {
             order,
@@ -304,10 +347,18 @@ type Seen = HashMap<(usize, usize), Execution>;
 /// Puts what was seen in one part beside what was seen before.
 fn merge(seen: &mut Seen, arms: Seen) {
     for (pair, arms) in arms {
-        let execution = seen.entry(pair).or_default();
-        execution.control = arms.control.or(execution.control.take());
-        execution.twin = arms.twin.or(execution.twin.take());
-        execution.confined = arms.confined.or(execution.confined.take());
+        let before = seen.remove(&pair).unwrap_or_default();
+        seen.insert(pair, together(before, arms));
+    }
+}
+
+/// The arms of both; those of `now` where both have one.
+fn together(before: Execution, now: Execution) -> Execution {
+    Execution {
+        control: now.control.or(before.control),
+        twin: now.twin.or(before.twin),
+        confined: now.confined.or(before.confined),
+        ..before
     }
 }
 
@@ -316,13 +367,14 @@ fn whole(seen: &mut Seen) -> Seen {
     seen.extract_if(|_, execution| execution.confined.is_some()).collect()
 }
 
-/// What asks and does not act has no bad luck that another try could mend.
+/// Returns whether a second try could mend bad luck: a question executes no act and has none.
 fn is_worth_another((execution, judgement): &(Execution, Judgement)) -> bool {
     execution.reply.is_none() && worth_another(judgement)
 }
 
-/// Only what taught nothing is tried again, and never at the price of a second time-out; and what
-/// was untimely or could not be set up, because on a busy host much is late.
+/// Returns whether to try again: only a case that taught nothing, and never at the price of a
+/// second time-out; and a run that was untimely or could not be set up, because on a busy host much
+/// is late.
 fn worth_another(judgement: &Judgement) -> bool {
     [Reason::Timing, Reason::SetupFailed, Reason::Host]
         .map(Reason::word)
@@ -330,14 +382,14 @@ fn worth_another(judgement: &Judgement) -> bool {
         || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
 
-/// How many arms are executed at once when `cases` are looked at again: one alone, unless there
-/// are so many that it would take for ever, and never more than in the first place.
+/// Returns the number of arms executed at once when `cases` get a second look: one alone, unless
+/// there are so many that it would take for ever, and never more than in the first place.
 fn abreast(cases: usize) -> usize {
     const ROUNDS: usize = 16;
     cases.div_ceil(ROUNDS).clamp(1, default_jobs())
 }
 
-/// Twice the cores: sandboxes wait in the kernel for namespaces and mounts.
+/// Returns twice the cores: sandboxes wait in the kernel for namespaces and mounts.
 fn default_jobs() -> usize {
     2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
@@ -349,7 +401,7 @@ fn judge_all(order: &Order, seen: HashMap<(usize, usize), Execution>, judged: &m
     }
 }
 
-/// The last look: whatever still carries a nonce of ours escaped every worker.
+/// Finds survivors at the end: a process that still carries a nonce of ours escaped every worker.
 fn find_survivors(run_id: &str, judged: &mut Judged) {
     for pid in sweep::outlasting(run_id) {
         let line = sweep::command_line(pid).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What the host is short of: free space, processes, descriptors, memory, namespaces, time. A
-//! backend's own words about it count only where the host itself shows it. Main functions:
-//! [`of_arm`] and [`before_run`].
+//! Shortages of the host: free space, processes, descriptors, memory, namespaces, time. A backend's
+//! own words about it count only where the host itself shows it. Main functions: [`of_arm`] and
+//! [`before_run`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const INODES: u64 = 64;
 const MEMORY: u64 = 32 << 20;
 /// Fewer descriptors than these do not carry a run.
 const DESCRIPTORS: u64 = 256;
-/// What a run needs on the scratch file system besides the probe.
+/// The bytes that a run needs on the scratch file system besides the probe.
 const NEEDED: u64 = 8 << 20;
 
 /// Counters that grow when a limit is met, as they were before an arm.
@@ -79,7 +79,7 @@ pub(crate) fn of_time(stalled: Duration) -> Option<String> {
     (stalled >= STALL).then(|| format!("time: the harness did not run for {late:.1} s"))
 }
 
-/// Whether a run ended in a way that a short host can cause.
+/// Returns whether a run ended in a way that a short host can cause.
 fn is_suspect(run: &RunReport) -> bool {
     run.exit != Exit::Code(0) || run.observation == Observation::Missing || names_resource(run)
 }
@@ -98,7 +98,7 @@ fn names_resource(run: &RunReport) -> bool {
     refused || texts.into_iter().chain([fault]).flatten().any(is_about_resource)
 }
 
-/// Whether the backend says that this host lacks what it is built of.
+/// Returns whether the backend says that this host lacks what it is built of.
 fn says_unavailable(run: &RunReport) -> bool {
     use boxproof_cases::protocol::ErrorKind;
     let error = run.result.as_ref().and_then(|result| result.error.as_ref());
@@ -113,7 +113,7 @@ fn space(root: &Path) -> Option<String> {
     (inodes < INODES).then(|| format!("inodes: {inodes} are free in the scratch directory"))
 }
 
-/// Free bytes and inodes for this user.
+/// Returns the free bytes and inodes for this user.
 fn free(at: &Path) -> io::Result<(u64, u64)> {
     let seen = statvfs(at)?;
     // A file system without a table of inodes says 0 of 0.
@@ -128,7 +128,7 @@ fn memory() -> Option<String> {
     (kib << 10 < MEMORY).then(|| format!("memory: {kib} KiB are available"))
 }
 
-/// How many processes this user may have; not read on other systems.
+/// Returns the number of processes that this user may have; not read on other systems.
 fn process_limit() -> Option<u64> {
     #[cfg(target_os = "linux")]
     return getrlimit(Resource::RLIMIT_NPROC).ok().map(|(soft, _)| soft);
@@ -136,7 +136,8 @@ fn process_limit() -> Option<u64> {
     None
 }
 
-/// Half of the allowed processes of this user are there: what needs several at once finds none.
+/// Returns a shortage when half of the allowed processes of this user are there: a program that
+/// needs several at once finds none.
 fn processes() -> Option<String> {
     let soft = process_limit()?;
     let count = || crate::sys::tasks_of_user(nix::unistd::geteuid().as_raw());
@@ -188,7 +189,7 @@ fn number(text: &str, name: &str) -> Option<u64> {
 /// Refuses a run that could not even clear up after itself.
 ///
 /// # Errors
-/// What is short, and what to do about it.
+/// The shortage and its remedy.
 pub(crate) fn before_scratch() -> io::Result<()> {
     let why =
         descriptors().map(|why| format!("{why}, and a run needs {DESCRIPTORS}: ulimit -n 1024"));
@@ -199,7 +200,7 @@ pub(crate) fn before_scratch() -> io::Result<()> {
 /// into `scratch`.
 ///
 /// # Errors
-/// What is short, and what to do about it.
+/// The shortage and its remedy.
 pub(crate) fn before_run(scratch: &Path, probe: u64) -> io::Result<()> {
     let short = |text: String| Err(io::Error::other(text));
     let at = scratch.display();
@@ -227,7 +228,8 @@ pub(crate) fn found(scratch: &Path) -> Vec<String> {
     refused.err().map(|error| error.to_string()).into_iter().chain(warnings()).collect()
 }
 
-/// What is short without keeping a run from starting, one sentence each, for its first lines.
+/// Lists the shortages that do not keep a run from starting, one sentence each, for its first
+/// lines.
 pub(crate) fn warnings() -> Vec<String> {
     let found = [processes(), memory()].into_iter().flatten();
     found

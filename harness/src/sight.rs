@@ -1,10 +1,10 @@
-//! What the harness can show on the system that it runs on ([`Sight`]). A case that takes more is not
+//! Sight of the harness on the system that it runs on ([`Sight`]). A case that needs more is not
 //! applicable there: an oracle that sees nothing must not vouch for anything.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Oracle};
 
-/// What there is to see with, by name.
+/// The means of observation, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sight {
     /// Every process that a run leaves is found.
@@ -18,27 +18,27 @@ pub struct Sight {
 }
 
 impl Default for Sight {
-    /// All of it.
+    /// Returns every means of observation.
     fn default() -> Self {
         Self { survivors: true, victims: true, sockets: true, namespaces: true }
     }
 }
 
 impl Sight {
-    /// That of the system this program runs on.
+    /// Returns the sight on the system this program runs on.
     pub fn here() -> Self {
         if cfg!(target_os = "macos") { Self::on_macos() } else { Self::default() }
     }
 
-    /// macOS hides the environment of its own programs, has neither namespaces nor those sockets, and
-    /// tells nobody that a process was traced.
+    /// Returns the sight on macOS: it hides the environment of its own programs, has neither
+    /// namespaces nor those sockets, and does not report that a process was traced.
     pub(crate) fn on_macos() -> Self {
         Self { survivors: false, victims: false, sockets: false, namespaces: false }
     }
 
-    /// What `case` takes that cannot be shown, in a word.
+    /// Names the means that `case` needs and that is missing, in a word.
     pub fn lacks(&self, case: &Case) -> Option<&'static str> {
-        // Who is out of sight still shows by a file that grows.
+        // A process that is out of sight still shows by a file that grows.
         let asks =
             |oracle: &Oracle| matches!(oracle, Oracle::NoSurvivors(how) if how.heartbeat.is_none());
         let survivors = case.expect.oracle.iter().any(asks);

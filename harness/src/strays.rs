@@ -11,12 +11,13 @@ use crate::judge::{Judgement, Reason, judge};
 use crate::schedule::Order;
 use crate::sweep::{Recurrence, stray_kind};
 
-/// What was seen and concluded of each (case, backend).
+/// The observation and conclusion of each (case, backend).
 type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
 
-/// How many pairs of one backend are looked at again: the others are judged by what those prove.
+/// The number of pairs of one backend that are looked at again: the others are judged by their
+/// results.
 const LOOKED_AT: usize = 4;
-/// How often an arm is executed to prove what it leaves.
+/// The number of times that an arm is executed to prove what it leaves.
 const TRIES: usize = 2;
 
 /// The pairs to execute again: they passed, and something appeared meanwhile that did not appear

@@ -13,7 +13,7 @@ use signal_hook::{flag, low_level};
 /// The signals.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
-/// What the handlers of this process share.
+/// The state that the handlers of this process share.
 struct Handlers {
     /// Readable once a signal has come.
     line: UnixStream,
@@ -21,13 +21,13 @@ struct Handlers {
     ends: Vec<RawFd>,
     /// The signal that came last.
     received: Arc<AtomicUsize>,
-    /// Whether a signal has its default action.
+    /// True if a signal has its default action.
     default: Arc<AtomicBool>,
-    /// How many [`Termination`]s there are.
+    /// The number of [`Termination`]s.
     depth: AtomicUsize,
 }
 
-/// The handlers, installed once: they stay, and do as the signal would once nobody waits for it.
+/// The handlers, installed once: they stay, and act as the signal would once no code waits for it.
 static HANDLERS: OnceLock<Handlers> = OnceLock::new();
 
 /// While this lives, INT, TERM and HUP are only noted.
@@ -38,7 +38,7 @@ impl Termination {
     /// Catches the signals. Call before any thread exists.
     ///
     /// # Errors
-    /// When no handler can be installed.
+    /// Returns an error when no handler can be installed.
     pub fn catch() -> io::Result<Self> {
         let handlers = match HANDLERS.get() {
             Some(handlers) => handlers,
@@ -79,7 +79,7 @@ impl Handlers {
         for signal in ENDING {
             let number = signal as i32;
             flag::register_conditional_default(number, Arc::clone(&default))?;
-            // The number before the byte: whoever is woken by the byte finds it there.
+            // The number before the byte: a reader that the byte wakes finds it there.
             let value = number.unsigned_abs() as usize;
             flag::register_usize(number, Arc::clone(&received), value)?;
             let write = write.try_clone()?;
@@ -101,7 +101,7 @@ pub(crate) fn own_descriptors() -> &'static [RawFd] {
     HANDLERS.get().map_or(&[], |handlers| &handlers.ends)
 }
 
-/// What is readable once a signal has come, where they are caught.
+/// Returns the descriptor that is readable once a signal has come, where signals are caught.
 pub(crate) fn descriptor() -> Option<BorrowedFd<'static>> {
     HANDLERS.get().map(|handlers| handlers.line.as_fd())
 }

@@ -1,4 +1,4 @@
-//! What unit tests of several modules start from: a case from a few lines, a backend.
+//! Starting points of unit tests in several modules: a case from a few lines, a backend.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

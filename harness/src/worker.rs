@@ -20,33 +20,33 @@ use crate::schedule::{Job, Order};
 use crate::workspace::HeldDirectories;
 use crate::{strays, sweep, sys};
 
-/// What every worker is born with.
+/// The context that every worker is forked with.
 #[derive(Debug, Clone, Copy)]
 pub struct Birthright<'a> {
     /// Everything there is to do; jobs travel as indices into it.
     pub order: &'a Order,
-    /// The run's folder.
+    /// The run's directory.
     pub scratch: &'a Path,
     /// The probe program.
     pub probe: &'a InstalledProbe,
     /// The run's word.
     pub run_id: &'a str,
-    /// The process that removes the run's folder in the end; nobody's orphan.
+    /// The process that removes the run's directory in the end; it is no orphan of an arm.
     pub janitor: Pid,
 }
 
 /// A worker's answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Answer {
-    /// Which job.
+    /// The job.
     pub job: usize,
     /// The word that came with it, which nothing of the job has seen.
     pub token: String,
-    /// What was seen.
+    /// The observations of the arm.
     pub arm: Arm,
 }
 
-/// The most bytes of an answer: what an arm left may make it long.
+/// The most bytes of an answer: leftovers of an arm may make it long.
 pub(crate) const ANSWER_LIMIT: usize = 32 << 20;
 
 /// A worker's life: it takes job numbers from `boss` and answers each, until `boss` hangs up.
@@ -57,7 +57,7 @@ pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i3
         Ok(place) => {
             let lived = serve(boss, birthright, &place);
             sweep::kill_children(&[]);
-            // What stays here is met again, and told, when the run's directory goes.
+            // Entries that stay here are met again, and reported, when the run's directory goes.
             place.directory.remove();
             lived
         }
@@ -65,7 +65,7 @@ pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i3
     };
     match lived {
         Ok(()) => 0,
-        // The boss has hung up: the run is over, and nobody waits for an answer.
+        // The boss has hung up: the run is over, and no process waits for an answer.
         Err(error)
             if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) =>
         {
@@ -78,10 +78,10 @@ pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i3
     }
 }
 
-/// Where a worker works.
+/// The place of a worker.
 struct Place {
     directory: OwnedDirectory,
-    /// Whether its mount table is its own, so that what changes there is an arm's doing.
+    /// True if its mount table is its own, so that a change there is an arm's doing.
     own_mounts: bool,
 }
 
@@ -92,7 +92,7 @@ fn settle(folder: &Path) -> std::io::Result<Place> {
     sys::subreaper()?;
     sys::hand_nothing_on()?;
     let mut directory = match OwnedDirectory::create(folder) {
-        // What an earlier worker with this number could not remove.
+        // A directory that an earlier worker with this number could not remove.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let name = format!("{}-{}", folder.display(), sys::random::<4>()?);
             OwnedDirectory::create(name.as_ref())
@@ -171,7 +171,7 @@ fn name_who_closed(arm: &mut Arm, order: &Order) {
     }
 }
 
-/// Whether something of an arm could not be looked at.
+/// Returns whether a part of an arm could not be observed.
 fn is_half_seen(report: &Report) -> bool {
     !report.unseen.is_empty() || report.oracles.iter().any(|reading| reading.unread)
 }

@@ -1,6 +1,7 @@
 //! The corpus as tests: each case against the built reference is one test of `cargo test` and of
 //! cargo-nextest. All selected cases are executed in one run before any thread exists; the tests
-//! then only tell their rows. What the backend cannot be asked here is no test, and is told apart.
+//! then only report their rows. A case that the backend cannot be asked here is no test, and is
+//! reported apart.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
@@ -88,9 +89,9 @@ fn execute(
 ) -> (HashMap<String, CaseRow>, Vec<BackendInfo>) {
     let request = request(suite, wanted, backend);
     let tools = tools_for(&request.suite, &request.selection);
-    let finished = match conduct(&request, tools, |_, _| {}) {
+    let finished = match conduct(&request, tools, &mut ()) {
         Ok(Conclusion::Finished(finished)) => *finished,
-        Ok(Conclusion::Interrupted(signal)) => exit(128 + signal as i32),
+        Ok(Conclusion::Interrupted(signal, _)) => exit(128 + signal as i32),
         Err(error) => broken(&error),
     };
     let Finished { header, rows, .. } = finished;
@@ -100,7 +101,8 @@ fn execute(
     (rows.into_iter().map(|row| (row.id.clone(), row)).collect(), header.backends)
 }
 
-/// Writes the run record of what was executed, which `.ci/run` keeps beside the record of its own run.
+/// Writes the run record of what was executed, which `.ci/run` keeps beside the record of its own
+/// run.
 fn keep(path: &Path, header: &Header, rows: &[CaseRow]) -> Result<(), Box<dyn std::error::Error>> {
     let mut writer = RecordWriter::new(std::fs::File::create(path)?, header)?;
     for row in rows {
@@ -121,6 +123,7 @@ fn request(suite: &Suite, wanted: &[String], backend: Backend) -> Request {
         strict: false,
         jobs: None,
         scratch: None,
+        set: None,
         commit: None,
         base_url: None,
         blind: None,
@@ -141,7 +144,8 @@ fn trial(case: &Case, row: Option<&CaseRow>, backends: &[BackendInfo]) -> Trial 
     Trial::ignorable_test(case.id.as_str(), || told).with_ignored_flag(case.slow)
 }
 
-/// What a row means for a test: only a pass is ok, and only what the run's exit code counts fails.
+/// Maps a row to a test's result: only a pass is ok, and only a row that the run's exit code counts
+/// fails.
 fn tell(row: &CaseRow, backends: &[BackendInfo]) -> Result<Completion, Failed> {
     let verdict = format!("{} {} {}", row.verdict.word(), row.reason, row.message);
     match exit_code(std::slice::from_ref(row), ExitOptions::default(), backends) {

@@ -1,4 +1,5 @@
-//! Where coding agents keep their state: by their variables, else below the home ([`AgentState`]). Pure.
+//! The places of coding agents' state: by their variables, else below the home ([`AgentState`]).
+//! Pure.
 
 /// An agent's variable, and its directory below the home where the variable is not set.
 const AGENTS: [(Option<&str>, &str); 4] = [
@@ -22,8 +23,8 @@ pub(crate) struct AgentState {
 }
 
 impl AgentState {
-    /// The state of who has the variables that `value` tells. An empty value counts as none; a relative
-    /// one names no directory, so that it grants nothing.
+    /// Reads the state's places from the variables that `value` returns. An empty value counts as
+    /// none; a relative one names no directory, so that it grants nothing.
     pub(crate) fn of(value: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name: &str| value(name).filter(|text| !text.is_empty());
         let home = value("HOME").filter(|home| is_folder(home));

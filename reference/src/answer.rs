@@ -1,4 +1,4 @@
-//! From the request file to the result file: what every system does alike, a refusal included.
+//! The path from the request file to the result file on every system, refusals included.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,14 +42,14 @@ pub(crate) fn answer(
     };
     if let Err(error) = place.write(&result) {
         unwritable(&error);
-        // What began keeps its code: a refusal says that nothing was started.
+        // A run that began keeps its code: a refusal says that nothing was started.
         return if result.started { code } else { exit::REFUSED };
     }
     code
 }
 
-/// Refuses a file of ours, which is `what`, where the command of `order` can write: it could put
-/// another in its place.
+/// Refuses a file of ours, which is `what`, where the command of `order` can write: the command
+/// could replace it.
 pub(crate) fn within_reach(what: &str, file: &Path, order: &Order) -> Result<(), Refusal> {
     let policy = &order.policy;
     let writes = policy.mode == Mode::WorkspaceWrite;
@@ -84,7 +84,7 @@ pub(crate) fn declined(refusal: &Refusal, request_file: &Path) -> (RunResult, i3
     (RunResult { error, blocked, ..blank("", Duration::ZERO) }, code)
 }
 
-/// A refusal because no sandbox is to be had is the sandbox's doing.
+/// Explains a refusal for want of a sandbox as the sandbox's doing.
 pub(crate) fn why_blocked(refusal: &Refusal) -> Option<Blocked> {
     (refusal.kind == ErrorKind::Unavailable).then(|| rule::unavailable(&refusal.message))
 }

@@ -1,4 +1,4 @@
-//! From a sandbox block to an order and to a report: the dialect `inferoa` for requests.
+//! The dialect `inferoa` for requests: from a sandbox block to an order and to a report.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn ordered(request: ProfileRequest, settled: Result<Settled, Fault>) -> Result<O
     let wrong = |fault: Fault| Refusal::invalid(fault.to_string());
     let settled = settled.map_err(wrong)?;
     match (run.mechanism.as_str(), settled.mechanism) {
-        // Whatever would confine, the mode asks for nothing.
+        // An unconfined mode needs no mechanism, and so takes any.
         (_, AUTO) if settled.policy.mode == Mode::Unconfined => run.mechanism = AUTO.to_owned(),
         (_, AUTO) => {}
         (AUTO, chosen) => run.mechanism = chosen.to_owned(),
@@ -70,7 +70,7 @@ pub(crate) fn order_on(
     }
 }
 
-/// What the one document of `documents` comes to.
+/// Settles the one document of `documents`.
 pub(crate) fn settled(documents: &[Document], workspace: &Path) -> Result<Settled, Fault> {
     let around =
         Surroundings { workspace: workspace.to_owned(), env: std::env::vars_os().collect() };
@@ -89,8 +89,8 @@ pub(crate) fn parsed(documents: &[Document]) -> Result<Block, Fault> {
     }
 }
 
-/// The report of `settled` for the workspace as it was `given`. Where it confines, this host is tried:
-/// what confines here is known by doing it.
+/// Builds the report of `settled` for the workspace as it was `given`. Where the block confines,
+/// the mechanism is found by a trial run on this host.
 pub(crate) fn report(prefix: &[&str], settled: Settled, given: &Path) -> Status {
     let tried = (settled.runs() == Runs::Confined).then(|| {
         let held = settled.policy.protect == Protect::Metadata;

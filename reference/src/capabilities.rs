@@ -1,4 +1,5 @@
-//! What is claimed on this host, and what one run enforced: one table, cut down by what holds.
+//! The claims of this host, and the claims that one run enforced: one table, cut down by what
+//! holds.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +14,10 @@ use crate::launch::scopes_sockets;
 use crate::request::{Mechanism, Order};
 use crate::run;
 
-/// Who can keep a claim.
+/// The enforcer of a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
-    /// The supervisor and the inner stage, whatever the mechanism.
+    /// The supervisor and the inner stage, with any mechanism.
     Any,
     /// Confinement only.
     Box,
@@ -25,7 +26,7 @@ enum By {
 use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
 
-/// Every claim. What is not here is not claimed.
+/// Every claim. A claim outside the table is not made.
 const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
@@ -122,10 +123,10 @@ const CLAIMS: &[(&str, By, ClaimLevel)] = &[
     ("compile.seatbelt", Any, Partial),
 ];
 
-/// What names one mechanism.
+/// The claim that names one mechanism.
 const BY_BUBBLEWRAP: &str = "dialect.inferoa_bubblewrap";
 
-/// What takes the step `mediate`.
+/// Claims that require the step `mediate`.
 const MEDIATED: [&str; 8] = [
     BY_BUBBLEWRAP,
     "protect.absent",
@@ -137,10 +138,10 @@ const MEDIATED: [&str; 8] = [
     "dialect.inferoa",
 ];
 
-/// What takes it to ask a profile about names.
+/// The claim that requires asking a profile about names.
 const PROFILES: &str = "dialect.orbit";
 
-/// What a profile of Seatbelt says. No run on macOS has shown it yet, so that all of it is partial.
+/// Claims of a Seatbelt profile. No run on macOS has shown it yet, so that all of it is partial.
 const PROFILED: [&str; 17] = [
     "fs.write",
     "fs.read_only",
@@ -161,7 +162,7 @@ const PROFILED: [&str; 17] = [
     "unix_socket.filter",
 ];
 
-/// What takes namespaces: Landlock grants only, and knows no rights for the rest.
+/// Claims that require namespaces: Landlock grants only, and knows no rights for the rest.
 const NAMESPACED: [&str; 20] = [
     "host.covered_proc",
     "net.proxy",
@@ -185,7 +186,7 @@ const NAMESPACED: [&str; 20] = [
     "proc.isolated",
 ];
 
-/// Whether this is a system on which no claim was ever verified.
+/// The system is macOS, on which no claim was ever verified.
 const ON_MACOS: bool = cfg!(target_os = "macos");
 
 /// Limits of every mechanism.
@@ -203,7 +204,7 @@ const LIMITS: [&str; 11] = [
     "Without a pid namespace (mode unconfined) a SIGKILL to the inner stage ends the command but leaves running what the command started.",
 ];
 
-/// Limits of what has the step `mediate`.
+/// Limits of mechanisms with the step `mediate`.
 const MEDIATE_LIMITS: [&str; 3] = [
     "A protected name that is a link is kept, though its own times and owner can be changed.",
     "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a folder that was inherited as a descriptor may be refused.",
@@ -241,7 +242,7 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
     }
 }
 
-/// Whether `mechanism` has the step `mediate`.
+/// Returns whether `mechanism` has the step `mediate`.
 fn mediates(mechanism: Mechanism) -> bool {
     matches!(mechanism, Mechanism::Namespaces | Mechanism::Bubblewrap)
 }
@@ -255,7 +256,7 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
         "fs.metadata" if mechanism == Mechanism::Bubblewrap && geteuid().is_root() => {
             (*name, Partial)
         }
-        // In a profile or not, what a mount or a namespace does is not there.
+        // Mounts and namespaces do not exist under Seatbelt, with or without a profile.
         name if mechanism == Mechanism::Seatbelt && *by == Boxed => {
             (name, if PROFILED.contains(&name) { Partial } else { ClaimLevel::None })
         }
@@ -271,10 +272,11 @@ pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str
     all.map(|(name, level)| (name, if ON_MACOS && level == Enforced { Partial } else { level }))
 }
 
-/// What is not held where the host's processes are shown.
+/// The claim that fails where the host's processes are shown.
 const OWN_PROC: &str = "proc.isolated";
 
-/// What a run of `order` by `mechanism` enforced; `shows_host` where it shows the host's processes.
+/// Returns the claims that a run of `order` by `mechanism` enforced; `shows_host` where it shows
+/// the host's processes.
 pub(crate) fn enforced(
     mechanism: Mechanism,
     order: &Order,
@@ -293,7 +295,7 @@ pub(crate) fn enforced(
         *level = ClaimLevel::None;
     }
     if let Some(level) = map.get_mut("unix_socket.abstract") {
-        // A network namespace of its own has none but its own, whatever Landlock can do.
+        // A network namespace has only its own abstract sockets, with or without Landlock.
         let alone = policy.network != Network::Host {};
         *level = if alone || scopes_sockets() { Enforced } else { ClaimLevel::None };
     }
@@ -326,14 +328,15 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         // Answered, not enforced.
         "host.refuses" | "host.fallback" | "host.covered_proc" => false,
         name if name.starts_with("policy.") || name.starts_with("receipts.") => false,
-        // An order does not tell what its rules were written in.
+        // The language of an order's rules is not known here.
         "dialect.caliban" | "dialect.inferoa" | BY_BUBBLEWRAP => false,
         "compile.bubblewrap" | "compile.seatbelt" => false,
         _ => true,
     }
 }
 
-/// Whether anything confines on this host, found by running a command; if not, why not.
+/// Checks that some mechanism confines on this host, by running a command; if not, returns the
+/// reasons.
 pub(crate) fn confines(prefix: &[&str]) -> Result<(), String> {
     let tried = Mechanism::AUTO.iter().map(|mechanism| trial(prefix, *mechanism, &[]));
     let tried: Vec<_> = tried.collect();
@@ -343,17 +346,17 @@ pub(crate) fn confines(prefix: &[&str]) -> Result<(), String> {
     }
 }
 
-/// What confines here.
+/// The mechanism in effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effective {
     /// The mechanism.
     pub(crate) mechanism: Mechanism,
-    /// Whether commands are shown the host's processes.
+    /// Commands are shown the host's processes.
     pub(crate) shows_host: bool,
 }
 
-/// The mechanism that a run takes here if it asks for this one or, without, for any; found by running a
-/// command as it is done where names that do not exist are `held`. If there is none, why not.
+/// Returns the mechanism of a run here that requests `asked` or, without, any; found by running a
+/// command in a box in which names that do not exist are `held`. If there is none, the reason.
 pub(crate) fn effective(
     prefix: &[&str],
     asked: Option<Mechanism>,
@@ -370,12 +373,12 @@ pub(crate) fn effective(
     Err(refused.join("; "))
 }
 
-/// What holds on this host, found by running a command in each kind of box; `asked` names the one
-/// mechanism to answer for. Without any, why it does not work.
+/// Returns the claims that hold on this host, found by running a command in each kind of box;
+/// `asked` names the one mechanism to answer for. If none works, the reason.
 pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabilities, String> {
     let tried = Mechanism::ALL.map(|mechanism| (mechanism, trial(prefix, mechanism, &[])));
     let mut limits: Vec<String> = LIMITS.map(str::to_owned).into();
-    // What another system has is not missing here.
+    // A mechanism of another system is not missing here.
     let ours = |mechanism| (mechanism == Mechanism::Seatbelt) == ON_MACOS;
     let failed = tried.iter().filter(|(mechanism, trial)| trial.is_err() && ours(*mechanism));
     limits.extend(failed.map(|(mechanism, _)| why_not(*mechanism, &tried)));
@@ -413,7 +416,7 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
     };
     let claimed = chosen.into_iter().flat_map(claims);
     let claimed = claimed.filter(|(name, level)| *level != ClaimLevel::None && kept(name));
-    // A run that is asked for no mechanism takes the one that its block names.
+    // A run that requests no mechanism takes the one that its block names.
     let named = asked.is_none() && effective(prefix, Some(Mechanism::Bubblewrap), true).is_ok();
     let named = named.then_some((BY_BUBBLEWRAP, Enforced));
     let claimed =
@@ -435,16 +438,16 @@ fn why_not(mechanism: Mechanism, tried: &[(Mechanism, Result<Trial, String>)]) -
     format!("{} does not work here: {reason}", mechanism.name())
 }
 
-/// A folder every host has and that holds no `bwrap`: one in the workspace is not trusted.
+/// A directory every host has and that holds no `bwrap`: one in the workspace is not trusted.
 const TRIAL_FOLDER: &str = "/etc";
 
-/// A name that no host has, in a folder that a trial can write.
+/// A name that no host has, in a directory that a trial can write.
 const TRIAL_NAME: &str = "/tmp/a name that nobody has\u{1}";
 
-/// What a trial that went well showed.
+/// The result of a successful trial.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
-    /// Whether the command was shown the host's processes.
+    /// The command was shown the host's processes.
     shows_host: bool,
 }
 

@@ -44,7 +44,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Print what can be enforced on this host, as JSON, found out by doing it
+    /// Print what can be enforced on this host, as JSON, found by trial runs
     #[command(after_help = "Example:\n  refbox capabilities --mechanism bubblewrap")]
     Capabilities {
         /// Answer for this mechanism instead of the one that `auto` takes
@@ -57,11 +57,11 @@ enum Verb {
         /// The request: JSON with protocol, policy and run
         #[arg(long, value_name = "FILE")]
         request: PathBuf,
-        /// Where the result is written, also when nothing was started
+        /// The file for the result, also when nothing was started
         #[arg(long, value_name = "FILE")]
         result: PathBuf,
-        /// Where events are written, a JSON object a line: under a profile of documents that the
-        /// command was handed to it (`harness_delegated`)
+        /// The file for events, a JSON object a line: under a profile of documents that the command
+        /// was handed to it (`harness_delegated`)
         #[arg(long, value_name = "FILE")]
         events: Option<PathBuf>,
     },
@@ -74,14 +74,14 @@ enum Verb {
         /// The request: JSON with protocol, rules, cwd and env
         #[arg(long, value_name = "FILE")]
         request: PathBuf,
-        /// Where the answer is written as JSON, instead of the text to stdout
+        /// The file for the answer as JSON, instead of the text to stdout
         #[arg(long, value_name = "FILE")]
         result: Option<PathBuf>,
     },
-    /// Sign what happens in sandboxes, and verify what was signed
+    /// Sign the actions in sandboxes, and verify receipts
     #[cfg(target_os = "linux")]
     Receipts {
-        /// Which part of the channel
+        /// The part of the channel
         #[command(subcommand)]
         verb: crate::receipts::ReceiptsVerb,
     },

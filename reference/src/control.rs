@@ -14,7 +14,7 @@ use crate::sys::{self, Process};
 /// Bytes in one message.
 const PACKET: usize = 10;
 
-/// What the inner stage was doing when it failed.
+/// The step of the inner stage that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failed {
     /// Locking itself or the command down.
@@ -29,7 +29,7 @@ pub(crate) enum Failed {
     Build(u32),
 }
 
-/// What found no way out of a network, by the kernel's count.
+/// The packets that found no route out of a network, by the kernel's count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Unreached {
     /// Packets without a route.
@@ -38,7 +38,7 @@ pub(crate) struct Unreached {
     pub(crate) ports: u32,
 }
 
-/// What the inner stage tells the supervisor.
+/// A report of the inner stage to the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
     /// The inner stage runs; a descriptor of its process comes with the packet.
@@ -55,11 +55,11 @@ pub(crate) enum Report {
     Signalled(i32),
     /// An order to signal the command reached it before its end was seen.
     Passed,
-    /// What found no way out of the command's own network.
+    /// The packets that found no route out of the command's own network.
     Unreached(Unreached),
 }
 
-/// What the supervisor tells the inner stage.
+/// An order of the supervisor to the inner stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Send this signal to the command's process group.
@@ -86,7 +86,7 @@ fn unpack(bytes: &[u8]) -> Option<(u8, u8, i32, u32)> {
 }
 
 impl Report {
-    /// As bytes on the socket.
+    /// Encodes it as a packet of the socket.
     pub(crate) fn encode(self) -> [u8; PACKET] {
         match self {
             Self::Hello => pack(b'H', 0, 0),
@@ -106,7 +106,7 @@ impl Report {
         }
     }
 
-    /// From bytes on the socket; `None` if they are no message of ours.
+    /// Decodes a packet of the socket; `None` if it is no message of ours.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         Some(match unpack(bytes)? {
             (b'H', 0, 0, 0) => Self::Hello,
@@ -129,7 +129,7 @@ impl Report {
 }
 
 impl Order {
-    /// As bytes on the socket.
+    /// Encodes it as a packet of the socket.
     pub(crate) fn encode(self) -> [u8; PACKET] {
         match self {
             Self::Signal(number) => pack(b's', 0, number),
@@ -137,7 +137,7 @@ impl Order {
         }
     }
 
-    /// From bytes on the socket; `None` if they are no message of ours.
+    /// Decodes a packet of the socket; `None` if it is no message of ours.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         Some(match unpack(bytes)? {
             (b's', 0, number, 0) => Self::Signal(number),
@@ -152,7 +152,7 @@ pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     sys::packet_pair()
 }
 
-/// Sends one message; a peer that is gone is the reader's business, not an error here.
+/// Sends one message; a closed peer is no error here, as the reader notices it.
 pub(crate) fn post(socket: impl AsFd, packet: [u8; PACKET]) -> io::Result<()> {
     match sys::send_packet(socket, &packet) {
         Ok(()) | Err(Bare::PIPE | Bare::CONNRESET) => Ok(()),
@@ -160,7 +160,7 @@ pub(crate) fn post(socket: impl AsFd, packet: [u8; PACKET]) -> io::Result<()> {
     }
 }
 
-/// Waits for one order; `None` once the supervisor is gone.
+/// Waits for one order; `None` once the supervisor has closed the socket.
 pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
     let mut packet = [0; PACKET];
     match recv(socket, &mut packet[..], RecvFlags::empty()) {
@@ -174,8 +174,8 @@ pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
     }
 }
 
-/// Sends `report` with a descriptor that belongs to it: a process's one cannot come to mean another
-/// process, as its number can. A peer that is gone is the reader's business, as in [`post`].
+/// Sends `report` with a process's descriptor, which cannot come to mean another process, as a pid
+/// can. A closed peer is no error, as in [`post`].
 pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &Process) -> io::Result<()> {
     match sys::send_process(socket, &report.encode(), sent) {
         Ok(()) | Err(Errno::EPIPE | Errno::ECONNRESET) => Ok(()),
@@ -183,13 +183,13 @@ pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &Process) -> io
     }
 }
 
-/// What the supervisor's end of the socket gives.
+/// A message at the supervisor's end of the socket.
 pub(crate) enum Heard {
     /// A report, with the process that came with it.
     Report(Report, Option<Process>),
     /// Nothing for now.
     Nothing,
-    /// Nothing any more: nobody can send.
+    /// The end: no sender is left.
     End,
 }
 
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(Order::decode(&order.encode()), Some(order));
     }
 
-    /// The inner stage goes on without a supervisor, to end what it has started.
+    /// Checks that a post without a supervisor is no error: the stage has to end its processes.
     #[test]
     fn nobody_who_listens_is_no_error() {
         let (ours, theirs) = pair().unwrap();

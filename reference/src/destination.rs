@@ -1,5 +1,5 @@
-//! The place of a file of ours ([`Destination`]): a name in a folder that is opened before anything
-//! runs, so that who swaps the directory for another meanwhile changes nothing for us.
+//! The place of a file of ours ([`Destination`]): a name in a directory that is opened before
+//! anything runs, so that a command which replaces the directory changes nothing for us.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,7 +16,7 @@ use serde::Serialize;
 /// Mode of a new file, less the umask.
 const FILE_MODE: Mode = Mode::from_bits_truncate(0o666);
 
-/// Where one file is written, whole or not at all.
+/// The destination of one file, which is written whole or not at all.
 #[derive(Debug)]
 pub(crate) struct Destination {
     folder: OwnedFd,
@@ -24,7 +24,7 @@ pub(crate) struct Destination {
 }
 
 impl Destination {
-    /// For `file`; an error where it could not be written later.
+    /// Opens the directory of `file`; an error where the file could not be written later.
     pub(crate) fn open(file: &Path) -> io::Result<Self> {
         let name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
@@ -50,7 +50,7 @@ impl Destination {
         Ok(Self { folder, name })
     }
 
-    /// Takes away what an earlier run left under this name, so that nobody takes it for ours.
+    /// Removes the file that an earlier run left under this name, so that it is not taken for ours.
     pub(crate) fn clear(&self) -> io::Result<()> {
         match unlinkat(&self.folder, self.name.as_os_str(), UnlinkatFlags::NoRemoveDir) {
             Err(Errno::ENOENT) => Ok(()),
@@ -58,8 +58,8 @@ impl Destination {
         }
     }
 
-    /// Writes `value` so that a reader sees the whole of it or nothing; where that fails, what stands
-    /// under the name goes, too.
+    /// Writes `value` so that a reader sees the whole of it or nothing; on failure removes the file
+    /// under the name, too.
     pub(crate) fn write(&self, value: &impl Serialize) -> io::Result<()> {
         let mut name = OsString::from(".");
         name.push(&self.name);
@@ -73,7 +73,7 @@ impl Destination {
         })
     }
 
-    /// A new file for lines, empty; what stood there is gone.
+    /// Creates an empty file for lines, and removes an earlier one.
     pub(crate) fn create(&self) -> io::Result<File> {
         self.clear()?;
         self.new_file(&self.name)

@@ -1,4 +1,5 @@
-//! Why a run is declined or failed: [`Refusal`], the protocol's error before it is written down.
+//! The error of a declined or failed run: [`Refusal`], the protocol's error before it is written
+//! down.
 
 use std::path::Path;
 
@@ -8,13 +9,13 @@ use boxproof_cases::protocol::{ErrorKind, RunError, WirePath};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Refusal {
-    /// What kind of thing went wrong.
+    /// The kind of the error.
     pub(crate) kind: ErrorKind,
-    /// One sentence that names the thing and says what to do.
+    /// One sentence that names the fault and the remedy.
     pub(crate) message: String,
     /// Line in the request (from 1), if the request is at fault.
     pub(crate) line: Option<u64>,
-    /// Whether this host only lacks a `/proc` of the sandbox's own.
+    /// This host only lacks a `/proc` of the sandbox's own.
     pub(crate) lacks_proc: bool,
 }
 
@@ -34,7 +35,7 @@ impl Refusal {
         Self::new(ErrorKind::InvalidRequest, message)
     }
 
-    /// The policy asks for what cannot be enforced here.
+    /// Refuses a policy that cannot be enforced here.
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
     }
@@ -44,12 +45,12 @@ impl Refusal {
         Self::new(ErrorKind::Setup, message)
     }
 
-    /// A system call of ours failed while `what` was being done.
+    /// Reports that a system call of ours failed during `what`.
     pub(crate) fn os(what: &str, error: impl std::fmt::Display) -> Self {
         Self::setup(format!("{what}: {error}"))
     }
 
-    /// As the result file says it; `request` is named where it is at fault.
+    /// Returns the error for the result file; `request` is named where it is at fault.
     pub(crate) fn to_wire(&self, request: &Path) -> RunError {
         let at_fault = self.kind == ErrorKind::InvalidRequest;
         RunError {

@@ -1,7 +1,7 @@
 //! Names as a volume that ignores case compares them.
 
-/// `name` in the one spelling that stands for all those a case-insensitive volume takes for it:
-/// case folded, and without the characters that such volumes (HFS+, folding ext4) leave out.
+/// Folds `name` to the one spelling of all names that a case-insensitive volume takes for it: case
+/// folded, and without the characters that such volumes (HFS+, folding ext4) ignore.
 pub(crate) fn folded(name: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(name) else { return name.to_ascii_lowercase() };
     let seen = text.chars().filter(|c| !is_ignored(*c));

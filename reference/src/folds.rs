@@ -1,4 +1,4 @@
-//! Whether names that differ in case are one name in a folder.
+//! The case-insensitivity of names in a directory.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::sys::ignores_case;
 
-/// Whether `folder` ignores case: its own flag says so, or one of its names, or its own in the
-/// folder above, is found in other letters too.
+/// Returns whether `folder` ignores case: its own flag says so, or one of its names, or its own in
+/// the parent directory, is also found in other letters.
 pub(crate) fn folds(folder: &Path) -> bool {
     ignores_case(folder) || names(folder).any(|path| is_found_in_other_letters(&path))
 }

@@ -1,5 +1,5 @@
-//! Patterns of names ([`Glob`]): globset's syntax taken component by component, so that it can be
-//! said of a folder whether anything below it could match. Pure.
+//! Patterns of names ([`Glob`]): globset's syntax component by component, so that a directory can
+//! be tested for possible matches below it. Pure.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -16,9 +16,9 @@ const MOST: usize = 63;
 /// A pattern that was read.
 #[derive(Debug, Clone)]
 pub(crate) struct Glob {
-    /// As it was written.
+    /// The text as written.
     text: String,
-    /// The folders that it begins with, up to the first component that is a pattern; the last
+    /// The directories that it begins with, up to the first component that is a pattern; the last
     /// component is never among them.
     base: PathBuf,
     parts: Vec<Part>,
@@ -26,24 +26,24 @@ pub(crate) struct Glob {
 
 #[derive(Debug, Clone)]
 enum Part {
-    /// Any number of folders.
+    /// Any number of directories.
     Folders,
     /// One name.
     Name { plain: GlobMatcher, folding: GlobMatcher },
 }
 
-/// How far a path has come in the parts of a pattern: bit n is set if the first n are behind it.
+/// The parts of a pattern that a path has matched: bit n is set if the first n are behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State(u64);
 
-/// What a pattern says of a path.
+/// The answer of a pattern about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Said {
     /// Nothing, neither of it nor of anything below.
     Nothing,
     /// Nothing of it, but something below may match.
     Below,
-    /// The same, and its own name is part of why.
+    /// Something below it may match, and its own name is part of why.
     Towards,
     /// It matches, or lies below something that does.
     Matches,
@@ -64,10 +64,10 @@ impl fmt::Display for Glob {
 }
 
 impl Glob {
-    /// Reads `text`, an absolute pattern.
+    /// Parses `text`, an absolute pattern.
     ///
     /// # Errors
-    /// What is wrong with it, and what to write instead.
+    /// The error in it, and the remedy.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let Some(below) = text.strip_prefix('/') else {
             return Err(format!("{text:?} is not absolute; begin it with a slash"));
@@ -85,23 +85,23 @@ impl Glob {
         Ok(Self { text: text.to_owned(), base, parts })
     }
 
-    /// Its components after the folders that it begins with.
+    /// Its components after the directories that it begins with.
     pub(crate) fn words(&self) -> Vec<String> {
         let all: Vec<&str> = self.text.split('/').collect();
         all[all.len() - self.parts.len()..].iter().map(|word| (*word).to_owned()).collect()
     }
 
-    /// The folders that it begins with.
+    /// The directories that it begins with.
     pub(crate) fn base(&self) -> &Path {
         &self.base
     }
 
-    /// The same pattern with its beginning at `base`, a path without links.
+    /// Returns the pattern with its beginning at `base`, a path without links.
     pub(crate) fn based(&self, base: PathBuf) -> Self {
         Self { base, ..self.clone() }
     }
 
-    /// At the pattern's beginning.
+    /// Returns the state at the pattern's beginning.
     pub(crate) fn start(&self) -> State {
         self.closed(State(1))
     }
@@ -124,7 +124,7 @@ impl Glob {
         self.closed(State(next))
     }
 
-    /// What it says of the path that led from `before` to `after` with its last name.
+    /// Returns the answer about the path whose last name led from `before` to `after`.
     pub(crate) fn said(&self, before: State, after: State) -> Said {
         match () {
             () if after.0 & self.end() != 0 => Said::Matches,
@@ -134,7 +134,7 @@ impl Glob {
         }
     }
 
-    /// What it says of the path that `names` lead along from `state`.
+    /// Returns the answer about the path along `names` from `state`.
     pub(crate) fn ask<'a>(
         &self,
         state: State,
@@ -148,7 +148,7 @@ impl Glob {
         (self.said(before, at), at)
     }
 
-    /// Whether something one name further could match, or a folder of which all below matches.
+    /// Returns whether a child could match, or be a directory of which all below matches.
     pub(crate) fn may_end_below(&self, state: State) -> bool {
         self.ends_everywhere_below(state)
             || (0..self.parts.len()).filter(|number| state.0 >> number & 1 == 1).any(|number| {
@@ -157,7 +157,7 @@ impl Glob {
             })
     }
 
-    /// The same at a folder above the beginning.
+    /// Answers as [`Self::may_end_below`] for a directory above the beginning.
     pub(crate) fn may_begin_at(&self, folder: &Path) -> bool {
         let below =
             self.base.strip_prefix("/").ok().and_then(|base| base.strip_prefix(folder).ok());
@@ -165,14 +165,14 @@ impl Glob {
         names == 1 && matches!(self.parts[..], [Part::Folders])
     }
 
-    /// Whether everything below matches.
+    /// Returns whether everything below matches.
     pub(crate) fn ends_everywhere_below(&self, state: State) -> bool {
         let last = self.parts.len() - 1;
         let reached = state.0 >> last & 1 == 1 || state.0 & self.end() != 0;
         self.ends_in_folders() && reached
     }
 
-    /// How far `state` is where what lies below a match is no match for that.
+    /// Returns `state` for a pattern whose matches do not extend to the paths below them.
     pub(crate) fn exactly(&self, state: State) -> State {
         if self.ends_in_folders() { state } else { State(state.0 & !self.end()) }
     }
@@ -185,7 +185,8 @@ impl Glob {
         1 << self.parts.len()
     }
 
-    /// Folders may be none at all, but not at the end of a pattern: `a/**` is what lies in `a`.
+    /// Closes `state` over `**` parts that match no directory, except at the end of a pattern:
+    /// `a/**` matches the entries of `a`.
     fn closed(&self, state: State) -> State {
         let mut bits = state.0;
         for (number, part) in self.parts.iter().enumerate() {
@@ -201,10 +202,10 @@ impl Glob {
 impl State {
     /// No pattern can match from here on.
     pub(crate) const NOWHERE: Self = Self(0);
-    /// Above the pattern's beginning.
+    /// The state above the pattern's beginning.
     pub(crate) const BEFORE: Self = Self(u64::MAX);
 
-    /// Whether everything that can match below `self` can match below `other`.
+    /// Returns whether everything that can match below `self` can match below `other`.
     pub(crate) fn is_within(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }

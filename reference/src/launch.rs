@@ -1,5 +1,5 @@
-//! What the inner stage is to execute: [`Launch`], handed over in a memory file so that neither
-//! arguments nor environment appear in the command line of the helper.
+//! The job of the inner stage: [`Launch`], handed over in a memory file so that neither arguments
+//! nor environment appear in the command line of the helper.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -9,22 +9,22 @@ use std::path::PathBuf;
 use crate::error::Refusal;
 use crate::sys;
 
-/// How the inner stage keeps hold of the command.
+/// The hold of the inner stage on the command's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// It is pid 1 of a namespace: its exit ends everything, and it locks the command down.
     Namespace {
-        /// Whether Landlock also cuts off abstract unix sockets.
+        /// Landlock also cuts off abstract unix sockets.
         scope_sockets: bool,
     },
-    /// It is an ordinary process: it adopts what the command leaves and kills that.
+    /// It is an ordinary process: it adopts the processes that the command leaves, and kills them.
     Subreaper,
 }
 
 /// One command, ready to be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Launch {
-    /// How the command is kept.
+    /// The hold on the command.
     pub(crate) hold: Hold,
     /// Working directory.
     pub(crate) cwd: CString,
@@ -35,13 +35,13 @@ pub(crate) struct Launch {
 }
 
 impl Hold {
-    /// In a namespace, with whatever this kernel has on top.
+    /// Returns the hold of a namespace, with the Landlock scopes of this kernel.
     pub(crate) fn namespace() -> Self {
         Self::Namespace { scope_sockets: scopes_sockets() }
     }
 }
 
-/// Whether the kernel lets Landlock cut off abstract unix sockets.
+/// Returns whether Landlock of this kernel can cut off abstract unix sockets.
 pub(crate) fn scopes_sockets() -> bool {
     /// The first ABI with scopes.
     const SCOPES: i64 = 6;
@@ -78,7 +78,7 @@ impl Launch {
         PathBuf::from(OsStr::from_bytes(self.cwd.as_bytes()))
     }
 
-    /// As bytes: hold, number of arguments, then every string with its NUL.
+    /// Encodes the launch: hold, number of arguments, then every string with its NUL.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let hold = match self.hold {
             Hold::Namespace { scope_sockets: true } => b'N',
@@ -92,7 +92,7 @@ impl Launch {
         bytes
     }
 
-    /// From bytes; an error if they are not exactly one launch.
+    /// Decodes the bytes; an error if they are not exactly one launch.
     pub(crate) fn decode(bytes: &[u8]) -> io::Result<Self> {
         Self::parse(bytes).ok_or_else(|| io::Error::other("the launch description is damaged"))
     }

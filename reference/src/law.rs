@@ -1,5 +1,5 @@
-//! What a profile lets a command do below its workspace ([`Law`]): who decides on a path, and what
-//! can be said beforehand of all that is or comes to be in a folder. Pure.
+//! The permissions of a profile below its workspace ([`Law`]): the judge of a path, and the
+//! statements that hold in advance for all present and future entries of a directory. Pure.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::glob::{Glob, State};
 
-/// What is done to a path.
+/// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
     /// Its content is read, or its names are listed.
@@ -20,15 +20,15 @@ pub(crate) enum Op {
 
 /// Decides on paths below the workspace; the workspace itself is the empty path.
 pub(crate) trait Judge: Send + Sync {
-    /// Whether `op` may be done to `path`.
+    /// Returns whether `op` is allowed on `path`.
     fn allows(&self, op: Op, path: &Path) -> bool;
 }
 
-/// One rule as far as it can be told beforehand what it matches.
+/// One rule, with its matches as far as they are known in advance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     grants: bool,
-    /// As it is written, without the sign.
+    /// The text without the sign.
     text: String,
     /// Its components; `None` if it could match anything.
     shape: Option<Glob>,
@@ -59,7 +59,7 @@ impl Eq for Law {}
 
 impl Line {
     /// A rule over paths below the workspace: `*` and `?` stop at a slash, `**` does not, nothing
-    /// else is special, and a rule that ends in `/**` is about its folder, too.
+    /// else is special, and a rule that ends in `/**` is about its directory, too.
     pub(crate) fn new(grants: bool, text: &str) -> Self {
         let literal = |c: char| match c {
             '[' | ']' | '{' | '}' | '\\' => format!("[{c}]"),
@@ -73,7 +73,7 @@ impl Line {
 
     fn at(&self, folder: &Path) -> Option<State> {
         let glob = self.shape.as_ref()?;
-        // There `?` is one byte, and one character to who decides.
+        // There `?` is one byte, and one character to the judge.
         if self.text.contains('?') && !folder.as_os_str().as_bytes().is_ascii() {
             return None;
         }
@@ -89,7 +89,7 @@ impl Line {
         Some(glob.exactly(glob.ask(glob.start(), names, false).1))
     }
 
-    /// Whether it may match something directly in `folder`.
+    /// Returns whether it may match an entry of `folder`.
     fn may_match_in(&self, folder: &Path) -> bool {
         match (&self.shape, self.at(folder)) {
             (Some(glob), Some(State::BEFORE)) => glob.may_begin_at(folder),
@@ -98,7 +98,7 @@ impl Line {
         }
     }
 
-    /// Whether it matches everything below `folder`.
+    /// Returns whether it matches everything below `folder`.
     fn matches_all_below(&self, folder: &Path) -> bool {
         match (&self.shape, self.at(folder)) {
             (Some(glob), Some(state)) => {
@@ -108,7 +108,7 @@ impl Line {
         }
     }
 
-    /// Whether it matches nothing below `folder`.
+    /// Returns whether it matches nothing below `folder`.
     fn matches_none_below(&self, folder: &Path) -> bool {
         self.at(folder) == Some(State::NOWHERE)
     }
@@ -120,17 +120,18 @@ impl Law {
         Self { judge, read, modify }
     }
 
-    /// Whether `op` may be done to `path`.
+    /// Returns whether `op` is allowed on `path`.
     pub(crate) fn allows(&self, op: Op, path: &Path) -> bool {
         self.judge.allows(op, path)
     }
 
-    /// Whether a name may come to be at `path`: what cannot be read is not made either.
+    /// Returns whether a name may be created at `path`: an unreadable path is not created either.
     pub(crate) fn lets_come(&self, path: &Path) -> bool {
         self.allows(Op::Modify, path) && self.allows(Op::Read, path)
     }
 
-    /// Whether some name may come to be directly in `folder`. In doubt: yes, as each is asked about.
+    /// Returns whether some name may be created directly in `folder`. In doubt, returns true, as
+    /// each name is judged then.
     pub(crate) fn is_open(&self, folder: &Path) -> bool {
         is_odd(folder) || self.is_open_by_rules(folder)
     }
@@ -142,7 +143,7 @@ impl Law {
         })
     }
 
-    /// Whether the same is decided of all that is or comes to be below `folder`, as of itself.
+    /// Returns whether one decision holds for `folder` and all present and future entries below it.
     pub(crate) fn is_uniform(&self, folder: &Path) -> bool {
         let constant =
             |line: &Line| line.matches_none_below(folder) || line.matches_all_below(folder);
@@ -154,7 +155,7 @@ impl Law {
             && same(Op::Modify)
     }
 
-    /// Whether below `new` the same is decided as below `old`.
+    /// Returns whether the decisions below `new` are those below `old`.
     pub(crate) fn is_alike(&self, new: &Path, old: &Path) -> bool {
         let mut lines = self.read.iter().chain(&self.modify);
         !is_odd(new)
@@ -165,8 +166,8 @@ impl Law {
     }
 }
 
-/// Whether `folder` may be decided by another spelling than its own, so that the shapes of rules say
-/// nothing of it.
+/// Returns whether `folder` may be decided by another spelling than its own, so that the shapes of
+/// rules do not apply to it.
 fn is_odd(folder: &Path) -> bool {
     let text = folder.as_os_str().to_string_lossy();
     text.contains('\\') || text.split('/').any(|name| name.trim() != name)

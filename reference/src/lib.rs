@@ -1,7 +1,7 @@
 //! One way to obey: a sandbox that answers the backend protocol.
 //!
 //! A request becomes a [`cases::protocol`](boxproof_cases::protocol) policy, the policy a pure
-//! plan, the plan is carried out by one mechanism, and a result says what was observed.
+//! plan, one mechanism carries the plan out, and a result reports the observations.
 
 #![cfg_attr(
     not(target_os = "linux"),

@@ -1,4 +1,4 @@
-//! From documents of the orbit dialect to the law of one profile. Pure.
+//! The law of one profile, from documents of the orbit dialect. Pure.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::law::{Judge, Law, Line, Op};
 impl Judge for Profile {
     fn allows(&self, op: Op, path: &Path) -> bool {
         let names: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).collect();
-        // Of what it would be called where somebody asks about it.
+        // The decision is about the spelling that a request for the path would use.
         self.decide(asked(op), &orbit::spelled(&names)).allowed
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn law(documents: &[Sent], profile: &str) -> Result<Law, Refusal> {
     Ok(Law::new(Arc::new(profile), read, modify))
 }
 
-/// What of `state` is there and outside `workspace`, in which the profile decides.
+/// Returns the paths of `state` that exist outside `workspace`, inside which the profile decides.
 pub(crate) fn state(state: &AgentState, workspace: &Path) -> Vec<WirePath> {
     let root = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let outside = |place: &&String| {
@@ -62,7 +62,7 @@ fn in_force(host: &Sent, workspace: Option<&Sent>, profile: &str) -> Result<Prof
     PolicySet::new(&parse(host)?, workspace.as_ref())?.profile(profile)
 }
 
-/// An exception may grant, so that each name that it is about is asked for.
+/// Converts a rule. An exception may grant, so that each name that it matches is judged.
 fn line(rule: &orbit::ProfileRule) -> Line {
     Line::new(rule.effect != Effect::Refuse, &rule.rule.pattern)
 }
@@ -121,8 +121,8 @@ mod tests {
     ];
 
     proptest::proptest! {
-        /// What is asked about by its own name is decided as the command finds it, whatever the name;
-        /// and what is said of a directory beforehand is said of all that is in it.
+        /// Checks that a path asked about by its own name is decided as the command finds it, for
+        /// all names; and that a statement about a directory holds for all its entries.
         #[test]
         fn what_is_decided_is_what_is_enforced(
             rules in proptest::collection::vec((proptest::bool::ANY, 0..RULES.len()), 1..5),

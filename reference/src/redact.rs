@@ -1,13 +1,14 @@
-//! What must not be shown: variables whose names say secret, and their values in a stream.
+//! The secrets that must not be shown: variables whose names denote one, and their values in a
+//! stream.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// Stands for a value in a stream.
+/// The placeholder for a value in a stream.
 pub const REDACTED_ENV: &str = "[REDACTED_ENV]";
-/// Stands for a value in debug output of a request.
+/// The placeholder for a value in debug output of a request.
 pub const REDACTED: &str = "[REDACTED]";
-/// Values shorter than this, in bytes, are too common to be looked for.
+/// The minimum length of a secret, in bytes: shorter values are too common.
 pub const SHORTEST_SECRET: usize = 4;
 
 /// Parts of a name, in upper case, that say its value is a secret.
@@ -28,7 +29,7 @@ const PARTS: [&str; 12] = [
 /// The end of a name that says the same.
 const ENDING: &str = "_KEY";
 
-/// Whether the value of a variable called `name` is never shown.
+/// Returns whether the value of a variable called `name` is never shown.
 pub fn is_sensitive_env_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
     PARTS.iter().any(|part| name.contains(part)) || name.ends_with(ENDING)
@@ -42,7 +43,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// Those of the variables in `env`.
+    /// Collects the secrets of the variables in `env`.
     pub(crate) fn of<'a>(env: impl IntoIterator<Item = &'a (OsString, OsString)>) -> Self {
         let secret = env.into_iter().filter(|(name, _)| is_sensitive_env_name(name));
         let trimmed = secret.map(|(_, value)| value.as_bytes().trim_ascii().to_vec());
@@ -53,7 +54,7 @@ impl Secrets {
         Self { values, first_bytes }
     }
 
-    /// What begins at the start of `rest`, which is all there will be if `last`.
+    /// Finds a secret at the start of `rest`, which is the end of the stream if `last`.
     fn look(&self, rest: &[u8], last: bool) -> Found {
         if !self.first_bytes.contains(&rest[0]) {
             return Found::Nothing;
@@ -78,7 +79,7 @@ enum Found {
     Perhaps,
 }
 
-/// One stream on its way to be shown. Holds back what may be the first part of a secret, or of a
+/// The redaction of one stream. Holds back bytes that may be the first part of a secret, or of a
 /// character.
 #[derive(Default)]
 pub(crate) struct Redactor {
@@ -86,13 +87,13 @@ pub(crate) struct Redactor {
 }
 
 impl Redactor {
-    /// Takes in `chunk`; appends to `shown` what can be shown.
+    /// Takes in `chunk`; appends to `shown` the bytes that can be shown.
     pub(crate) fn push(&mut self, secrets: &Secrets, chunk: &[u8], shown: &mut Vec<u8>) {
         self.held.extend(chunk);
         self.pass(secrets, false, shown);
     }
 
-    /// The stream is at its end: nothing completes what was held back.
+    /// Ends the stream: no further byte can complete a held secret.
     pub(crate) fn finish(&mut self, secrets: &Secrets, shown: &mut Vec<u8>) {
         self.pass(secrets, true, shown);
     }
@@ -118,7 +119,7 @@ impl Redactor {
     }
 }
 
-/// Whether `bytes` are the first part of one UTF-8 character.
+/// Returns whether `bytes` are the first part of one UTF-8 character.
 fn is_cut(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes)
         .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
@@ -165,7 +166,7 @@ mod tests {
         Secrets::of(&env.map(|(name, value)| (name.into(), value.into())))
     }
 
-    /// What is shown of `text` if it comes in pieces of `size`.
+    /// Returns the redacted `text` if it comes in pieces of `size`.
     fn shown(text: &[u8], size: usize) -> Vec<u8> {
         let (secrets, mut redactor, mut shown) = (secrets(), Redactor::default(), Vec::new());
         text.chunks(size).for_each(|chunk| redactor.push(&secrets, chunk, &mut shown));

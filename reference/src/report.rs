@@ -1,4 +1,4 @@
-//! The result: what was observed put into the protocol's words, and the exit code.
+//! The result: the observations in the protocol's terms, and the exit code.
 
 use std::io;
 use std::path::Path;
@@ -14,19 +14,19 @@ use crate::control::{Failed, Report};
 use crate::error::Refusal;
 use crate::supervise::{Captured, INTERRUPTED, Outcome, TIMED_OUT, waiting_failed};
 
-/// How a run ended, in the protocol's terms.
+/// The end of a run, in the protocol's terms.
 pub(crate) struct Ending {
     pub(crate) success: bool,
     pub(crate) exit_code: Option<i32>,
     pub(crate) signal: Option<i32>,
-    /// Why the command's stdin could not be written. A command that was ended for another reason
-    /// need not have read it.
+    /// The error of writing the command's stdin. A command that was ended for another reason need
+    /// not have read it.
     pub(crate) stdin_error: Option<String>,
     is_forced: bool,
 }
 
 impl Ending {
-    /// That of `outcome`.
+    /// Reads the ending of `outcome`.
     pub(crate) fn of(outcome: &Outcome) -> Self {
         let is_forced = outcome.timed_out || outcome.interrupted_by.is_some();
         let (exit_code, signal) = ending(outcome);
@@ -36,7 +36,7 @@ impl Ending {
         Self { success, exit_code, signal, stdin_error, is_forced }
     }
 
-    /// Whether its time was up, or a signal to us ended it.
+    /// Returns whether it timed out, or a signal to this process ended it.
     pub(crate) fn is_forced(&self) -> bool {
         self.is_forced
     }
@@ -68,16 +68,16 @@ pub(crate) fn finished(
     (result, code)
 }
 
-/// What a mechanism left to be explained.
+/// A failure that the mechanism has to explain.
 pub(crate) enum Trouble<'a> {
-    /// What its program said, if anything, and how it ended.
+    /// The message of its program, if any, and its exit status.
     Ended(Option<&'a str>, &'a str),
     /// A place of its own, and the errno there.
     At(u32, i32),
 }
 
-/// Why the command was not executed, or its end is unknown; `explain` puts a failed set-up into
-/// words.
+/// Returns the reason why the command was not executed, or why its end is unknown; `explain` puts a
+/// failed set-up into words.
 pub(crate) fn why_not(
     outcome: &Outcome,
     program: &str,
@@ -128,12 +128,13 @@ fn status(outcome: &Outcome) -> String {
     outcome.helper.map_or_else(|| "status unknown".to_owned(), |status| status.to_string())
 }
 
-/// What is said of a command that could not be executed.
+/// Returns the message for a command that could not be executed.
 pub(crate) fn unspawnable(program: &str, error: &dyn std::fmt::Display) -> String {
     format!("failed to spawn `{program}`: {error}")
 }
 
-/// Why a command without a sandbox was not executed. Whatever was in its way, the program is named.
+/// Returns the reason why a command without a sandbox was not executed. It always names the
+/// program.
 pub(crate) fn not_spawned(outcome: &Outcome, program: &str) -> Option<String> {
     let (what, errno) = outcome.failed.filter(|_| !outcome.started)?;
     let error = io::Error::from_raw_os_error(errno);

@@ -37,38 +37,38 @@ use reasons::{blocked, closed, told};
 /// Times a run is set up at most, because host sockets came or went meanwhile.
 const ATTEMPTS: usize = 30;
 
-/// What was refused to a command while it ran, as those who refused it know.
+/// The refusals during a run, as recorded by the components that refused.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// Whom it wanted to reach and might not.
+    /// The destinations that it was denied.
     pub(crate) unreached: Vec<Denied>,
     /// Places that calls of it were refused at.
     pub(crate) places: Vec<PathBuf>,
     /// Grants that gave it less than they say.
     pub(crate) notes: Vec<String>,
-    /// What protection held beyond the names directly below the roots.
+    /// Paths that protection covered beyond the names directly below the roots.
     pub(crate) held: Vec<PathBuf>,
-    /// What of it found no way out of its own network, if that was counted.
+    /// The packets that found no route out of its own network, if they were counted.
     pub(crate) refused_routes: Option<u32>,
 }
 
-/// What is said where the host's `/proc` had to be shown.
+/// The note on a run that is shown the host's `/proc`.
 pub(crate) const HOST_PROC: &str = "this host allows no /proc of the sandbox's own, so the host's is \
     shown, read-only: which processes, mounts and sockets it has can be seen, no more of them";
 
-/// A run that was tried: what was observed, by which mechanism, and why it did not start.
+/// A tried run: its outcome, its mechanism, and the reason why it did not start.
 pub(crate) struct Tried {
     pub(crate) outcome: Outcome,
     pub(crate) mechanism: Mechanism,
     pub(crate) refusal: Option<Refusal>,
-    /// What was refused to the command, as far as that is known.
+    /// The recorded refusals to the command.
     pub(crate) known: Known,
-    /// Whether the host's processes are shown to the command.
+    /// The host's processes are shown to the command.
     pub(crate) shows_host: bool,
 }
 
 impl Tried {
-    /// Whether it was refused because this host lets no `/proc` of its own be made.
+    /// Returns whether it was refused because this host allows no `/proc` of its own.
     fn lacks_proc(&self) -> bool {
         !self.outcome.started && self.refusal.as_ref().is_some_and(|refusal| refusal.lacks_proc)
     }
@@ -108,8 +108,8 @@ fn tell_of(order: &Order, file: &Path) -> Result<(), Refusal> {
     EventLines(lines).emit(event).map_err(Refusal::setup)
 }
 
-/// This process is there for one run: its children are its own to reap, and what signals it while
-/// the result is written came too late.
+/// Prepares a process that serves one run: its children are its own to reap, and a signal while the
+/// result is written came too late.
 fn be_the_only_one() -> Result<(), Refusal> {
     let reaped = sys::default_action(Signal::SIGCHLD);
     reaped.map_err(|error| Refusal::os("SIGCHLD", error))?;
@@ -167,7 +167,7 @@ fn degraded(prefix: &[&str], order: &Order, file: &Path, reason: &Refusal) -> (R
     }
 }
 
-/// Turns what was tried into the result, and says on stderr what its reader has to know.
+/// Turns a tried run into the result, and prints the notes for its reader on stderr.
 fn conclude(
     tried: Tried,
     order: &Order,
@@ -232,7 +232,7 @@ pub(crate) fn attempt(prefix: &[&str], order: &Order) -> Result<Tried, Refusal> 
     Err(Refusal::new(ErrorKind::Unavailable, "no mechanism confines on this system"))
 }
 
-/// Why a mechanism is refused by this host, if that is what happened.
+/// Returns the reason why this host refuses a mechanism, if it does.
 fn unavailable(tried: &Result<Tried, Refusal>) -> Option<String> {
     let refusal = match tried {
         Err(refusal) => Some(refusal),
@@ -281,7 +281,7 @@ fn persist(prefix: &[&str], order: &Order, mechanism: Mechanism) -> Result<Tried
     once(prefix, order, &host, mechanism)
 }
 
-/// Whether a failed start was about a socket; one of the same name may stand there again.
+/// Returns whether a failed start was about a socket; one of the same name may be there again.
 fn names_socket(message: &str, host: &Host) -> bool {
     host.sockets.iter().filter_map(|path| path.to_str()).any(|path| message.contains(path))
 }
@@ -370,7 +370,7 @@ fn os(error: io::Error) -> Refusal {
     Refusal::os("preparing the command", error)
 }
 
-/// What a helper is started with.
+/// The descriptors and the launch that a helper is started with.
 struct Parts<'a> {
     launch: &'a Launch,
     control: OwnedFd,
@@ -445,7 +445,7 @@ fn shown_program(command: &Command) -> String {
     command.to_argv().into_iter().next().unwrap_or_default()
 }
 
-/// Folders an earlier run could write: no helper of ours is taken from there.
+/// Directories an earlier run could write: no helper of ours is taken from there.
 fn untrusted(order: &Order) -> Vec<PathBuf> {
     let policy = &order.policy;
     let roots = std::iter::once(&policy.workspace).chain(&policy.writable);

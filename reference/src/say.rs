@@ -1,11 +1,11 @@
-//! Standard output of the verbs that answer questions: a reader that has gone away ends it quietly,
-//! and what else cannot be written is told by [`checked`].
+//! Standard output of the verbs that answer questions: a reader that has closed it ends it quietly,
+//! and other errors are reported by [`checked`].
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 
-/// Why a line could not be written.
+/// The error of a failed write.
 static FAULT: OnceLock<String> = OnceLock::new();
 /// The exit code where an answer could not be written.
 const UNWRITTEN: i32 = 1;
@@ -32,7 +32,7 @@ pub(crate) fn remember(written: io::Result<()>) {
     }
 }
 
-/// Returns `code`, unless something could not be written: that is said, and is a failure.
+/// Returns `code`, unless a write failed: that is reported, and is a failure.
 pub(crate) fn checked(code: i32) -> i32 {
     match FAULT.get() {
         None => code,

@@ -1,4 +1,4 @@
-//! From settings of the caliban dialect to an order. Detection may ask the program they name.
+//! An order from settings of the caliban dialect. Detection may run the program they name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,8 +38,8 @@ fn profile_file(request: &SettingsRunRequest) -> Option<ProfilePlace> {
     Some(ProfilePlace { base: base.into(), folders, name })
 }
 
-/// The run under settings as it would be on `platform`, and what else they open. `env` is what the
-/// command will have, and what paths may name.
+/// Builds the run under settings as it would be on `platform`, with their further permissions.
+/// `env` is the command's environment, and the variables that paths may name.
 pub(crate) fn order_on(
     platform: Platform,
     env: &BTreeMap<String, String>,
@@ -87,7 +87,7 @@ fn ordered(protocol: u32, compiled: Compiled, profile_file: Option<ProfilePlace>
     }
 }
 
-/// Whether something is there, and if so whether it is a folder.
+/// Returns whether a path exists, and if so whether it is a directory.
 fn stands(path: &str) -> Option<bool> {
     std::fs::metadata(path).ok().map(|found| found.is_dir())
 }
@@ -109,7 +109,7 @@ fn compiled(request: &SettingsRunRequest) -> Result<Compiled, SettingsError> {
     caliban::order(&sound, &availability, commanded)
 }
 
-/// What paths may name, from this process's own environment.
+/// Returns the variables that paths may name, from this process's own environment.
 pub(crate) fn variables(workspace: &Path) -> Variables {
     Variables::new(&workspace.to_string_lossy(), text_variables())
 }

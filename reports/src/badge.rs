@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::conformance::Share;
 use crate::exit::{ExitOptions, is_red};
 use crate::matrix::{Column, Matrix};
+use crate::profile::{self, Conformance, ProfileStanding};
 use crate::record::{CaseRow, Level};
 use crate::text::{clean, shorten};
 
@@ -31,6 +32,25 @@ pub fn render(matrix: &Matrix<'_>) -> String {
         some => shorten(&some, LIMIT),
     };
     json(&label(matrix), &message, color(matrix))
+}
+
+/// One badge a column and profile: the name of its file, and its JSON.
+#[must_use]
+pub fn of_profiles(matrix: &Matrix<'_>) -> Vec<(String, String)> {
+    let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let badge = |standing: &ProfileStanding<'_>| {
+        let label = clean(&matrix.columns[standing.column].label);
+        let name: String = format!("{label}-{}", standing.profile).chars().map(word).collect();
+        let color = match standing.standing {
+            Conformance::Conformant => GREEN,
+            Conformance::WithExceptions => "yellow",
+            Conformance::Unmeasured => ORANGE,
+            Conformance::Not => RED,
+        };
+        let title = format!("{label} {}", clean(standing.profile));
+        (format!("{name}.json"), json(&title, standing.standing.words(), color))
+    };
+    profile::table(matrix).iter().map(badge).collect()
 }
 
 /// The JSON of a badge.

@@ -74,6 +74,37 @@ pub fn findings<'a>(matrix: &Matrix<'a>, kind: Kind) -> Vec<Finding<'a>> {
     found
 }
 
+/// Findings that are alike: of one column and case, with the same verdict for the same reason. In
+/// the order of the first of each.
+#[must_use]
+pub fn groups<'a>(found: &[Finding<'a>]) -> Vec<Vec<Finding<'a>>> {
+    let mut groups: Vec<Vec<Finding<'a>>> = Vec::new();
+    for finding in found {
+        let alike = |group: &&mut Vec<Finding<'a>>| {
+            group.first().is_some_and(|first| alike(first, finding))
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.push(*finding),
+            None => groups.push(vec![*finding]),
+        }
+    }
+    groups
+}
+
+fn alike(one: &Finding<'_>, other: &Finding<'_>) -> bool {
+    let key = |finding: &Finding<'_>| (finding.column, finding.row.verdict, finding.row.level);
+    key(one) == key(other) && one.row.reason == other.row.reason && stem(one.row) == stem(other.row)
+}
+
+/// The case of which a row is one, as far as the record says.
+pub(crate) fn stem(row: &CaseRow) -> &str {
+    let file = row.file.as_deref().and_then(|file| file.strip_suffix(".yaml"));
+    match file {
+        Some(file) if row.id.starts_with(file) => file,
+        _ => &row.id,
+    }
+}
+
 /// Counts the rows that were selected and not judged: verdict and reason → rows.
 #[must_use]
 pub fn gaps<'a>(rows: impl Iterator<Item = &'a CaseRow>) -> BTreeMap<(Verdict, &'a str), u64> {

@@ -18,6 +18,7 @@ pub mod label;
 pub mod markdown;
 pub mod matrix;
 pub mod merge;
+pub mod profile;
 pub mod reading;
 pub mod record;
 pub mod sarif;
@@ -31,11 +32,11 @@ pub mod verdict;
 pub use diff::{Diff, diff};
 pub use exit::{ExitCode, ExitOptions, exit_code};
 pub use matrix::Matrix;
-pub use merge::{MergeError, merge, merge_partial};
+pub use merge::{MergeError, joined, merge, merge_partial};
 pub use record::{
     ArmName, ArmRow, Asked, BackendInfo, BlindLook, BlindShown, CaseRow, CorpusInfo, EarlierTry,
     ExitRow, Footer, Header, Known, Level, OracleRow, Promise, RecordError, RecordWriter, Run,
-    Selection, Shard, StreamText, TwinState, User, UserKind, WriteError,
+    Selection, SetInfo, Shard, StreamText, TwinState, User, UserKind, WriteError,
 };
 pub use summary::{Tally, summary_line};
 pub use text::{excerpt, printable};

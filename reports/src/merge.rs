@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::label::{backend_label, column_labels, host_label};
 use crate::matrix::{Column, Matrix, MatrixRow, Section};
-use crate::record::{BackendInfo, CaseRow, Header, Run, Shard};
+use crate::record::{BackendInfo, CaseRow, Header, Run, Selection, Shard};
 
 /// The reason why runs cannot be set side by side.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -67,6 +67,15 @@ pub enum MergeError {
         /// The shards that are present.
         shards: String,
     },
+    /// Records are of several runs, where those of one are asked for.
+    #[error(
+        "the record of {started} is no part of the same run: commit, host, user, backends and \
+         selection must be the same"
+    )]
+    Several {
+        /// When that other run started.
+        started: String,
+    },
     /// Records of one backend, host and user were made with different selections.
     #[error("the records of `{column}` are of different selections; use the same filters")]
     Selections {
@@ -86,15 +95,38 @@ pub fn merge(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
             by: by.to_owned(),
             rows: run.footer.rows,
         }),
-        None => merge_partial(runs),
+        None => {
+            groups(runs)?.iter().try_for_each(Group::check_complete)?;
+            merge_partial(runs)
+        }
     }
 }
 
-/// Sets `runs` side by side, including interrupted ones; the matrix names its gaps.
+/// Sets `runs` side by side, including interrupted runs and incomplete sets of shards. The matrix
+/// names its gaps.
 ///
 /// # Errors
 /// Those of [`merge`], except for interrupted runs.
 pub fn merge_partial(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
+    let groups = groups(runs)?;
+    let whole = |group: &&Group<'_>| !group.is_shard();
+    groups.iter().filter(whole).try_for_each(Group::check_complete)?;
+    let labels = column_labels(&groups.iter().map(|g| (g.backend, g.header)).collect::<Vec<_>>());
+    let sections = sections(&groups);
+    let columns = groups.iter().zip(labels).map(|(group, label)| group.column(label)).collect();
+    let interrupted = runs.iter().filter_map(interruption).map(|(run, by)| {
+        let selected = run.header.selection.ids * run.header.backends.len() as u64;
+        let (rows, started) = (run.footer.rows, &run.header.started);
+        format!("the run of {started} was ended by {by}: {rows} of up to {selected} rows are there")
+    });
+    let shards = groups.iter().filter(|group| group.is_shard());
+    let shards = shards.filter_map(|group| Some(group.check_complete().err()?.to_string()));
+    let interrupted = interrupted.chain(shards).collect();
+    Ok(Matrix { columns, missing: missing(runs), interrupted, sections })
+}
+
+/// Returns the columns that `runs` make together.
+fn groups(runs: &[Run]) -> Result<Vec<Group<'_>>, MergeError> {
     let first = runs.first().ok_or(MergeError::Nothing)?;
     for run in runs {
         check_corpus(&first.header, &run.header)?;
@@ -108,22 +140,41 @@ pub fn merge_partial(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
             }
         }
     }
-    groups.iter().try_for_each(Group::check_complete)?;
-    let labels = column_labels(&groups.iter().map(|g| (g.backend, g.header)).collect::<Vec<_>>());
-    let sections = sections(&groups);
-    let columns = groups.iter().zip(labels).map(|(group, label)| group.column(label)).collect();
-    let interrupted = runs.iter().filter_map(interruption).map(|(run, by)| {
-        let selected = run.header.selection.ids * run.header.backends.len() as u64;
-        let (rows, started) = (run.footer.rows, &run.header.started);
-        format!("the run of {started} was ended by {by}: {rows} of up to {selected} rows are there")
-    });
-    let interrupted = interrupted.collect();
-    Ok(Matrix { columns, missing: missing(runs), interrupted, sections })
+    Ok(groups)
 }
 
 /// A run that was ended before its end, and by what.
 fn interruption(run: &Run) -> Option<(&Run, &str)> {
     run.footer.interrupted.as_deref().map(|by| (run, by))
+}
+
+/// The whole run of which `runs` are the parts: its header, and its rows in the order in which one
+/// run has them.
+///
+/// # Errors
+/// As [`merge`], and where they are of several runs.
+pub fn joined(runs: &[Run]) -> Result<(Header, Vec<CaseRow>), MergeError> {
+    merge(runs)?;
+    let first = runs.first().ok_or(MergeError::Nothing)?;
+    let whole = |header: &Header| {
+        let selection = Selection { shard: None, ..header.selection.clone() };
+        // What a part does not ask, it does not cite.
+        let requirements = BTreeMap::new();
+        Header { selection, requirements, started: String::new(), ..header.clone() }
+    };
+    let mut header = first.header.clone();
+    for run in runs {
+        if whole(&run.header) != whole(&first.header) {
+            return Err(MergeError::Several { started: run.header.started.clone() });
+        }
+        header.started = header.started.min(run.header.started.clone());
+        header.requirements.extend(run.header.requirements.clone());
+    }
+    header.selection.shard = None;
+    let place = |row: &CaseRow| first.header.backends.iter().position(|b| b.name == row.backend);
+    let mut rows: Vec<CaseRow> = runs.iter().flat_map(|run| run.rows.clone()).collect();
+    rows.sort_by(|a, b| (&a.id, place(a)).cmp(&(&b.id, place(b))));
+    Ok((header, rows))
 }
 
 /// The records that make up one column.
@@ -171,6 +222,11 @@ impl<'a> Group<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether every record of the column is a shard of a run.
+    fn is_shard(&self) -> bool {
+        self.shards.iter().all(Option::is_some)
     }
 
     fn check_complete(&self) -> Result<(), MergeError> {

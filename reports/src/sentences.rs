@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::claims::{Claim, ClaimRow, Standing};
 use crate::findings::gaps;
 use crate::matrix::{Column, Matrix};
+use crate::profile::{self, ProfileStanding};
 use crate::record::{BlindShown, CaseRow, Level};
 use crate::verdict::Outcome;
 
@@ -89,6 +90,14 @@ pub(crate) fn gap_lines(matrix: &Matrix<'_>) -> Vec<String> {
         (!gaps.is_empty()).then(|| format!("{label}: {}", gaps.join(", ")))
     };
     matrix.columns.iter().map(|column| &column.label).enumerate().filter_map(line).collect()
+}
+
+/// How each column stands to each profile, a line each.
+pub(crate) fn profile_lines(matrix: &Matrix<'_>) -> Vec<String> {
+    let line = |standing: &ProfileStanding<'_>| {
+        format!("{}: {}: {standing}", standing.profile, matrix.columns[standing.column].label)
+    };
+    profile::table(matrix).iter().map(line).collect()
 }
 
 /// Renders the counts of the outcomes; returns `None` when all is as expected.

@@ -13,7 +13,7 @@ use nix::sys::time::TimeValLike;
 const GRACE: usize = 200;
 const SHORT: usize = 500;
 const ROUNDS: usize = 3;
-/// What one grace case takes, its own second included.
+/// The time of one grace case, its own second included.
 const LONGEST: Duration = Duration::from_secs(6);
 const LIMIT: f64 = 1.10;
 
@@ -58,7 +58,7 @@ fn write_corpus(corpus: &Path) {
     (0..SHORT).for_each(|at| write(format!("short{at}"), short));
 }
 
-/// Wall time of a run, and its ratio to what cannot be undercut.
+/// Returns the wall time of a run, and its ratio to the least possible time.
 fn run(corpus: &Path, scratch: &Path) -> (Duration, f64) {
     let before = processor_time();
     let begun = Instant::now();
@@ -76,7 +76,7 @@ fn run(corpus: &Path, scratch: &Path) -> (Duration, f64) {
     (wall, wall.as_secs_f64() / bound.as_secs_f64())
 }
 
-/// Of everything that was waited for so far.
+/// Returns the processor time of every child that was waited for so far.
 fn processor_time() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
     let total = (usage.user_time() + usage.system_time()).num_microseconds();

@@ -1,4 +1,4 @@
-//! What the harness adds: a run of many trivial cases against a bare loop over the same processes
+//! Overhead of the harness: a run of many trivial cases against a bare loop over the same processes
 //! on all cores, sweep on. Ratio of one run; `cargo bench --bench overhead`.
 #![allow(clippy::unwrap_used, reason = "what cannot be set up is not measured")]
 #![expect(clippy::unwrap_used, reason = "a bench that cannot start has nothing to measure")]
@@ -54,7 +54,7 @@ fn write_corpus(corpus: &Path) {
     }
 }
 
-/// The same processes without a harness.
+/// Returns the command lines of the processes without a harness.
 fn bare_starts(me: &Path, folder: &Path) -> Vec<Vec<std::ffi::OsString>> {
     let workspace = folder.join("ws");
     std::fs::create_dir_all(&workspace).unwrap();

@@ -1,4 +1,4 @@
-//! What the harness adds to a run, under the reference: nothing is measured where that has no mechanism.
+//! Overhead of the harness, under the reference: nothing is measured where that has no mechanism.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -8,7 +8,7 @@ use criterion::Criterion;
 
 /// One thing to time.
 pub(crate) struct Variant<'a> {
-    /// What reports call it.
+    /// The name in reports.
     pub(crate) name: String,
     /// Does it once, and says how long what is compared took.
     pub(crate) once: Box<dyn FnMut() -> Duration + 'a>,
@@ -30,7 +30,7 @@ impl<'a> Variant<'a> {
     }
 }
 
-/// How far the A/A control may be from 1 before the run's ratios mean nothing.
+/// The distance of the A/A control from 1 beyond which the run's ratios mean nothing.
 const CONTROL: f64 = 0.03;
 
 /// Times `variants` against the first of them in `rounds` rounds, prints the ratios of medians, and
@@ -83,7 +83,7 @@ fn median(samples: &[Duration]) -> Duration {
     sorted[sorted.len() / 2]
 }
 
-/// Criterion draws what was measured; it measures nothing itself.
+/// Feeds the measured times to Criterion, which draws them and measures nothing itself.
 fn feed(criterion: &mut Criterion, group: &str, name: &str, samples: &[Duration]) {
     let mut next = samples.iter().cycle();
     criterion.bench_function(&format!("{group}/{name}"), |bencher| {

@@ -1,4 +1,4 @@
-//! What a sandbox costs to start: a trivial command, bare and under each backend, then with more
+//! Start-up cost of a sandbox: a trivial command, bare and under each backend, then with more
 //! and more denied paths. Ratios of one run; `cargo bench --bench startup`.
 #![allow(clippy::unwrap_used, reason = "what cannot be set up is not measured")]
 #![expect(clippy::unwrap_used, reason = "a bench that cannot start has nothing to measure")]

@@ -1,4 +1,5 @@
-//! What a sandbox costs to start, under the reference: nothing is measured where that has no mechanism.
+//! Start-up cost of a sandbox, under the reference: nothing is measured where that has no
+//! mechanism.
 
 #[cfg(target_os = "linux")]
 mod linux;

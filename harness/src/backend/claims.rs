@@ -1,4 +1,4 @@
-//! What a manifest claims: a level for each capability, and how that is known. The type is
+//! Claims of a manifest: a level for each capability, and the evidence for it. The type is
 //! [`Claims`].
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use boxproof_cases::protocol::ClaimLevel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// What a backend claims.
+/// The claims of a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claims {
     /// Everything, whole.
@@ -21,13 +21,13 @@ pub enum Claims {
 /// One claim: `enforced`, or `{enforced: documented}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
-    /// How far it goes.
+    /// The extent of the claim.
     pub level: ClaimLevel,
-    /// How it is known that the backend makes this claim; none when the manifest does not say.
+    /// The evidence that the backend makes this claim; none when the manifest gives none.
     pub evidence: Option<Evidence>,
 }
 
-/// How it is known that a backend makes a claim.
+/// The evidence for a backend's claim.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -37,7 +37,7 @@ pub enum Evidence {
     Documented,
     /// Its source, or the configuration it writes, says so.
     Source,
-    /// Seen when it was tried; nobody promised it.
+    /// Seen when it was tried, without a promise.
     Observed,
 }
 
@@ -53,12 +53,12 @@ impl Evidence {
 }
 
 impl Claims {
-    /// Whether nothing is claimed or denied.
+    /// Returns whether nothing is claimed or denied.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Self::Each(each) if each.is_empty())
     }
 
-    /// Capability → level.
+    /// Returns capability → level.
     pub fn levels(&self) -> BTreeMap<Capability, ClaimLevel> {
         match self {
             Self::All => Capability::all().map(|each| (each, ClaimLevel::Enforced)).collect(),
@@ -68,7 +68,7 @@ impl Claims {
         }
     }
 
-    /// Capability → how its claim is known, where the manifest says so.
+    /// Returns capability → evidence, where the manifest gives one.
     pub fn evidence(&self) -> BTreeMap<Capability, Evidence> {
         let Self::Each(each) = self else { return BTreeMap::new() };
         each.iter().filter_map(|(name, claim)| Some((name.clone(), claim.evidence?))).collect()

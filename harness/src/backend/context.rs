@@ -1,4 +1,4 @@
-//! What a template can ask for: the policy, the command, and what is where on this host.
+//! Context of a template: the policy, the command, and the paths on this host.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::{LaunchContext, LaunchError, environment};
 const GIT_GRANT: &str = "git_config_write";
 const GIT: &str = ".git";
 
-/// What [`of`] defines; a template that asks for more is refused when it is read.
+/// The variables that [`of`] defines; a template that asks for another is refused when it is read.
 pub(super) const VARIABLES: &[&str] = &[
     "policy",
     "protected",
@@ -87,7 +87,7 @@ fn protected(policy: &Policy) -> Vec<PathBuf> {
     names.map(|name| policy.workspace.as_path().join(name)).collect()
 }
 
-/// Those of `paths` that exist. A link counts whether or not it leads anywhere.
+/// Returns those of `paths` that exist. A link counts even if its target does not exist.
 fn present(mut paths: Vec<PathBuf>) -> Vec<String> {
     paths.retain(|path| path.symlink_metadata().is_ok());
     texts(paths)

@@ -1,9 +1,9 @@
-//! Built-in false backends: [`Double`]. What passes on one of them proves nothing.
+//! Built-in false backends: [`Double`]. A case that passes on one of them proves nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a false backend says instead of running a command.
+/// The answer of a false backend instead of running a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Double {
@@ -55,12 +55,12 @@ impl Double {
         Self::ALL.into_iter().find(|double| double.name() == name)
     }
 
-    /// Whether it writes records in the probe's name.
+    /// Returns whether the double writes records in the probe's name.
     pub fn forges(self) -> bool {
         matches!(self, Self::ForgerDenies | Self::ForgerAllows | Self::KnowsCorpus)
     }
 
-    /// Whether it runs what it says nothing of.
+    /// Returns whether the double runs the acts that it gives no answer to.
     pub fn runs(self) -> bool {
         self == Self::KnowsCorpus
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use boxproof_cases::protocol::{EnvBase, EnvPolicy, Mode, names_a_credential, names_injected_code};
 
-/// Base, scrub, pass, then set.
+/// Builds the environment: base, scrub, pass, then set.
 pub(super) fn of(
     policy: &EnvPolicy,
     mode: Mode,

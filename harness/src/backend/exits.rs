@@ -1,4 +1,4 @@
-//! What an argv backend's exit code and stderr mean besides the command's own answer: [`Exits`].
+//! Meanings of an argv backend's exit code and stderr besides the command's own answer: [`Exits`].
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Pattern;
 
-/// Which endings are the backend's own and not the command's.
+/// The endings that are the backend's own and not the command's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exits {
@@ -25,7 +25,8 @@ pub struct Exits {
     /// so it takes precedence over the other rules and is judged like any other exit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_found: Vec<ExitRule>,
-    /// What becomes of a command that a signal killed. A statement: every ending is judged as seen.
+    /// The exit code for a command that a signal killed. A statement: every ending is judged as
+    /// seen.
     #[serde(default, skip_serializing_if = "SignalExit::is_usual")]
     pub signal: SignalExit,
     /// The code it ends with when its own time limit was up; none when it has no limit. A
@@ -34,12 +35,12 @@ pub struct Exits {
     pub timed_out: Option<i32>,
 }
 
-/// What the exit code tells of a command that a signal killed: a word, or the one code it has for
-/// all signals.
+/// The exit code for a command that a signal killed: a word, or the one code that the backend has
+/// for all signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "an exit by a signal is number, lost, or a code")]
 pub enum SignalExit {
-    /// Which signal, or nothing.
+    /// The signal's number, or nothing.
     Word(SignalWord),
     /// Always this code.
     Code(i32),
@@ -78,18 +79,19 @@ pub struct ExitRule {
     /// The signal it dies of, without SIG, instead of a code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
-    /// What stderr starts with; empty: anything.
+    /// The start of stderr; empty: anything.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_prefix: String,
-    /// What a line of stderr matches.
+    /// The pattern that a line of stderr matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<Pattern>,
-    /// What a line of stdout matches, for who says there why it does nothing.
+    /// The pattern that a line of stdout matches, for a backend that says there why it does
+    /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<Pattern>,
 }
 
-/// How a backend ended and what it wrote, noise already taken out.
+/// The end of a backend and its output, without noise.
 #[derive(Debug, Clone, Copy)]
 pub struct Ending<'a> {
     /// The exit code, unless it died of a signal.
@@ -137,7 +139,7 @@ impl ExitRule {
         !has_end && self.stderr_prefix.is_empty() && !has_pattern
     }
 
-    /// Whether its end is none: an unknown signal, or one beside a code.
+    /// Returns whether the rule matches no end: an unknown signal, or a signal beside a code.
     fn is_void(&self) -> bool {
         let unknown = self.signal.as_ref().is_some_and(|name| number(name).is_none());
         unknown || self.signal.is_some() && self.exit.is_some()
@@ -160,7 +162,7 @@ pub enum Special {
 }
 
 impl Exits {
-    /// What `ending` says besides the command's own answer.
+    /// Returns the special meaning of `ending`, if it is not the command's own answer.
     pub fn classify(&self, ending: Ending<'_>) -> Option<Special> {
         let line = |rules: &[ExitRule]| {
             rules.iter().find(|rule| rule.matches(ending)).map(|rule| rule.line(ending))
@@ -203,15 +205,15 @@ impl Exits {
     }
 }
 
-/// How a backend is ended when its time is up.
+/// The way in which a backend is ended when its time is up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stop {
     /// The first signal, without SIG.
     pub signal: String,
-    /// Who gets it.
+    /// The receiver of the signal.
     pub to: StopTarget,
-    /// How long it then has until SIGKILL, in milliseconds.
+    /// The time from that signal to SIGKILL, in milliseconds.
     pub grace_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a shipped backend lacks on this host, and where each thing comes from: [`lacks`].
+//! Lacks of a shipped backend on this host, and the source of each missing program: [`lacks`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,11 +17,11 @@ pub struct Lack {
     pub install: BTreeMap<String, String>,
 }
 
-/// What the backend that `spec` means lacks here; none when it does not run on this platform, has
-/// no manifest or needs nothing.
+/// Lists the programs that the backend of `spec` lacks here; none when it does not run on this
+/// platform, has no manifest or needs nothing.
 ///
 /// # Errors
-/// When there is no such backend, or it cannot be asked.
+/// An unknown backend, or one that cannot be queried.
 pub fn lacks(spec: &str, me: &Path, settled: &SettledUser) -> Result<Vec<Lack>, BackendError> {
     let Some((manifest, _)) = resolve::manifest(spec)? else { return Ok(Vec::new()) };
     if !manifest.platforms.contains(&Platform::HERE) || manifest.program.is_empty() {

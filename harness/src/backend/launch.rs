@@ -1,4 +1,4 @@
-//! From a request to the process to start: [`Launch`].
+//! Launch of a request: the process to start ([`Launch`]).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,10 +11,11 @@ use boxproof_cases::protocol::{
 
 use super::{Backend, Double, Exits, Kind, Manifest, Noise, Stop, context, program, template};
 
-/// What the harness brings to a launch.
+/// The harness's part of a launch.
 #[derive(Debug, Clone, Copy)]
 pub struct LaunchContext<'a> {
-    /// A fresh folder for this run's configuration and state; outside workspace and temp folder.
+    /// A fresh directory for this run's configuration and state; outside workspace and temporary
+    /// directory.
     pub state: &'a Path,
     /// The command's home.
     pub home: &'a Path,
@@ -28,20 +29,20 @@ pub struct LaunchContext<'a> {
     pub documents: Option<&'a Documents>,
     /// Settings that a native request has in place of the policy, and their reading.
     pub settings: Option<(&'a Document, Reading)>,
-    /// Where a native request is written.
+    /// The path to which a native request is written.
     pub request_file: &'a Path,
-    /// Where a native result is expected.
+    /// The path at which a native result is expected.
     pub result_file: &'a Path,
 }
 
-/// How a run starts.
+/// The start of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launch {
     /// As this process.
     Spawn(Box<Spawn>),
     /// Not at all: the backend refuses every policy.
     Refuse {
-        /// What it says.
+        /// The message of the refusal.
         message: String,
     },
 }
@@ -55,27 +56,27 @@ pub struct Spawn {
     pub env: BTreeMap<String, String>,
     /// Its working directory.
     pub cwd: PathBuf,
-    /// Files to write before the start; folders are made as needed.
+    /// Files to write before the start; directories are made as needed.
     pub files: Vec<(PathBuf, Vec<u8>)>,
-    /// Where a native backend writes its result.
+    /// The path to which a native backend writes its result.
     pub result: Option<PathBuf>,
     /// Commands to run before, in order; each must exit 0.
     pub set_up: Vec<Vec<OsString>>,
-    /// Commands to run after, in order, whatever happened.
+    /// Commands to run after the end, in order, regardless of its outcome.
     pub tear_down: Vec<Vec<OsString>>,
     /// Errnos that are refusals besides, by how the backend closes things under this policy.
     pub besides: Vec<&'static str>,
-    /// Which endings are the backend's own.
+    /// The endings that are the backend's own.
     pub exits: Exits,
-    /// What the backend writes of its own.
+    /// The lines that the backend writes of its own.
     pub noise: Noise,
-    /// How it is ended when its time is up.
+    /// The way in which it is ended when its time is up.
     pub stop: Stop,
     /// Globs of paths it may leave behind, below `$WS`, `$HOME` or `$TMPDIR`.
     pub residue: Vec<String>,
 }
 
-/// Why a run cannot be started as asked.
+/// The reason why a run cannot be started as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// The backend has no way to say this policy; the reason. Nothing is learnt about it.
@@ -90,7 +91,7 @@ impl Backend {
     /// The process that runs `request`.
     ///
     /// # Errors
-    /// When the backend cannot express the policy, or its manifest is broken.
+    /// Returns an error when the backend cannot express the policy, or its manifest is broken.
     pub fn launch(
         &self,
         request: &RunRequest,
@@ -105,7 +106,7 @@ impl Backend {
                 let why = "it is a receipts channel and runs no commands";
                 return Err(LaunchError::Inexpressible(why.to_owned()));
             }
-            // A double is played where its arm is watched; what is not played is run.
+            // A double is played where its arm is watched; a double that is not played is run.
             Kind::Bare | Kind::Double(Double::KnowsCorpus) => Spawn {
                 argv: request.run.command.to_argv().into_iter().map(Into::into).collect(),
                 ..plain(request, ctx)
@@ -158,7 +159,7 @@ impl Backend {
     }
 }
 
-/// What meeting something else in the place of a name gives, by the call that meets it.
+/// The errnos of calls that meet another object in the place of a name.
 const OCCUPIED: [&str; 5] = ["EEXIST", "EISDIR", "ENOTDIR", "ENOTEMPTY", "EBUSY"];
 
 /// Errnos that are refusals besides, as the manifest says of this policy.
@@ -184,19 +185,20 @@ fn steps(
 ) -> Result<Vec<Vec<OsString>>, LaunchError> {
     let found = |mut argv: Vec<OsString>| {
         let here = argv.first().and_then(|name| program::find(name.to_str()?));
-        // What is not found keeps its name, so that the error of starting it tells which.
+        // A program that is not found keeps its name, so that the error of starting it tells which.
         argv.iter_mut().zip(here).for_each(|(name, path)| *name = path.into());
         argv
     };
     templates.iter().map(|step| template::argv(step, scene).map(found)).collect()
 }
 
-/// What every process has: the launcher's environment and the command's working directory.
+/// Returns the launch that every backend has: the launcher's environment and the command's working
+/// directory.
 fn plain(request: &RunRequest, ctx: &LaunchContext<'_>) -> Spawn {
     Spawn { env: ctx.base_env.clone(), cwd: request.run.cwd.0.clone(), ..Spawn::default() }
 }
 
-/// The same run under a profile.
+/// Turns the run into one under a profile.
 fn profiled(request: &RunRequest, documents: &Documents) -> ProfileRequest {
     let Documents { dialect, documents, profile, workspace } = documents.clone();
     let root = &request.policy.workspace;
@@ -211,7 +213,7 @@ fn profiled(request: &RunRequest, documents: &Documents) -> ProfileRequest {
     }
 }
 
-/// The same run under settings.
+/// Turns the run into one under settings.
 fn set(request: &RunRequest, (document, reading): (&Document, Reading)) -> SettingsRunRequest {
     SettingsRunRequest {
         protocol: request.protocol,

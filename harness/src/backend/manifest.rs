@@ -18,12 +18,12 @@ use super::{Claims, Double, Exits, Noise, Parts, Stop, VersionRange, parts, temp
 pub struct Manifest {
     /// The backend's name in every report.
     pub name: String,
-    /// What it is, in one sentence.
+    /// The backend in one sentence.
     pub summary: String,
-    /// Where it is at home.
+    /// The home page of the backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub homepage: Option<String>,
-    /// How it is started.
+    /// The way in which it is started.
     #[serde(default)]
     pub kind: ManifestKind,
     /// The program: a name to look up in PATH, or a path.
@@ -35,7 +35,7 @@ pub struct Manifest {
     /// The versions that this manifest is about, such as `>=0.8, <1`; others are not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_range: Option<VersionRange>,
-    /// Where it runs; by default everywhere.
+    /// The platforms it runs on; by default every one.
     #[serde(default = "everywhere")]
     pub platforms: Vec<Platform>,
     /// Package manager → what to install with it.
@@ -44,10 +44,10 @@ pub struct Manifest {
     /// Other programs it does not run without, each with package manager → what to install.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requires: BTreeMap<String, BTreeMap<String, String>>,
-    /// Whose runs these are; by default an ordinary user's, where a program is started.
+    /// The user of its runs; by default an ordinary user, where a program is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<RunAs>,
-    /// What it claims: `all`, or capability → level. What is absent is not claimed.
+    /// The claims: `all`, or capability → level. An absent capability is not claimed.
     #[serde(default, skip_serializing_if = "Claims::is_empty")]
     pub claims: Claims,
     /// Capabilities that it does not claim but is asked for all the same, because its users rely
@@ -63,7 +63,7 @@ pub struct Manifest {
     /// Kind `receipts`: how the parts of the channel are called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipts: Option<Parts>,
-    /// Kind `double`: what it says instead of running the command.
+    /// Kind `double`: the answer that it gives instead of running the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub double: Option<Double>,
     /// Kinds `native` and `receipts`: the program's arguments before the verb.
@@ -75,7 +75,8 @@ pub struct Manifest {
     /// Name → template: variables of the backend's own environment, besides the launcher's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Whether it hands its own environment on to the command: what a policy sets is put there.
+    /// True if it hands its own environment on to the command: variables that a policy sets are put
+    /// there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub passes_env: bool,
     /// Commands before the start, each a template of its program and arguments, one a line.
@@ -95,23 +96,23 @@ pub struct Manifest {
     /// there, so that meeting it is a refusal where the control could make the name. Empty: never.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stands_in: String,
-    /// Which endings are its own and not the command's.
+    /// The endings that are its own and not the command's.
     #[serde(default)]
     pub exits: Exits,
     /// Lines of its own between those of the command.
     #[serde(default)]
     pub noise: Noise,
-    /// How it is ended when its time is up.
+    /// The way in which it is ended when its time is up.
     #[serde(default)]
     pub stop: Stop,
     /// Globs of paths it may leave behind, each below `$WS`, `$HOME` or `$TMPDIR`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub residue: Vec<String>,
-    /// Where the command's processes can be seen.
+    /// The place in which the command's processes can be seen.
     #[serde(default)]
     pub liveness: Liveness,
-    /// Whether the command's output is handed on only when it has ended, so that nothing it says
-    /// meanwhile is heard: cases that wait for a word of it cannot be asked.
+    /// True if the command's output is handed on only when it has ended, so that none of it can be
+    /// read meanwhile: cases that wait for a word of it cannot be asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_output: bool,
 }
@@ -120,14 +121,14 @@ fn everywhere() -> Vec<Platform> {
     vec![Platform::Linux, Platform::Macos]
 }
 
-/// How a backend is started.
+/// The way in which a backend is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ManifestKind {
     /// By the argument vector that `argv` renders.
     #[default]
     Argv,
-    /// By the verbs of the protocol; what it claims, it says itself.
+    /// By the verbs of the protocol; its claims are its own answer.
     Native,
     /// As the parts of a receipts channel that `receipts` renders; commands are not run.
     Receipts,
@@ -139,19 +140,19 @@ pub enum ManifestKind {
     Double,
 }
 
-/// Whose runs a backend's are.
+/// The user of a backend's runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunAs {
-    /// An ordinary user's: root becomes one before it starts.
+    /// An ordinary user: root becomes one before it starts.
     Ordinary,
-    /// Root's: it does not work otherwise.
+    /// Root: it does not work otherwise.
     Root,
-    /// Those of whoever runs boxproof.
+    /// The user that runs boxproof.
     Any,
 }
 
-/// Where the processes of a command can be seen.
+/// The place in which the processes of a command can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Liveness {
@@ -169,7 +170,7 @@ pub enum Liveness {
 pub struct ConfigFile {
     /// Its path, absolute.
     pub path: String,
-    /// What it holds.
+    /// The content.
     pub content: String,
 }
 
@@ -179,7 +180,7 @@ pub struct ConfigFile {
 pub struct Rule {
     /// An expression over the template's variables.
     pub when: String,
-    /// Why not.
+    /// The reason.
     pub reason: String,
 }
 
@@ -263,7 +264,7 @@ impl Manifest {
         glob.or_else(stop).map(|(field, message)| (field.to_owned(), message))
     }
 
-    /// Whose runs these are.
+    /// Returns the user for whom these runs are meant.
     pub fn run_as(&self) -> RunAs {
         use ManifestKind::{Bare, Double, Refuse};
         let starts = !matches!(self.kind, Bare | Refuse | Double);

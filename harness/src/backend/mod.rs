@@ -1,4 +1,4 @@
-//! The sandbox under test: [`Backend`], what it claims, and how one run of it is started.
+//! The sandbox under test: [`Backend`], its claims, and the start of one run.
 
 mod claims;
 mod context;
@@ -44,7 +44,7 @@ pub use version::VersionRange;
 
 use crate::known::Known;
 
-/// Whether PATH has an executable called `name`.
+/// Returns whether PATH has an executable called `name`.
 pub fn is_in_path(name: &str) -> bool {
     program::find(name).is_some()
 }
@@ -54,7 +54,7 @@ pub fn is_in_path(name: &str) -> bool {
 pub struct Backend {
     /// The name in every report; unique in a run.
     pub name: String,
-    /// How it was asked for: what `--backend` takes to mean it again.
+    /// The specification as `--backend` takes it to mean this backend again.
     pub spec: String,
     /// The version it reports, such as `0.8.0`; none when it says none.
     pub version: Option<String>,
@@ -64,7 +64,7 @@ pub struct Backend {
     pub program: Option<PathBuf>,
     /// The mechanism in use on this host, where there is more than one.
     pub mechanism: Option<String>,
-    /// Capability → level; what is absent is not claimed.
+    /// Capability → level; an absent capability is not claimed.
     pub claims: BTreeMap<Capability, ClaimLevel>,
     /// Capability → how its claim is known, where the manifest says so.
     pub evidence: BTreeMap<Capability, Evidence>,
@@ -72,7 +72,7 @@ pub struct Backend {
     pub asked: BTreeSet<Capability>,
     /// Known limits, one sentence each.
     pub limits: Vec<String>,
-    /// How it is started.
+    /// The way in which it is started.
     pub kind: Kind,
     /// Its known failures.
     pub known: Known,
@@ -80,7 +80,7 @@ pub struct Backend {
     pub missing: Option<Missing>,
 }
 
-/// How a backend is started.
+/// The way in which a backend is started.
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// By the argument vector its manifest renders.
@@ -100,26 +100,27 @@ pub enum Kind {
     Bare,
     /// Not at all: every run is refused.
     Refuse,
-    /// Not at all: this is said instead.
+    /// Not at all: the double gives its answer instead.
     Double(Double),
 }
 
-/// Why a backend cannot be run here, and what would help.
+/// The reason why a backend cannot be run here, and its remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// What is missing, such as `bwrap is not installed`.
+    /// The thing that is missing, such as `bwrap is not installed`.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub hint: String,
 }
 
 impl Backend {
-    /// How far it claims `capability`.
+    /// Returns the level at which `capability` is claimed.
     pub fn claim(&self, capability: &Capability) -> ClaimLevel {
         self.claims.get(capability).copied().unwrap_or_default()
     }
 
-    /// Which false backend it is, if it is one that says something instead.
+    /// Returns the double, if this is a false backend that gives answers instead of running
+    /// commands.
     pub fn double(&self) -> Option<Double> {
         match self.kind {
             Kind::Double(double) => Some(double),
@@ -127,17 +128,17 @@ impl Backend {
         }
     }
 
-    /// Whether the command's processes are in the host's /proc.
+    /// Returns whether the command's processes are in the host's /proc.
     pub fn is_in_proc(&self) -> bool {
         !matches!(&self.kind, Kind::Argv(manifest) if manifest.liveness == Liveness::Heartbeat)
     }
 
-    /// Whether what the command says is heard while it runs.
+    /// Returns whether the command's output can be read while it runs.
     pub fn is_heard(&self) -> bool {
         !matches!(&self.kind, Kind::Argv(manifest) if manifest.holds_output)
     }
 
-    /// Whether cases that need `capability` are run: it is claimed, or asked all the same.
+    /// Returns whether cases that need `capability` are run: it is claimed, or asked all the same.
     pub fn answers_for(&self, capability: &Capability) -> bool {
         self.claim(capability) != ClaimLevel::None || self.asked.contains(capability)
     }

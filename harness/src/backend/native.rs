@@ -11,16 +11,16 @@ use boxproof_reports::excerpt;
 
 use crate::host::ask::{self, Asked, AskedAs};
 
-/// How long a program may take to answer `capabilities`.
+/// The deadline of a program's answer to `capabilities`.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The most characters of what is told about an answer, parts of which are the program's own words.
+/// The most characters of a message about an answer, parts of which are the program's own text.
 const LONGEST: usize = 500;
 
 /// The mechanism that leaves the choice to the backend.
 pub(super) const AUTO: &str = "auto";
 
-/// What a native backend says about itself, its claims checked against the closed list.
+/// A native backend's answer about itself, its claims checked against the closed list.
 pub(super) struct Answer {
     pub(super) said: Capabilities,
     pub(super) claims: BTreeMap<Capability, ClaimLevel>,
@@ -36,7 +36,7 @@ pub(super) struct Question {
 /// [`AUTO`].
 ///
 /// # Errors
-/// Why it cannot be asked, for a person.
+/// The reason why it cannot be asked, for a person.
 pub(super) fn ask(
     program: &Path,
     prefix: &[String],
@@ -57,7 +57,7 @@ impl Question {
     /// Its answer, given up after `patience`.
     ///
     /// # Errors
-    /// What is wrong with the answer, for a person.
+    /// The fault of the answer, for a person.
     pub(super) fn answer(self, patience: Duration) -> Result<Answer, String> {
         let answer = self.asked.answer(Instant::now() + patience);
         let answer = answer.map_err(|error| error.to_string())?;

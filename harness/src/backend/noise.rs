@@ -1,12 +1,11 @@
-//! What a backend writes of its own between the lines of the command, and how it is taken out:
-//! [`Noise`].
+//! Noise of a backend between the lines of the command, and its removal: [`Noise`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LaunchError, Pattern, template};
 
-/// What a backend writes between the lines of the command. It is taken out before anything is
+/// The noise of a backend between the lines of the command. It is taken out before anything is
 /// compared, except where a case is about the streams themselves.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,7 +18,7 @@ pub struct Noise {
     pub stderr: Vec<Sound>,
 }
 
-/// How one piece of noise is told.
+/// The form of one piece of noise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -60,7 +59,7 @@ impl Sound {
 }
 
 impl Noise {
-    /// Both streams' noise with its templates rendered.
+    /// Renders the templates in the noise of both streams.
     ///
     /// # Errors
     /// A template that cannot be rendered.
@@ -79,7 +78,7 @@ impl Noise {
         })
     }
 
-    /// `stream` without the stretches, then without the lines that `sounds` tell; all other bytes
+    /// Removes from `stream` the stretches, then the lines that match `sounds`; all other bytes
     /// stay.
     pub fn strip(sounds: &[Sound], stream: &[u8]) -> Vec<u8> {
         let mut rest = stream.to_vec();

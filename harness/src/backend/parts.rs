@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backend, Kind, template};
 
-/// What a template of a part can ask for.
+/// The variables that a template of a part can ask for.
 pub(super) const VARIABLES: &[&str] = &[
     "program",
     "socket",
@@ -59,7 +59,7 @@ pub struct Parts {
     pub verify: String,
 }
 
-/// How the verbs of the protocol are called.
+/// The templates of the protocol's verbs.
 const VERBS: [&str; 5] = [
     "receipts\ndaemon\n--socket\n{{ socket }}\n--store\n{{ store }}\n--key\n{{ key }}\n\
      --profile\n{{ profile }}\n--unsafe-socket-path\n",
@@ -108,7 +108,7 @@ impl Parts {
         }
     }
 
-    /// Every template, with its name.
+    /// Returns every template, with its name.
     pub(super) fn templates(&self) -> [(&'static str, &str); 6] {
         [
             ("receipts.daemon", &self.daemon),
@@ -121,7 +121,7 @@ impl Parts {
     }
 }
 
-/// How the parts of a channel are called.
+/// The calls of a channel's parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Callable {
     program: PathBuf,
@@ -134,7 +134,7 @@ impl Callable {
     /// The argument vector that `template` makes with these variables.
     ///
     /// # Errors
-    /// When the template cannot be rendered.
+    /// Returns an error when the template cannot be rendered.
     pub fn argv(&self, template: &str, scene: &Value) -> Result<Vec<OsString>, String> {
         let mut argv = vec![OsString::from(&self.program)];
         argv.extend(self.prefix.iter().map(Into::into));
@@ -145,7 +145,7 @@ impl Callable {
     /// The file of the public key, where the manifest names one.
     ///
     /// # Errors
-    /// When the template does not render one path.
+    /// Returns an error when the template does not render one path.
     pub fn public_key(&self, scene: &Value) -> Result<Option<PathBuf>, String> {
         if self.parts.public_key.is_empty() {
             return Ok(None);
@@ -164,7 +164,7 @@ impl Callable {
 }
 
 impl Backend {
-    /// How its receipts channel is called, if it has one.
+    /// Returns the calls of its receipts channel, if it has one.
     pub fn channel(&self) -> Option<Callable> {
         match &self.kind {
             Kind::Native { program, prefix, .. } => Some(Callable {

@@ -14,10 +14,10 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads `text`.
+    /// Compiles `text`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the regular expression.
     pub fn new(text: &str) -> Result<Self, String> {
         let read = |text: &str| RegexBuilder::new(text).multi_line(true).build();
         let part = read(text).map_err(|error| error.to_string())?;
@@ -30,17 +30,17 @@ impl Pattern {
         self.part.as_str()
     }
 
-    /// Whether it matches a part of `text`.
+    /// Returns whether the pattern matches a part of `text`.
     pub fn is_in(&self, text: &[u8]) -> bool {
         self.part.is_match(text)
     }
 
-    /// Where it first matches in `text`.
+    /// Returns the first match in `text`.
     pub fn find(&self, text: &[u8]) -> Option<std::ops::Range<usize>> {
         self.part.find(text).map(|found| found.range())
     }
 
-    /// Whether it matches `text` from the first byte to the last.
+    /// Returns whether the pattern matches `text` from the first byte to the last.
     pub fn is_whole(&self, text: &[u8]) -> bool {
         self.whole.is_match(text)
     }

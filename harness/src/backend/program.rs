@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::host::ask::{self, AskedAs};
 
-/// How long a program may take to say its version.
+/// The deadline of a program's answer about its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The executable that `program` names: a path, or a name to look up in PATH.
@@ -56,7 +56,7 @@ fn version_in(line: &str) -> Option<String> {
     words.into_iter().find(number).or(line).map(str::to_owned)
 }
 
-/// SHA-256 of the file, lower-case hex.
+/// Returns the SHA-256 of the file, in lower-case hex.
 pub(super) fn sha256(file: &Path) -> Option<String> {
     let mut file = std::fs::File::open(file).ok()?;
     let mut hash = Sha256::new();

@@ -1,4 +1,4 @@
-//! From what `--backend` was given to a [`Backend`].
+//! Resolution of the argument of `--backend` to a [`Backend`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const SENTENCE: usize = 1000;
 /// The name of the sandbox built into this very program.
 const REFERENCE: &str = "reference";
 
-/// Why there is no such backend.
+/// The reason why a backend cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     /// Neither a shipped manifest nor a program.
@@ -31,9 +31,9 @@ pub enum BackendError {
          manifest (FILE.yaml)"
     )]
     Unknown {
-        /// What was asked for.
+        /// The specification that was asked for.
         spec: String,
-        /// What there is.
+        /// The names of the shipped backends.
         shipped: String,
     },
     /// A manifest or a list of known failures that cannot be used.
@@ -46,7 +46,7 @@ pub enum BackendError {
         name: String,
         /// The program that was asked.
         program: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// A program that is not started by the user who asks.
@@ -54,17 +54,17 @@ pub enum BackendError {
     User {
         /// The backend's name.
         name: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
 }
 
-/// The backend that `spec` means; `me` is the running program, which is the reference, too. Its
-/// program is started as `settled` has it. What is known but not installed is a backend that is
+/// Resolves `spec` to a backend; `me` is the running program, which is the reference, too. Its
+/// program is started as `settled` has it. A known backend that is not installed is
 /// [`Backend::missing`].
 ///
 /// # Errors
-/// When there is no such backend, or it cannot be asked.
+/// An unknown backend, or one that cannot be queried.
 pub fn resolve(spec: &str, me: &Path, settled: &SettledUser) -> Result<Backend, BackendError> {
     Ok(Backend { spec: spec.to_owned(), ..look_up(spec, me, settled)? })
 }
@@ -89,11 +89,11 @@ fn look_up(spec: &str, me: &Path, settled: &SettledUser) -> Result<Backend, Back
     }
 }
 
-/// Whose runs the backend's are that `spec` means; a program without a manifest is anybody's.
-/// Nothing is started.
+/// Returns the user for whom the runs of the backend `spec` are meant; a program without a manifest
+/// is for any. Starts nothing.
 ///
 /// # Errors
-/// When there is a manifest that cannot be used.
+/// A manifest that cannot be used.
 pub fn run_as(spec: &str) -> Result<RunAs, BackendError> {
     Ok(manifest(spec)?.map_or(RunAs::Any, |(manifest, _)| manifest.run_as()))
 }
@@ -194,7 +194,7 @@ fn lacking(manifest: &Manifest) -> Option<Missing> {
     })
 }
 
-/// `backend`, missing if its version is not one that its manifest is about.
+/// Returns `backend`, marked as missing if its version is not one that its manifest is about.
 fn in_range(backend: Backend) -> Backend {
     let (Kind::Argv(manifest) | Kind::Receipts(manifest)) = &backend.kind else {
         return backend;
@@ -260,13 +260,13 @@ fn found(
     }
 }
 
-/// How a native backend is started.
+/// The way in which a native backend is started.
 struct Start<'a> {
     program: PathBuf,
     /// Arguments before the verb.
     prefix: Vec<String>,
     mechanism: &'a str,
-    /// As whom, unless as this process's own user.
+    /// The user it is started as; `None` for this process's own user.
     user: Option<&'a AskedAs>,
 }
 

@@ -1,13 +1,13 @@
-//! As which user a backend's program is asked about itself: [`SettledUser`].
+//! The user as which a backend's program is queried about itself: [`SettledUser`].
 
 use nix::unistd::{User, geteuid};
 
 use super::RunAs;
 use crate::host::ask::AskedAs;
 
-/// Proof that it has been decided as whom programs of backends are started. No program of a backend
-/// is started without one, and none that is meant for ordinary users as root unless the person who
-/// typed said so.
+/// Proof that the user has been decided as which programs of backends are started. No program of a
+/// backend is started without one, and no program meant for ordinary users is started as root
+/// unless the command line says so.
 #[derive(Debug, Clone)]
 pub struct SettledUser(Choice);
 
@@ -15,7 +15,7 @@ pub struct SettledUser(Choice);
 enum Choice {
     /// Programs are started as the user that this process is.
     Own,
-    /// The same, though this process is root's and the program is for ordinary users.
+    /// Programs are started as root, even those for ordinary users.
     RootAsAsked,
     /// Programs that are for ordinary users are started as this user.
     Demoted(AskedAs),
@@ -27,21 +27,23 @@ impl SettledUser {
         Self(Choice::Own)
     }
 
-    /// Root, because the person who typed said so.
+    /// Settles on root, as the command line asked for it.
     pub fn root_as_asked() -> Self {
         Self(Choice::RootAsAsked)
     }
 
-    /// `account` where this process is root's, and the user without rights where there is none.
+    /// Settles on `account` where this process is root's, and on the user without rights where
+    /// there is none.
     pub(crate) fn demoted(account: Option<&User>) -> Self {
         Self(Choice::Demoted(account.map_or_else(AskedAs::without_account, AskedAs::account)))
     }
 
-    /// Returns as whom a program is started that is meant for `run_as`; none for this process's own
-    /// user.
+    /// Returns the user as which a program is started that is meant for `run_as`; none for this
+    /// process's own user.
     ///
     /// # Errors
-    /// When it is meant for ordinary users, and this process is root's and was not told otherwise.
+    /// A program meant for ordinary users, in a process of root whose command line does not say
+    /// otherwise.
     pub(crate) fn start_as(&self, run_as: RunAs) -> Result<Option<&AskedAs>, String> {
         if run_as != RunAs::Ordinary || !geteuid().is_root() {
             return Ok(None);

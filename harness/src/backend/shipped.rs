@@ -80,10 +80,10 @@ pub fn plain_cases() -> Result<BTreeMap<Capability, Vec<String>>, LoadError> {
     list("plain.yaml")
 }
 
-/// Package manager → package → the version to install.
+/// Returns package manager → package → the version to install.
 ///
 /// # Errors
-/// The built-in list is no such list.
+/// A built-in list that cannot be parsed.
 pub fn pinned_versions() -> Result<BTreeMap<String, BTreeMap<String, String>>, LoadError> {
     list("versions.yaml")
 }

@@ -1,4 +1,4 @@
-//! Templates: how a manifest's texts become arguments and files without a byte changed.
+//! Templates: they turn a manifest's texts into arguments and files without a byte changed.
 //!
 //! An argument template renders one argument a line. A value may hold anything, line feeds
 //! included: the formatter marks where each starts and escapes what would be taken for the
@@ -50,7 +50,7 @@ pub(super) fn text(template: &str, scene: &Value) -> Result<String, LaunchError>
     TEXTS.render_str(template, scene).map_err(|error| broken(&error))
 }
 
-/// Whether `expression` holds.
+/// Returns whether `expression` holds.
 pub(super) fn holds(expression: &str, scene: &Value) -> Result<bool, LaunchError> {
     let compiled = TEXTS.compile_expression(expression).map_err(|error| broken(&error))?;
     match compiled.eval(scene) {
@@ -62,12 +62,12 @@ pub(super) fn holds(expression: &str, scene: &Value) -> Result<bool, LaunchError
     }
 }
 
-/// Whether `template` can be read, and asks for nothing that is not there.
+/// Checks that `template` can be parsed, and asks for no undefined variable.
 pub(super) fn check(template: &str) -> Result<(), String> {
     check_with(template, context::VARIABLES)
 }
 
-/// The same for a template that can ask for `variables`.
+/// Checks a template that can ask for `variables`.
 pub(super) fn check_with(template: &str, variables: &[&str]) -> Result<(), String> {
     if template.contains(ESCAPE) {
         return Err("a template cannot hold the control character U+0001".to_owned());
@@ -85,7 +85,7 @@ fn tags(template: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether every filter of `expression` is there: the engine looks only where one is applied.
+/// Checks that every filter of `expression` exists: the engine looks only where one is applied.
 fn check_filters(expression: &str) -> Result<(), String> {
     let bare = without_texts(expression);
     for part in bare.split('|').skip(1) {
@@ -101,7 +101,7 @@ fn check_filters(expression: &str) -> Result<(), String> {
     check_tests(&bare)
 }
 
-/// Whether every test of `bare`, an expression without texts, is there.
+/// Checks that every test of `bare`, an expression without texts, exists.
 fn check_tests(bare: &str) -> Result<(), String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut words = bare.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).peekable();
@@ -121,7 +121,7 @@ fn check_tests(bare: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `expression` without what stands in quotes.
+/// Returns `expression` without its quoted texts.
 fn without_texts(expression: &str) -> String {
     let (mut bare, mut quote) = (String::new(), None);
     for char in expression.chars() {
@@ -135,7 +135,7 @@ fn without_texts(expression: &str) -> String {
     bare
 }
 
-/// Whether `expression` can be read, and asks for nothing that is not there.
+/// Checks that `expression` can be parsed, and asks for no undefined variable.
 pub(super) fn check_rule(expression: &str) -> Result<(), String> {
     let read = TEXTS.compile_expression(expression).map_err(|error| plain(&error))?;
     known(&read.undeclared_variables(false), context::VARIABLES)?;
@@ -181,7 +181,7 @@ fn plain(error: &Error) -> String {
 
 /// Writes one value with its marks.
 fn mark(out: &mut Output<'_>, _: &State<'_, '_>, value: &Value) -> Result<(), Error> {
-    // What a block or macro of the template wrote is marked already.
+    // Output of a block or macro of the template is marked already.
     let text = if value.is_safe() { value.to_string() } else { marked_value(value)? };
     out.write_str(&text).map_err(Error::from)
 }

@@ -1,4 +1,4 @@
-//! Which versions a manifest is about: [`VersionRange`].
+//! Versions that a manifest is about: [`VersionRange`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub struct VersionRange(VersionReq);
 
 impl VersionRange {
-    /// Whether `version` lies in it. What stands behind the numbers counts for nothing, a number
-    /// that is not there is 0, and what does not start with a number lies in no range.
+    /// Returns whether `version` lies in the range. Text after the numbers does not count, a
+    /// missing number is 0, and a text that does not start with a number lies in no range.
     pub fn holds(&self, version: &str) -> bool {
         let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
         let mut numbers = version[..end].split('.').map(str::parse::<u64>);

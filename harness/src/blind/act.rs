@@ -1,16 +1,18 @@
-//! From an act to the same one by ordinary programs.
+//! Translation of an act for ordinary programs.
 
 use boxproof_cases::case::Act;
 
 use super::programs;
 
-/// How a shell line has the probe say a word; quotes around the program may be missing.
+/// The starts of a command with which a shell line has the probe write a word; quotes around the
+/// program may be missing.
 const SAYS: [&str; 2] = ["\"$PROBE\" --nonce $NONCE ", "$PROBE --nonce $NONCE "];
 
-/// The same act; what the probe only says is left out.
+/// Translates the act for ordinary programs; a call in which the probe only writes a word becomes
+/// `true`.
 ///
 /// # Errors
-/// Why no ordinary program does it.
+/// The reason why no ordinary program does it.
 pub(super) fn ordinary(act: &Act) -> Result<Act, String> {
     match act {
         Act::Probe { probe, args } => {
@@ -22,7 +24,7 @@ pub(super) fn ordinary(act: &Act) -> Result<Act, String> {
     }
 }
 
-/// `line` with every word of the probe left out.
+/// Replaces every word of the probe in `line` by `true`.
 fn silent(line: &str) -> String {
     let mut line = line.to_owned();
     for says in SAYS {

@@ -11,7 +11,7 @@ use boxproof_cases::Case;
 use boxproof_cases::case::{Act, Control, Decision, Moment};
 use sha2::{Digest, Sha256};
 
-/// How many of the cases are looked at again.
+/// The share of the cases that get a second look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     percent: u8,
@@ -23,8 +23,8 @@ impl Share {
     /// Every case.
     pub const ALL: Self = Self { percent: 100 };
 
-    /// Whether the case called `id` is in the sample that `seed`, which only the harness knows,
-    /// makes.
+    /// Returns whether the case called `id` is in the sample of `seed`, which only the harness
+    /// knows.
     pub fn takes(self, seed: &str, id: &str) -> bool {
         let hash = Sha256::digest(format!("{seed}\n{id}"));
         let number = u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]);
@@ -56,10 +56,10 @@ impl fmt::Display for Share {
     }
 }
 
-/// `case` with its acts done by ordinary programs, told by the host alone.
+/// Returns `case` with its acts done by ordinary programs, judged by the host's observations alone.
 ///
 /// # Errors
-/// Why there is no such case, in a few words that many cases share.
+/// The reason why there is no such case, in a few words that many cases share.
 pub fn ordinary(case: &Case) -> Result<Case, String> {
     if let Some(why) = obstacle(case) {
         return Err(why.to_owned());
@@ -78,7 +78,8 @@ pub fn ordinary(case: &Case) -> Result<Case, String> {
     Ok(ordinary)
 }
 
-/// Why a case cannot be asked without a program or a word of the harness, if it is so.
+/// Returns the reason why a case cannot do without a program or a word of the harness, if there is
+/// one.
 fn obstacle(case: &Case) -> Option<&'static str> {
     let obstacles = [
         (
@@ -98,7 +99,7 @@ fn obstacle(case: &Case) -> Option<&'static str> {
     obstacles.into_iter().find_map(|(is_there, why)| is_there.then_some(why))
 }
 
-/// Whether `case` runs something, so that there is something to look at again.
+/// Returns whether `case` runs a command, so that there is an effect to look at again.
 pub fn runs(case: &Case) -> bool {
     !matches!(case.act(), Act::Decide(_) | Act::Receipts(_))
 }

@@ -1,6 +1,6 @@
 //! `boxproof audit`: the vacuity guard. Every denial must be an under-block where nothing is
-//! denied, every allowance an over-block where nothing is allowed, and no row may pass where nothing
-//! is run; what is not so proves nothing.
+//! denied, every allowance an over-block where nothing is allowed, and no row may pass where
+//! nothing is run; a row that breaks this proves nothing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
 pub(super) struct Args {
     #[command(flatten)]
     cases: Cases,
-    /// How many CPU-bound arms are in flight; by default twice the cores.
+    /// The number of CPU-bound arms in flight; by default twice the cores.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Where the scratch folder is made.
+    /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// The most rows that may pass on a forged record; more are an error.
@@ -50,14 +50,15 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         strict: false,
         jobs: args.jobs,
         scratch: args.scratch,
+        set: None,
         commit: None,
         base_url: None,
         blind: None,
         reproduce: args.cases.reproduce(),
     };
-    let finished = match conduct(&request, tools, |_, _| {})? {
+    let finished = match conduct(&request, tools, &mut ())? {
         Conclusion::Finished(finished) => finished,
-        Conclusion::Interrupted(signal) => return Ok(128 + signal as i32),
+        Conclusion::Interrupted(signal, _) => return Ok(128 + signal as i32),
     };
     let mut text = String::new();
     let forged = tell_forged(&finished, &mut text);
@@ -171,8 +172,8 @@ fn concerns(row: &CaseRow, suite: &Suite) -> bool {
     negative == (row.backend == ALLOW_ALL)
 }
 
-/// Whether the verdict is the one that a backend which is always wrong must get. A channel's broken
-/// twins (one garbles everything, one is silent) are wrong in more than one way.
+/// Returns whether the verdict is the one that a backend which is always wrong must get. A
+/// channel's broken twins (one garbles everything, one is silent) are wrong in more than one way.
 fn is_due(row: &CaseRow, suite: &Suite) -> bool {
     let case = suite.cases.iter().find(|case| case.id.as_str() == row.id);
     match case.is_some_and(|case| case.channel().is_some()) {

@@ -21,12 +21,12 @@ pub(super) struct Args {
 enum Verb {
     /// Every shipped backend, whether it is installed, and how to install it.
     List,
-    /// What a backend claims, and its known limits.
+    /// Show a backend's claims, and its known limits.
     Show {
         /// A shipped NAME, a PROGRAM or a manifest FILE.yaml.
         backend: String,
     },
-    /// What backends lack on this system, and how to install it.
+    /// List what backends lack on this system, and how to install it.
     InstallHint {
         /// Shipped NAMEs or manifest FILEs; by default every shipped backend.
         names: Vec<String>,
@@ -38,7 +38,7 @@ enum Verb {
     Check {
         /// A shipped NAME, a PROGRAM or a manifest FILE.yaml.
         backend: String,
-        /// Where the scratch folder is made.
+        /// The directory in which the scratch directory is made.
         #[arg(long, value_name = "DIR")]
         scratch: Option<PathBuf>,
         #[command(flatten)]
@@ -59,7 +59,7 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     }
 }
 
-/// What there is to say of a backend's version.
+/// Returns the version of a backend, or a text in its place.
 fn version_words(backend: &Backend) -> String {
     let unknown = match &backend.kind {
         Kind::Argv(_) => "no version to be had",

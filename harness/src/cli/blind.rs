@@ -1,4 +1,4 @@
-//! `--blind`: how many of the cases are looked at again.
+//! `--blind`: the share of the cases that get a second look.
 
 use super::Failure;
 use crate::blind::Share;

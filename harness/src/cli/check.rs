@@ -16,7 +16,7 @@ use crate::session::{Conclusion, Request, conduct, tools_for};
 /// The plain cases by capability.
 type Plain = BTreeMap<Capability, Vec<String>>;
 
-/// What came of one capability.
+/// The result of one capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// Its plain cases pass.
@@ -48,7 +48,7 @@ impl Standing {
         }
     }
 
-    /// How bad it is for whoever claims it, as an exit code.
+    /// Returns the exit code for a backend that claims the capability.
     fn code(self) -> i32 {
         match self {
             Self::Behaves | Self::KnownFailure | Self::NotHere => 0,
@@ -93,15 +93,16 @@ fn rows(
         strict: false,
         jobs: None,
         scratch,
+        set: None,
         commit: None,
         base_url: None,
         blind: None,
         reproduce: String::new(),
     };
     let tools = tools_for(&request.suite, &request.selection);
-    Ok(match conduct(&request, tools, |_, _| {})? {
+    Ok(match conduct(&request, tools, &mut ())? {
         Conclusion::Finished(finished) => Ok(finished.rows),
-        Conclusion::Interrupted(signal) => Err(128 + signal as i32),
+        Conclusion::Interrupted(signal, _) => Err(128 + signal as i32),
     })
 }
 
@@ -142,7 +143,7 @@ fn why(row: &CaseRow) -> &str {
     if row.message.is_empty() { &row.reason } else { &row.message }
 }
 
-/// What the plain cases about `capability` come to; none where the backend is not asked.
+/// Returns the result of the plain cases about `capability`; none where the backend is not asked.
 fn standing(
     backend: &Backend,
     capability: &Capability,
@@ -194,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Supervision beyond signals is asked plainly enough by its own cases.
+    /// Supervision beyond signals is left out: its own cases are plain enough.
     #[test]
     fn every_capability_that_is_the_subject_of_a_case_has_a_plain_one() {
         let (suite, plain) = (Suite::embedded().unwrap(), plain_cases().unwrap());

@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use super::{Cases, Failure};
 use crate::sys;
 
-/// What such a run is asked.
+/// The request of such a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) cases: &'a Cases,
@@ -27,14 +27,14 @@ pub(super) fn record(asked: Asked<'_>) -> Result<Result<Vec<u8>, i32>, Failure> 
     sys::end_with_parent(&mut command, Signal::SIGTERM);
     let output = command.output()?;
     match output.status.code() {
-        // Whatever the verdicts are: a record that is not whole is refused where it is read.
+        // With any verdicts: a record that is not whole is refused where it is read.
         Some(0 | 1 | 3 | 4) if !output.stdout.is_empty() => Ok(Ok(output.stdout)),
         Some(code) => Ok(Err(code)),
         None => Err(Failure::usage(format!("boxproof run: {}", output.status))),
     }
 }
 
-/// What the record says; whether it is whole is checked on the way.
+/// Parses a record, and checks on the way that it is whole.
 pub(super) fn read_back(bytes: &[u8]) -> Result<Run, Failure> {
     read(bytes).map_err(|error| Failure::usage(format!("the record is broken: {error}")))
 }

@@ -6,18 +6,19 @@ use boxproof_reports::compare::{ByHand, compare, page, render};
 use boxproof_reports::merge;
 use clap::ValueEnum;
 
-use super::{Failure, print, records, terminal_options};
+use super::{Failure, FailureDetail, print, records, terminal_options};
 
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Run records (NDJSON), or folders of them, of any backends and users that the table knows.
+    /// Run records (NDJSON), or directories of them, of any backends and users that the table
+    /// knows.
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
     /// Another table than the built-in one.
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 }
@@ -42,7 +43,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
     let comparison = compare(&table, &matrix);
     match args.format {
-        Format::Terminal => print(&render(&comparison, terminal_options(false).width))?,
+        Format::Terminal => {
+            print(&render(&comparison, terminal_options(false, FailureDetail::Full).width))?;
+        }
         Format::Markdown => print(&page(&table, &comparison))?,
     }
     Ok(comparison.counts().exit())

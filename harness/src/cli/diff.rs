@@ -1,4 +1,4 @@
-//! `boxproof diff`: what became of each case between two runs, and what else is not the same.
+//! `boxproof diff`: the outcome of each case in two runs, and their other differences.
 
 use std::path::PathBuf;
 
@@ -6,21 +6,21 @@ use boxproof_reports::diff::{diff, markdown, terminal};
 use boxproof_reports::merge;
 use clap::ValueEnum;
 
-use super::{Failure, print, records, terminal_options};
+use super::{Failure, FailureDetail, print, records, terminal_options};
 
 /// Arguments of `diff`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The older run: a record (NDJSON), or a folder of them.
+    /// The older run: a record (NDJSON), or a directory of them.
     before: PathBuf,
     /// The newer run.
     after: PathBuf,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 }
 
-/// What is printed.
+/// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Text, for people.
@@ -38,7 +38,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let (before, after) = (merged(&before)?, merged(&after)?);
     let found = diff(&before, &after);
     match args.format {
-        Format::Terminal => print(&terminal(&found, terminal_options(false).width))?,
+        Format::Terminal => {
+            print(&terminal(&found, terminal_options(false, FailureDetail::Full).width))?;
+        }
         Format::Markdown => print(&markdown(&found))?,
     }
     match found.compared {

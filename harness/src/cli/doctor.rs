@@ -1,4 +1,4 @@
-//! `boxproof doctor`: what this host has and allows, found by doing.
+//! `boxproof doctor`: the abilities of this host, found by doing.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub(super) struct Args {
     /// Print everything that was found, as JSON.
     #[arg(long)]
     json: bool,
-    /// Where the scratch folder is made.
+    /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// The program of bubblewrap, instead of the one in PATH.
@@ -33,7 +33,7 @@ pub(super) struct Args {
 enum Profile {
     /// Built of namespaces.
     Namespaces,
-    /// The same, holding names that do not exist yet.
+    /// Built of namespaces, holding names that do not exist yet.
     Mediate,
     /// Started by bwrap.
     Bubblewrap,
@@ -44,7 +44,7 @@ enum Profile {
 }
 
 impl Profile {
-    /// Whether sandboxes of this kind take the ability `name`.
+    /// Returns whether sandboxes of this kind take the ability `name`.
     fn takes(self, name: &str) -> bool {
         let namespaces = || name.ends_with("-namespace") || name == "own-proc";
         match self {
@@ -56,7 +56,8 @@ impl Profile {
         }
     }
 
-    /// What of it lacks; where nothing of the kind was even looked at, the kind itself.
+    /// Lists the abilities that are missing; the kind itself where none of its abilities was
+    /// tested.
     fn lacks(self, abilities: &[Ability]) -> Vec<String> {
         let mut taken = abilities.iter().filter(|ability| self.takes(&ability.name)).peekable();
         if taken.peek().is_none() {

@@ -21,8 +21,8 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Write a backend's list of known failures anew. Reasons, links and dates stay with what
-    /// still fails alike; what was not measured stays as it is.
+    /// Write a backend's list of known failures anew. Reasons, links and dates stay with failures
+    /// that are still alike; rows that were not measured stay as they are.
     Update(Update),
 }
 
@@ -34,8 +34,8 @@ struct Update {
     /// --out.
     #[arg(long, value_name = "BACKEND")]
     backend: String,
-    /// Take what these run records say (NDJSON, or folders of them) instead of running the cases.
-    /// Repeatable: one a user, version or system.
+    /// Take the outcomes of these run records (NDJSON, or directories of them) instead of running
+    /// the cases. Repeatable: one a user, version or system.
     #[arg(long, value_name = "FILE")]
     report: Vec<PathBuf>,
     /// Write this file; by default the one beside the manifest.
@@ -47,7 +47,7 @@ struct Update {
     /// Run as this account, as `boxproof run` has it.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// Where the scratch folder is made.
+    /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
 }
@@ -140,7 +140,7 @@ fn measure(args: &Update, backend: &Backend) -> Result<Result<Vec<Ran>, i32>, Fa
         note(format_args!("{}: {}", missing.what, missing.hint));
         return Ok(Err(3));
     }
-    // As `run` would, by whoever that lets run the backend.
+    // As `run` would, as the user that the backend is for.
     let asked = child::Asked {
         cases: &args.cases,
         backends: std::slice::from_ref(&args.backend),
@@ -195,7 +195,7 @@ fn write(
         return Ok(target.remove()?);
     }
     let text = text(name, rows);
-    // What cannot be read back must not take the place of what can.
+    // A file that cannot be read back must not take the place of one that can.
     Known::parse(file, &text, name).map_err(|error| Failure::usage(error.to_string()))?;
     Ok(target.write(text.as_bytes())?)
 }

@@ -1,15 +1,17 @@
-//! `boxproof gate`: whether a release may go, by records and a policy file.
+//! `boxproof gate`: the decision on a release, by records and a policy file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use boxproof_reports::gate::{Circumstances, Decision, GatePolicy, decide, render};
-use boxproof_reports::{ExitCode, Run, merge};
+use boxproof_reports::{ExitCode, Run, joined, merge};
 use sha2::{Digest, Sha256};
 
-use super::{Failure, print, records};
+use super::run::record;
+use super::{Failure, print, records, unusable};
 use crate::known::Date;
+use crate::output::OutputTarget;
 use crate::plain_file;
 
 /// Arguments of `gate`.
@@ -18,7 +20,10 @@ pub(super) struct Args {
     /// The evidence: run records (NDJSON), or directories of them; shards are merged.
     #[arg(value_name = "FILE", required = true)]
     records: Vec<PathBuf>,
-    /// What the gate lets through.
+    /// Write the evidence as one record to this file.
+    #[arg(long, value_name = "FILE")]
+    merged: Option<PathBuf>,
+    /// The policy of the gate.
     #[arg(long, value_name = "FILE", default_value = "boxproof.toml")]
     policy: PathBuf,
     /// The commit that would be released: the evidence must be of it.
@@ -40,6 +45,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let before = evidence("baseline", std::slice::from_ref(&record), &mut red);
     let after = evidence("evidence", &args.records, &mut red);
     let before = merged("baseline", &before, &mut red);
+    if let Some(path) = &args.merged {
+        write_merged(path, &after, &mut red)?;
+    }
     let after = merged("evidence", &after, &mut red);
     let decision = match (before, after) {
         (Some(before), Some(after)) => {
@@ -53,7 +61,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     Ok(i32::from(code.code()))
 }
 
-/// The records at `paths`; what cannot be read is a reason to be red.
+/// Reads the records at `paths`; a record that cannot be read is a reason to be red.
 fn evidence(what: &str, paths: &[PathBuf], red: &mut Vec<String>) -> Vec<Run> {
     let mut runs = Vec::new();
     for path in paths {
@@ -70,11 +78,23 @@ fn merged<'a>(
     runs: &'a [Run],
     red: &mut Vec<String>,
 ) -> Option<boxproof_reports::Matrix<'a>> {
-    // That nothing could be read has been said.
+    // The failure to read any record has been reported.
     if runs.is_empty() {
         return None;
     }
     merge(runs).map_err(|error| red.push(format!("{what}: {error}"))).ok()
+}
+
+/// Writes `runs` as one record; that they are none is a reason.
+fn write_merged(path: &Path, runs: &[Run], red: &mut Vec<String>) -> Result<(), Failure> {
+    let mut place = OutputTarget::open(path).map_err(unusable)?;
+    match joined(runs) {
+        Ok((header, rows)) => Ok(place.write(&record(header, rows, None)?.1)?),
+        Err(error) => {
+            red.push(format!("evidence: cannot be written as one record: {error}"));
+            Ok(())
+        }
+    }
 }
 
 fn policy(path: &Path) -> Result<GatePolicy, Failure> {

@@ -1,5 +1,5 @@
-//! `boxproof backend install-hint`: what backends lack on this host, as a list or as a script that
-//! installs it, versions pinned.
+//! `boxproof backend install-hint`: the lacks of backends on this host, as a list or as a script
+//! that installs them, versions pinned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -24,7 +24,7 @@ const SYSTEM: [(&str, &str); 5] = [
 /// The managers that install a tool for itself, in order of how quick they are.
 const OWN: [&str; 3] = ["npm", "pip", "cargo"];
 
-/// How the script starts: where tools go, so that every user can run them.
+/// The start of the script: the directories of tools, such that every user can run them.
 const HEAD: &str = "set -eu
 tools=${BOXPROOF_TOOLS:-/opt/boxproof-tools}
 bin=${BOXPROOF_BIN:-/usr/local/bin}
@@ -62,7 +62,7 @@ fn command(manager: &str) -> &str {
     }
 }
 
-/// One line a missing program.
+/// Lists the missing programs, one a line.
 fn hints(found: &[(&str, Vec<Lack>)], pins: &Pins) -> String {
     let mut text = String::new();
     for (name, lacks) in found {
@@ -85,7 +85,7 @@ fn pinned(pins: &Pins, manager: &str, package: &str) -> String {
     }
 }
 
-/// What to install: manager → packages, and which programs come of it.
+/// The programs to install: manager → packages, and the programs that come of them.
 #[derive(Debug, Default)]
 struct Order {
     packages: BTreeMap<String, BTreeSet<String>>,
@@ -144,7 +144,7 @@ fn order<'a>(
     order
 }
 
-/// The lines that install `packages` into a folder of their own and link `programs`.
+/// Returns the lines that install `packages` into a directory of their own and link `programs`.
 fn own(manager: &str, packages: &BTreeSet<String>, programs: &BTreeSet<String>) -> String {
     let packages = words(packages);
     let mut text = match manager {

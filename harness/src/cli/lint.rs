@@ -30,13 +30,13 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     Ok(if suite.cases.is_empty() { 4 } else { i32::from(!found.is_empty()) * 2 })
 }
 
-/// Every probe that a case calls exists and takes the arguments it is given.
+/// Checks that every probe that a case calls exists and takes the arguments it is given.
 pub(super) fn probe_calls(suite: &Suite) -> Vec<Finding> {
     let mut found = Vec::new();
     for case in &suite.cases {
         for step in &case.steps {
             let Act::Probe { probe, args } = &step.act else { continue };
-            // Values are variables still; what they become is of the right form.
+            // Values are variables still; their later values are of the right form.
             let args: Vec<_> = args.iter().map(|(k, v)| (k.clone(), placeholders(v))).collect();
             if let Err(error) = boxproof_probes::check_args(probe, &args) {
                 let message = format!("{}: {error}", case.id);
@@ -47,7 +47,7 @@ pub(super) fn probe_calls(suite: &Suite) -> Vec<Finding> {
     found
 }
 
-/// Plausible values for the variables that a checker would refuse as they stand.
+/// Replaces variables that a checker would refuse as they stand by plausible values.
 fn placeholders(values: &[String]) -> Vec<String> {
     let stand_ins = [
         ("$TCP4", "127.0.0.1:1"),

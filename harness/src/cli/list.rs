@@ -9,7 +9,7 @@ use super::{Cases, Failure, print, print_text};
 pub(super) struct Args {
     #[command(flatten)]
     cases: Cases,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

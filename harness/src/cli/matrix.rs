@@ -9,7 +9,9 @@ use boxproof_reports::diff::{diff, terminal};
 use boxproof_reports::{ExitCode, Run, html, markdown, merge, summary_line};
 
 use super::outputs::{OutputArgs, PageOutputs};
-use super::{Cases, Failure, child, print, print_text, records, terminal_options, unusable};
+use super::{
+    Cases, Failure, FailureDetail, child, print, print_text, records, terminal_options, unusable,
+};
 use crate::output::{OutputDirectory, OutputTarget};
 
 /// Arguments of `matrix`.
@@ -20,8 +22,8 @@ pub(super) struct Args {
     /// `all` (the reference, no sandbox, and every shipped sandbox), or backends by comma.
     #[arg(long, value_name = "LIST", default_value = "all", value_delimiter = ',')]
     backends: Vec<String>,
-    /// Where records (run-*.ndjson), matrix.md and matrix.html are written. Records that other
-    /// hosts or users left there become columns, too.
+    /// The directory to which records (run-*.ndjson), matrix.md and matrix.html are written.
+    /// Records that other hosts or users left there become columns, too.
     #[arg(long, value_name = "DIR", default_value = "reports/matrix")]
     out: PathBuf,
     /// Run as this account, which only root can; repeatable, a column each. By default as
@@ -36,7 +38,7 @@ pub(super) struct Args {
     readme: Option<PathBuf>,
     #[command(flatten)]
     outputs: OutputArgs,
-    /// Where the scratch folder is made.
+    /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
 }
@@ -86,7 +88,7 @@ impl Args {
 /// The most bytes of the page that shows the summary.
 const PAGE_LIMIT: u64 = 64 << 20;
 
-/// Where records and pages go, opened before anything is run.
+/// The files for records and pages, opened before anything is run.
 struct Outputs<'a> {
     directory: OutputDirectory,
     readme: Option<(&'a Path, OutputTarget)>,
@@ -117,7 +119,7 @@ impl<'a> Outputs<'a> {
         Ok(run)
     }
 
-    /// Renders every record in the directory; whether anything was judged at all.
+    /// Renders every record in the directory; returns whether any case was judged at all.
     fn publish(mut self) -> Result<bool, Failure> {
         let (files, runs): (Vec<_>, Vec<_>) =
             records::read_in(&self.directory)?.into_iter().unzip();
@@ -160,7 +162,7 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// `page` with `summary` between its marks; nothing where it does not have them, once each.
+/// Returns `page` with `summary` between its marks; nothing where it does not have them, once each.
 fn replaced(page: &str, summary: &str) -> Option<String> {
     let (head, rest) = page.split_once(OPEN)?;
     let (_, tail) = rest.split_once(CLOSE)?;
@@ -173,7 +175,10 @@ fn compare(first: &[Run], second: &[Run]) -> Result<i32, Failure> {
     let merged = |runs| merge(runs).map_err(|error| Failure::usage(error.to_string()));
     let (first, second) = (merged(first)?, merged(second)?);
     let found = diff(&first, &second);
-    print(&format!("\nsecond run\n{}", terminal(&found, terminal_options(false).width)))?;
+    print(&format!(
+        "\nsecond run\n{}",
+        terminal(&found, terminal_options(false, FailureDetail::Full).width)
+    ))?;
     Ok(i32::from(!found.transitions.is_empty()))
 }
 

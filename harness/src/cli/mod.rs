@@ -10,6 +10,7 @@ mod diff;
 mod doctor;
 mod expect;
 mod explain;
+mod follow;
 mod gate;
 mod install;
 mod lint;
@@ -29,7 +30,7 @@ use std::path::PathBuf;
 
 use boxproof_cases::Suite;
 use boxproof_reports::ExitCode;
-use boxproof_reports::terminal::{Style, TerminalOptions};
+use boxproof_reports::terminal::{Failures, Style, TerminalOptions};
 use clap::{Parser, Subcommand};
 use nix::unistd::{AccessFlags, access};
 
@@ -98,13 +99,13 @@ enum Verb {
     Backend(backend::Args),
 }
 
-/// Which cases.
+/// The selection of cases.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Cases {
-    /// Which cases: globs on ids (`fs/**`), `level:must`, `area:net`, `needs:net.none`; `!` negates.
+    /// The cases: globs on ids (`fs/**`), `level:must`, `area:net`, `needs:net.none`; `!` negates.
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
-    /// Cases of your own instead of the built-in corpus: every *.yaml below this folder.
+    /// Cases of your own instead of the built-in corpus: every *.yaml below this directory.
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
     /// Select slow cases, too.
@@ -112,7 +113,7 @@ pub struct Cases {
     slow: bool,
 }
 
-/// What goes wrong before anything is run: a message and an exit code.
+/// A failure before anything is run: a message and an exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: ExitCode,
@@ -125,7 +126,7 @@ impl Failure {
     }
 }
 
-/// What was typed names a place that cannot be used.
+/// Returns the failure for a path on the command line that cannot be used.
 #[allow(clippy::needless_pass_by_value, reason = "as map_err passes it")]
 fn unusable(error: io::Error) -> Failure {
     Failure::usage(error.to_string())
@@ -204,7 +205,7 @@ impl Cases {
         Err(Failure::usage(format!("the corpus calls probes wrongly\n{}", lines.join("\n"))))
     }
 
-    /// The same, whatever probes it calls.
+    /// Loads the suite without a check of its probe calls.
     fn loaded(&self) -> Result<Suite, Failure> {
         let suite = match &self.cases {
             Some(dir) => Suite::load(dir),
@@ -221,7 +222,7 @@ impl Cases {
         self.selection_and(suite, None)
     }
 
-    /// The same with one more filter.
+    /// Returns the selection with one more filter.
     fn selection_and(&self, suite: &Suite, more: Option<&str>) -> Result<Selection, Failure> {
         let slow = if self.slow { Slow::Included } else { Slow::ByIdOnly };
         let filters: Vec<String> =
@@ -234,14 +235,14 @@ impl Cases {
         Ok(selection)
     }
 
-    /// What a reproduce line needs to find the same corpus.
+    /// Returns the flags by which a reproduce line finds the same corpus.
     fn reproduce(&self) -> String {
         let dir = self.cases.as_ref().map(|dir| shell_word(&dir.to_string_lossy()));
         dir.map(|dir| format!(" --cases {dir}")).unwrap_or_default()
     }
 }
 
-/// The backends that `specs` mean, whose programs are started as `settled` has it.
+/// Resolves `specs` to backends, whose programs are started as `settled` has it.
 fn backends(specs: &[String], settled: &SettledUser) -> Result<Vec<Backend>, Failure> {
     let me = me()?;
     let mut found: Vec<Backend> = Vec::new();
@@ -256,11 +257,26 @@ fn backends(specs: &[String], settled: &SettledUser) -> Result<Vec<Backend>, Fai
     Ok(found)
 }
 
-/// How to render for whoever reads standard output.
-fn terminal_options(verbose: bool) -> TerminalOptions {
+/// The detail in which each failure is reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum FailureDetail {
+    /// A line a group of those that are alike.
+    Brief,
+    /// Everything, row by row.
+    #[default]
+    Full,
+}
+
+/// Returns the options for rendering to standard output.
+fn terminal_options(verbose: bool, failures: FailureDetail) -> TerminalOptions {
     let color = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     let width = if io::stdout().is_terminal() { terminal_width() } else { 100 };
-    TerminalOptions { style: if color { Style::Color } else { Style::Plain }, width, verbose }
+    let failures = match failures {
+        FailureDetail::Brief => Failures::Brief,
+        FailureDetail::Full => Failures::Full,
+    };
+    let style = if color { Style::Color } else { Style::Plain };
+    TerminalOptions { style, width, verbose, failures }
 }
 
 /// As the terminal says, within what a page can use.

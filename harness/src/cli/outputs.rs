@@ -1,4 +1,4 @@
-//! Other forms of what is concluded, each in a file of its own: arguments of `run`, `report` and
+//! Further forms of a run's results, each in a file of its own: arguments of `run`, `report` and
 //! `matrix`.
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::run::GITHUB_LIMIT;
 use super::{Failure, note, unusable};
 use crate::output::ReportOutput;
 
-/// Which forms, and where.
+/// The forms and their files.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Further outputs")]
 pub(super) struct OutputArgs {
@@ -84,7 +84,7 @@ impl PageOutputs {
     /// Returns the same for after this process has given its rights up.
     ///
     /// # Errors
-    /// When no process can be made.
+    /// Returns an error when no process can be made.
     pub(super) fn keep_rights(self) -> std::io::Result<Self> {
         let kept = self.0.into_iter().map(|(form, place)| Ok((form, place.keep_rights()?)));
         Ok(Self(kept.collect::<std::io::Result<_>>()?))

@@ -1,5 +1,5 @@
-//! Standard output and standard error of every verb. What cannot be written is an error; a reader
-//! that has gone away is none, and the exit code stays the verb's own.
+//! Standard output and standard error of every verb. Output that cannot be written is an error; a
+//! reader that has gone away is none, and the exit code stays the verb's own.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
@@ -8,7 +8,7 @@ use boxproof_reports::{ExitCode, printable};
 
 use super::Failure;
 
-/// Prints `page` as it is: what a renderer made, a record or a script.
+/// Prints `page` unchanged: the output of a renderer, a record or a script.
 pub(super) fn print(page: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
@@ -20,7 +20,7 @@ pub(super) fn print_text(text: &str) -> Result<(), Failure> {
     print(&printable(text))
 }
 
-/// Whether standard output has all of it, or none reads it any more.
+/// Checks that standard output has all of it, or that its reader is gone.
 pub(super) fn is_written(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

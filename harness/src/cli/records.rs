@@ -1,11 +1,13 @@
 //! Run records as verbs are given them: files, or directories of files.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use boxproof_reports::Run;
+use boxproof_reports::findings::Kind;
 use boxproof_reports::record::read;
 
 use super::Failure;
@@ -32,6 +34,14 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<Run>, Failure> {
     Ok(runs)
 }
 
+/// The cases that failed in the record at `path`, or of which it learnt nothing.
+pub(super) fn failed_ids(path: &Path) -> Result<BTreeSet<String>, Failure> {
+    let runs = read_all(std::slice::from_ref(&path.to_owned()))?;
+    let rows = runs.iter().flat_map(|run| &run.rows);
+    let failed = rows.filter(|row| !matches!(Kind::of(row), None | Some(Kind::Known)));
+    Ok(failed.map(|row| row.id.clone()).collect())
+}
+
 /// The records in `directory`, with their paths, as its owner can read them.
 pub(super) fn read_in(directory: &OutputDirectory) -> Result<Vec<(PathBuf, Run)>, Failure> {
     let names = directory.names()?.into_iter().filter(|name| is_record(name));
@@ -51,7 +61,7 @@ fn is_record(name: &OsStr) -> bool {
     Path::new(name).extension().is_some_and(|end| end == "ndjson")
 }
 
-/// Every `*.ndjson` of `directory`, by name.
+/// Lists every `*.ndjson` of `directory`, by name.
 ///
 /// # Errors
 /// A directory that cannot be read, or has none.

@@ -1,37 +1,67 @@
 //! `boxproof report`: renders run records that were written before.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use boxproof_reports::{ExitCode, merge_partial};
+use boxproof_reports::{ExitCode, badge, joined, merge_partial};
 
 use super::outputs::{OutputArgs, annotate};
-use super::run::{Format, GITHUB_LIMIT};
-use super::{Failure, print, records, terminal_options};
+use super::run::{Format, GITHUB_LIMIT, record};
+use super::{Failure, FailureDetail, note, print, records, terminal_options, unusable};
+use crate::output::{OutputDirectory, ReportOutput};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Run records (NDJSON), or folders of them; several become one matrix.
+    /// Run records (NDJSON), or directories of them; several become one matrix.
     #[arg(value_name = "FILE", required = true)]
     records: Vec<PathBuf>,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
+    /// Write the records as one to this file; they must be the parts of one run.
+    #[arg(long, value_name = "FILE")]
+    merged: Option<PathBuf>,
+    /// Write a badge for each backend and profile into this directory.
+    #[arg(long, value_name = "DIR")]
+    badges: Option<PathBuf>,
     #[command(flatten)]
     outputs: OutputArgs,
+    /// The detail of each failure: a line a group of those that are alike, or everything.
+    #[arg(long, value_enum, default_value_t)]
+    failures: FailureDetail,
     /// List every case, not only those to look at.
     #[arg(long, short)]
     verbose: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    let pages = args.outputs.open(None)?;
+    let pages = args.outputs.open(args.merged.as_deref())?;
+    let place = args.merged.as_deref().map(ReportOutput::open).transpose().map_err(unusable)?;
     let runs = records::read_all(&args.records)?;
     let matrix = merge_partial(&runs).map_err(|error| Failure::usage(error.to_string()))?;
-    let kept = pages.write(&matrix);
+    let kept = match place {
+        Some(place) => {
+            let (header, rows) =
+                joined(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+            let (_, bytes) = record(header, rows, None)?;
+            place.write(&bytes).map_err(note).is_ok()
+        }
+        None => true,
+    };
+    let kept = pages.write(&matrix) && kept;
+    if let Some(path) = &args.badges {
+        let directory = OutputDirectory::make(path).map_err(unusable)?;
+        for (name, badge) in badge::of_profiles(&matrix) {
+            directory.replace(OsStr::new(&name), badge.as_bytes(), 0o666)?;
+        }
+    }
     match args.format {
         Format::Terminal => {
-            print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)))?;
+            print(&boxproof_reports::terminal::render(
+                &matrix,
+                terminal_options(args.verbose, args.failures),
+            ))?;
         }
         Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
         Format::Html => print(&boxproof_reports::html::render(&matrix))?,

@@ -27,11 +27,11 @@ pub(super) struct Args {
     /// The backend: a shipped NAME, a PROGRAM or a manifest FILE.yaml.
     #[arg(long, value_name = "BACKEND", default_value = "reference")]
     backend: String,
-    /// Which arm the script is about. That of the confined one runs the control first.
+    /// The arm that the script is about. The script of the confined arm runs the control first.
     #[arg(long, value_enum, default_value_t = Arm::Confined)]
     arm: Arm,
-    /// Write script, library, probe and policy to this folder, which must not exist or be empty.
-    /// Without it, what would be laid out and started is printed.
+    /// Write script, library, probe and policy to this directory, which must not exist or be empty.
+    /// Without it, the layout and the commands are printed.
     #[arg(long, value_name = "DIR")]
     export: Option<PathBuf>,
     /// The user id that the script is for; by default yours. Backends may be told otherwise as
@@ -41,7 +41,7 @@ pub(super) struct Args {
     /// Cases of your own instead of the built-in corpus.
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
-    /// Where the scratch folder is made.
+    /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
 }
@@ -114,7 +114,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     }
 }
 
-/// The same for a question, which has no arms.
+/// Renders a question, which has no arms.
 fn question(
     case: &Case,
     suite: &Suite,
@@ -173,7 +173,7 @@ fn rendered(
         .map_err(|error| Failure::usage(format!("{}: {error}", case.id)))
 }
 
-/// A folder for one arm, and the probe program in it.
+/// Makes a directory for one arm, with the probe program in it.
 fn scene_of(arm: ArmKind, scratch: &Scratch) -> Result<(PathBuf, PathBuf), Failure> {
     let folder = scratch.path.join(arm_word(arm));
     std::fs::create_dir(&folder)?;

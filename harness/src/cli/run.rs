@@ -1,21 +1,27 @@
 //! `boxproof run`: cases against backends, the matrix on stdout, the record in a file.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use boxproof_cases::Suite;
-use boxproof_reports::{ExitCode, ExitOptions, RecordWriter, Run, exit_code, merge, summary_line};
+use boxproof_cases::{FrozenSet, Suite};
+use boxproof_reports::{
+    CaseRow, ExitCode, ExitOptions, RecordWriter, Run, Shard, exit_code, merge_partial, printable,
+    summary_line,
+};
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
+use nix::sys::signal::Signal;
 
 use super::blind::SecondLook;
+use super::follow::Follower;
 use super::outputs::{OutputArgs, PageOutputs, annotate};
 use super::user::{Who, settle};
-use super::{Cases, Failure, backends, note, print, terminal_options, unusable};
+use super::{
+    Cases, Failure, FailureDetail, backends, note, print, records, terminal_options, unusable,
+};
 use crate::backend::SettledUser;
 use crate::blind::Share;
 use crate::output::ReportOutput;
-use crate::selection::Selection;
+use crate::selection::{Selection, parse_shard};
 use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
 use crate::sys;
 use crate::termination::Termination;
@@ -29,16 +35,16 @@ pub(super) struct Args {
     /// the protocol, or a manifest FILE.yaml. Repeatable.
     #[arg(long = "backend", value_name = "BACKEND", default_value = "reference")]
     backends: Vec<String>,
-    /// How many CPU-bound arms are in flight; by default twice the cores.
+    /// The number of CPU-bound arms in flight; by default twice the cores.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Write the run record (NDJSON) to this file.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// What to print.
+    /// The form of the output.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
-    /// Where the scratch folder is made.
+    /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Failures of `should` and `may` count, too.
@@ -50,10 +56,25 @@ pub(super) struct Args {
     /// Run cases even where the backend does not claim what they need.
     #[arg(long)]
     all: bool,
+    /// Run only part I of N of what is selected; `report` and `gate` merge the records of all parts.
+    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
+    shard: Option<Shard>,
+    /// Run only what a profile of the frozen set requires (`core`), or the whole set (its version).
+    #[arg(long, value_name = "NAME")]
+    set: Option<String>,
+    /// Run only what failed, or was not learnt, in this run record.
+    #[arg(long, value_name = "RECORD")]
+    last_failed: Option<PathBuf>,
+    /// End the run with the first failure that counts.
+    #[arg(long)]
+    fail_fast: bool,
+    /// Show the N rows that took longest.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    durations: usize,
     /// The commit that is judged, for the record; by default what GITHUB_SHA says.
     #[arg(long, value_name = "SHA")]
     commit: Option<String>,
-    /// Where the files of the corpus can be read, for links in the record and its pages.
+    /// The URL of the corpus's files, for links in the record and its pages.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     #[command(flatten)]
@@ -62,12 +83,15 @@ pub(super) struct Args {
     second_look: SecondLook,
     #[command(flatten)]
     who: Who,
+    /// The detail of each failure: a line a group of those that are alike, or everything.
+    #[arg(long, value_enum, default_value_t)]
+    failures: FailureDetail,
     /// List every case, not only those to look at.
     #[arg(long, short)]
     verbose: bool,
 }
 
-/// What is printed.
+/// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
     /// The matrix, for people.
@@ -83,7 +107,22 @@ pub(super) enum Format {
 pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let suite = args.cases.suite()?;
     let (blind, filter) = args.second_look.read()?;
-    let selection = args.cases.selection_and(&suite, filter)?;
+    let selection = args.cases.selection_and(&suite, filter)?.part(args.shard);
+    let selection = match &args.set {
+        Some(name) => {
+            let ids = FrozenSet::newest().and_then(|set| set.ids(name));
+            let ids = ids.map_err(|error| Failure::usage(format!("--set: {error}")))?;
+            selection.narrowed(format!("set {name}"), ids)
+        }
+        None => selection,
+    };
+    let selection = match &args.last_failed {
+        Some(path) => {
+            let name = format!("failed in {}", path.display());
+            selection.narrowed(name, records::failed_ids(path)?)
+        }
+        None => selection,
+    };
     let report = args.report.as_deref().map(ReportOutput::open).transpose();
     let mut report = report.map_err(unusable)?;
     let mut pages = args.outputs.open(args.report.as_deref())?;
@@ -98,13 +137,23 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let termination = Termination::catch()?;
     sys::subreaper()?;
     sys::deny_tracing()?;
+    let begun = Instant::now();
     let concluded = conclude(args, (suite, selection), blind, &settled);
-    match termination.release() {
-        Some(signal) => {
-            note(format_args!("ended by {signal}; nothing is concluded"));
+    match (concluded, termination.release()) {
+        (Ok(Conclusion::Interrupted(signal, finished)), _) => {
+            keep((report, pages), *finished, signal)
+        }
+        (Ok(Conclusion::Finished(finished)), Some(signal)) => {
+            keep((report, pages), *finished, signal)
+        }
+        (Err(failure), Some(signal)) => {
+            note(format_args!("ended by {signal}; nothing is kept: {}", failure.message));
             Ok(128 + signal as i32)
         }
-        None => finish(args, (report, pages), concluded?),
+        (Err(failure), None) => Err(failure),
+        (Ok(Conclusion::Finished(finished)), None) => {
+            finish(args, (report, pages), *finished, begun.elapsed())
+        }
     }
 }
 
@@ -114,7 +163,9 @@ fn conclude(
     (suite, selection): (Suite, Selection),
     blind: Option<Share>,
     settled: &SettledUser,
-) -> Result<Finished, Failure> {
+) -> Result<Conclusion, Failure> {
+    let frozen = suite.is_embedded().then(FrozenSet::newest).transpose();
+    let frozen = frozen.map_err(Failure::usage)?;
     // They start up while the backends are asked.
     let tools = tools_for(&suite, &selection);
     let backends = backends(&args.backends, settled)?;
@@ -126,53 +177,61 @@ fn conclude(
         strict: args.strict,
         jobs: args.jobs,
         scratch: args.scratch.clone(),
+        set: frozen,
         commit: args.commit.clone().or_else(|| std::env::var("GITHUB_SHA").ok()),
         base_url: args.base_url.clone(),
         blind,
         reproduce: args.cases.reproduce() + &args.who.reproduce(),
     };
-    let bar = progress_bar();
-    let concluded = conduct(&request, tools, |done, total| {
-        bar.set_length(total as u64);
-        bar.set_position(done as u64);
-    })?;
-    bar.finish_and_clear();
-    match concluded {
-        Conclusion::Finished(finished) => Ok(*finished),
-        Conclusion::Interrupted(signal) => Err(Failure::usage(format!("ended by {signal}"))),
-    }
+    let mut follower = Follower::new(args.fail_fast.then_some(args.strict));
+    Ok(conduct(&request, tools, &mut follower)?)
 }
 
-/// On a terminal only; a pipe hears nothing until the end.
-fn progress_bar() -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} arms  {elapsed}");
-    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+/// Keeps what was judged before `signal` came; returns the exit code.
+fn keep(
+    (report, pages): (Option<ReportOutput>, PageOutputs),
+    finished: Finished,
+    signal: Signal,
+) -> Result<i32, Failure> {
+    let by = finished.interrupted.clone().unwrap_or_else(|| signal.to_string());
+    let rows = finished.rows.len();
+    let (run, record) = record(finished.header, finished.rows, Some(&by))?;
+    let what = match report.map(|report| report.write(&record)) {
+        None => "nothing is kept without --report".to_owned(),
+        Some(Ok(())) => format!("the record has the {rows} rows that there are, and says so"),
+        Some(Err(error)) => error.to_string(),
+    };
+    note(format_args!("ended by {by}; {what}"));
+    let runs = [run];
+    let matrix = merge_partial(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    pages.write(&matrix);
+    Ok(128 + signal as i32)
 }
 
 fn finish(
     args: &Args,
     (report, pages): (Option<ReportOutput>, PageOutputs),
     finished: Finished,
+    took: Duration,
 ) -> Result<i32, Failure> {
-    let (run, record) = record(finished.header, finished.rows)?;
-    // The matrix is printed, whatever becomes of the record.
+    let (run, record) = record(finished.header, finished.rows, finished.interrupted.as_deref())?;
+    // The matrix is printed, even if the record cannot be written.
     let kept = report.map_or(Ok(()), |report| report.write(&record)).map_err(note);
     let runs = [run];
     let [run] = &runs;
-    let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    let matrix = merge_partial(&runs).map_err(|error| Failure::usage(error.to_string()))?;
     let kept = kept.is_ok() & pages.write(&matrix);
+    let timed = |page: String| timed(&page, &run.rows, args.durations, took);
     match args.format {
         Format::Ndjson => print(&String::from_utf8_lossy(&record))?,
         Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
         Format::Html => print(&boxproof_reports::html::render(&matrix))?,
         Format::Terminal if run.rows.is_empty() => {
-            print(&format!("{}\n", summary_line(&run.rows)))?;
+            print(&timed(format!("{}\n", summary_line(&run.rows))))?;
         }
         Format::Terminal => {
-            print(&boxproof_reports::terminal::render(&matrix, terminal_options(args.verbose)))?;
+            let options = terminal_options(args.verbose, args.failures);
+            print(&timed(boxproof_reports::terminal::render(&matrix, options)))?;
         }
     }
     for missing in run.header.backends.iter().filter_map(|backend| backend.missing.as_ref()) {
@@ -191,13 +250,34 @@ fn finish(
     Ok(i32::from(if code == 0 && !finished.stale.is_empty() { 1 } else { code }))
 }
 
+/// Returns `page`, with the `slowest` rows before its last line, and the duration of the run in it.
+fn timed(page: &str, rows: &[CaseRow], slowest: usize, took: Duration) -> String {
+    let page = page.trim_end_matches('\n');
+    let (body, last) = page
+        .rsplit_once('\n')
+        .map_or((String::new(), page), |(body, last)| (format!("{body}\n"), last));
+    let mut rows: Vec<&CaseRow> = rows.iter().collect();
+    rows.sort_by(|a, b| b.duration_ms.total_cmp(&a.duration_ms));
+    rows.truncate(slowest);
+    let line = |row: &&CaseRow| {
+        printable(&format!("  {:>8.0} ms  {}: {}", row.duration_ms, row.backend, row.id)) + "\n"
+    };
+    let slowest: String = match rows.is_empty() {
+        true => String::new(),
+        false => format!("slowest\n{}\n", rows.iter().map(line).collect::<String>()),
+    };
+    format!("{body}{slowest}{last} in {:.1} s\n", took.as_secs_f64())
+}
+
 /// The most bytes GitHub takes for a job summary.
 pub(super) const GITHUB_LIMIT: usize = 65_535;
 
-/// The record as written, and as read back: what is printed is what a reader will see.
+/// Returns the record as written, and as read back: the output shows the record as a reader sees
+/// it.
 pub(super) fn record(
     header: boxproof_reports::Header,
-    rows: Vec<boxproof_reports::CaseRow>,
+    rows: Vec<CaseRow>,
+    interrupted: Option<&str>,
 ) -> Result<(Run, Vec<u8>), Failure> {
     let broken = |error: String| Failure::usage(format!("the record is broken: {error}"));
     let mut writer =
@@ -205,6 +285,10 @@ pub(super) fn record(
     for row in &rows {
         writer.row(row).map_err(|error| broken(error.to_string()))?;
     }
-    let (footer, bytes) = writer.finish().map_err(|error| broken(error.to_string()))?;
+    let ended = match interrupted {
+        None => writer.finish(),
+        Some(by) => writer.finish_interrupted(by),
+    };
+    let (footer, bytes) = ended.map_err(|error| broken(error.to_string()))?;
     Ok((Run { header, rows, footer }, bytes))
 }

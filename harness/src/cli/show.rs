@@ -1,4 +1,4 @@
-//! `boxproof show`: what one case asks, expects and cites.
+//! `boxproof show`: the question, expectation and citations of one case.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! Whose run it is: root becomes an ordinary user before anything is made or started, if it is
-//! asked to or a backend is meant for one. Main function: [`settle`].
+//! User of a run: root becomes an ordinary user before anything is made or started, if it is asked
+//! to or a backend is meant for one. Main function: [`settle`].
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{Failure, note};
 use crate::backend::{RunAs, SettledUser, run_as};
 use crate::sys;
 
-/// Where accounts are listed, and which of them are people's.
+/// The list of accounts, and the uids of those that are people's.
 const ACCOUNTS: &str = "/etc/passwd";
 const FIRST: u32 = 1000;
 const LAST: u32 = 60_000;
@@ -25,12 +25,12 @@ pub(super) struct Who {
 }
 
 impl Who {
-    /// What a reproduce line needs to be run by the same user.
+    /// Returns the flag by which a reproduce line is run by the same user.
     pub(super) fn reproduce(&self) -> String {
         self.user.as_ref().map(|name| format!(" --user {name}")).unwrap_or_default()
     }
 
-    /// What is settled where nothing is to become another.
+    /// Returns the settled user of a process that becomes no other.
     fn stay(&self) -> SettledUser {
         match &self.user {
             Some(_) => SettledUser::root_as_asked(),
@@ -38,10 +38,11 @@ impl Who {
         }
     }
 
-    /// The account to become before `specs` are run, and why; none when we stay who we are.
+    /// Returns the account to become before `specs` are run, and the reason; none when the user
+    /// stays.
     ///
     /// # Errors
-    /// No such account, or nobody that all of `specs` can be run by.
+    /// No such account, or no single account that can run all of `specs`.
     fn account(&self, specs: &[String]) -> Result<Option<(User, String)>, Failure> {
         let me = geteuid();
         if let Some(name) = &self.user {
@@ -86,8 +87,8 @@ pub(super) fn settle(
     Ok(SettledUser::own())
 }
 
-/// As whom programs of backends are asked by a verb that runs none: as root only those that are not
-/// for ordinary users, unless `user` is root.
+/// Settles the user as which a verb that runs no case queries programs of backends: as root only
+/// those that are not for ordinary users, unless `user` is root.
 ///
 /// # Errors
 /// No such account.
@@ -125,7 +126,8 @@ fn nobody(spec: &str) -> String {
     )
 }
 
-/// Whoever called sudo, else the ordinary account with the lowest uid that has a home of its own.
+/// Finds the ordinary user: the caller of sudo, else the ordinary account with the lowest uid that
+/// has a home of its own.
 fn ordinary() -> Option<User> {
     let caller = std::env::var("SUDO_USER").ok().and_then(|name| User::from_name(&name).ok()?);
     let accounts = std::fs::read_to_string(ACCOUNTS).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the arms of a case showed, as rows of the record.
+//! Rows of the record for the arms of a case.
 
 use boxproof_probes::Record;
 use boxproof_reports::{ArmName, ArmRow, ExitRow, OracleRow, StreamText};
@@ -6,7 +6,7 @@ use boxproof_reports::{ArmName, ArmRow, ExitRow, OracleRow, StreamText};
 use crate::execution::{Arm, Execution, Exit, Observation, Reply, Report, RunReport, Stream};
 use crate::receipts::seen::Seen;
 
-/// Every execution of the act.
+/// Returns a row for every arm and for the answer.
 pub(super) fn arm_rows(execution: &Execution) -> Vec<ArmRow> {
     let arms = [
         (ArmName::Control, &execution.control),
@@ -37,7 +37,7 @@ fn answer_row(reply: &Reply) -> Option<ArmRow> {
     })
 }
 
-/// What was answered to each step, in a word: a status, or why there is none.
+/// Returns a word for the first answer to each step: its status, or the reason why there is none.
 fn statuses(seen: &Seen) -> serde_json::Value {
     let word = |answer: &crate::receipts::seen::Answer| match (answer.status, answer.exit) {
         (Some(status), _) => status.to_string(),
@@ -49,7 +49,7 @@ fn statuses(seen: &Seen) -> serde_json::Value {
     serde_json::Value::Object(each.collect())
 }
 
-/// What a channel exported on stdout, what its parts wrote on stderr.
+/// Returns the row of a channel: its export as stdout, the stderr of its parts as stderr.
 fn channel_row(arm: ArmName, seen: &Seen) -> ArmRow {
     ArmRow {
         arm,
@@ -88,7 +88,7 @@ fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
     })
 }
 
-/// Of several runs the first that did not end like the first; else the first.
+/// Returns the first run that did not end like the first one, if there is one; else the first.
 pub(super) fn telling(report: &Report) -> Option<&RunReport> {
     let first = report.runs.first()?;
     report.runs.iter().find(|run| run.exit != first.exit).or(Some(first))

@@ -8,7 +8,8 @@ use boxproof_reports::Verdict;
 use super::{Item, Measured, Scope, Words};
 use crate::known::Pattern;
 
-/// `items`, those of a table that agree in all as one whose case is the table's glob.
+/// Returns `items`, with those of a table that agree in all merged into one whose case is the
+/// table's glob.
 pub(super) fn rows(suite: &Suite, items: Vec<Item>, runs: &[Measured<'_>]) -> Vec<Item> {
     let mut left = items;
     let mut globbed = Vec::new();
@@ -33,7 +34,7 @@ struct Table<'a> {
     ids: Vec<&'a str>,
 }
 
-/// Every table with more than one row whose glob matches its own rows only.
+/// Lists every table with more than one row whose glob matches its own rows only.
 fn tables(suite: &Suite) -> Vec<Table<'_>> {
     let mut files: BTreeMap<&std::path::Path, Vec<&str>> = BTreeMap::new();
     for case in &suite.cases {
@@ -56,11 +57,10 @@ fn tables(suite: &Suite) -> Vec<Table<'_>> {
     found
 }
 
-/// What items must have in common, words apart.
+/// The properties that items must have in common, besides their notes.
 type Key = (Verdict, String, Scope);
 
-/// Items that agree; what nobody has written about goes with the words of the others, if those
-/// are of one mind.
+/// Groups items that agree; items without notes go with the notes of the others, if those agree.
 fn groups(items: Vec<Item>) -> Vec<Vec<Item>> {
     let mut alike: BTreeMap<Key, BTreeMap<Option<Words>, Vec<Item>>> = BTreeMap::new();
     for item in items {
@@ -80,8 +80,8 @@ fn of_one_mind(mut by_words: BTreeMap<Option<Words>, Vec<Item>>) -> Vec<Vec<Item
 }
 
 impl Table<'_> {
-    /// Whether a glob says no more than `group`: every row of the table is in it, or could not be
-    /// asked wherever the group applies.
+    /// Returns whether a glob covers no more than `group`: every row of the table is in it, or
+    /// could not be asked wherever the group applies.
     fn covered_by(&self, group: &[Item], runs: &[Measured<'_>]) -> bool {
         let Some(first) = group.first() else { return false };
         let here: Vec<&Measured<'_>> = runs

@@ -25,7 +25,7 @@ fn suite() -> Suite {
     .unwrap()
 }
 
-/// `id verdict reason`, a row a line.
+/// Parses `id verdict reason`, a row a line.
 fn rows(text: &str) -> Vec<CaseRow> {
     text.lines().filter(|line| !line.trim().is_empty()).map(case_row).collect()
 }
@@ -43,6 +43,7 @@ fn case_row(line: &str) -> CaseRow {
         level: Level::Must,
         area: "fs".to_owned(),
         file: None,
+        profiles: Vec::new(),
         host: Vec::new(),
         requirements: Vec::new(),
         needs: Vec::new(),
@@ -66,7 +67,7 @@ fn known(text: &str) -> Vec<KnownRow> {
     Known::parse(Path::new("box.known.yaml"), text, "box").unwrap().rows().to_vec()
 }
 
-/// `case verdict signature scope: reason` of every row.
+/// Renders `case verdict signature scope: reason` of every row.
 fn told(rows: &[KnownRow]) -> Vec<String> {
     let row = |row: &KnownRow| {
         let user = row.user.map(|user| format!(" {}", user.word())).unwrap_or_default();

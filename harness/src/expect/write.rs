@@ -11,7 +11,7 @@ pub fn text(name: &str, rows: &[KnownRow]) -> String {
     head + &rows.iter().map(row).collect::<String>()
 }
 
-/// One row of it.
+/// Writes one row of the list.
 pub(super) fn row(row: &KnownRow) -> String {
     let user = row.user.map(|user| user.word().to_owned());
     let os = row.os.map(|os| match os {
@@ -33,7 +33,7 @@ pub(super) fn row(row: &KnownRow) -> String {
     present.map(|(name, value)| format!("{name}: {}\n", scalar(&value))).collect()
 }
 
-/// `value` as YAML reads it for this text and nothing else.
+/// Writes `value` such that YAML reads this text and nothing else.
 fn scalar(value: &str) -> String {
     let word = |c: char| c.is_ascii_alphanumeric() || "-_/*".contains(c);
     let starts_well = value.starts_with(|c: char| c.is_ascii_lowercase());

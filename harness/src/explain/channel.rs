@@ -1,14 +1,14 @@
-//! A channel case explained: what passes, what fails and why that matters.
+//! Explanation of a channel case: passes, failures and the reason why they matter.
 
 use boxproof_cases::Case;
 
 use super::entry;
 
-/// Why receipts matter.
+/// The reason why receipts matter.
 pub(super) const MATTERS: &str = "A receipt is evidence only if nothing goes by without one, nothing in it can be changed, and \
      nobody else can have written it. One silent action, and the chain proves nothing about the rest.";
 
-/// What must come of it.
+/// Returns the result that the channel must have.
 pub(super) fn passes(case: &Case) -> String {
     format!(
         "{}; every chain verifies; a marker sent after the last step has left its receipt",
@@ -16,7 +16,7 @@ pub(super) fn passes(case: &Case) -> String {
     )
 }
 
-/// What each verdict means here.
+/// Lists the meaning of each verdict here.
 pub(super) fn fails() -> Vec<String> {
     let lines = [
         ("under-block", "something goes by without its receipt, or is taken that must be refused"),

@@ -1,4 +1,4 @@
-//! A question explained: how it is asked, what passes, what fails and why that matters.
+//! Explanation of a question: its call, passes, failures and the reason why they matter.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{
@@ -8,7 +8,7 @@ use boxproof_cases::protocol::CompileTarget;
 
 use super::entry;
 
-/// How it is asked, in place of arms.
+/// Lists the way of asking, in place of arms.
 pub(super) fn asking(case: &Case) -> Vec<String> {
     if let Some(Question::Compile(target, attempt)) = case.question() {
         return compiling(*target, attempt);
@@ -35,7 +35,7 @@ fn compiling(target: CompileTarget, attempt: &Attempt) -> Vec<String> {
     ]
 }
 
-/// What the answer must be.
+/// Returns the answer that must be given.
 pub(super) fn passes(answer: &Answer) -> String {
     match answer {
         Answer::Allowed(by) => format!("the path is allowed; {}", rests(by)),
@@ -134,7 +134,7 @@ pub(super) fn fails(answer: &Answer) -> Vec<String> {
     lines
 }
 
-/// Why it matters.
+/// Returns the reason why the answer matters.
 pub(super) fn matters(answer: &Answer) -> &'static str {
     match answer {
         Answer::Blocked(_) => {

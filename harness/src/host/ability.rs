@@ -1,4 +1,4 @@
-//! What sandboxes are built of, each tried out: [`Ability`].
+//! Abilities of the host that sandboxes are built of, each tried out: [`Ability`].
 
 use std::path::PathBuf;
 
@@ -11,17 +11,17 @@ use crate::sys::{ability as sys, host};
 pub struct Ability {
     /// The word for it.
     pub name: String,
-    /// What was seen: how it is there, or why not.
+    /// The observation: how the ability is there, or why not.
     pub seen: Seen,
-    /// What its lack means.
+    /// The meaning of its lack.
     pub meaning: String,
-    /// What to do about its lack.
+    /// The remedy for its lack.
     pub remedy: String,
 }
 
 /// Namespaces that a sandbox takes besides that of users.
 const NAMESPACES: [&str; 6] = ["mnt", "pid", "net", "ipc", "uts", "cgroup"];
-/// What each ABI of Landlock added.
+/// The addition of each ABI of Landlock.
 const LANDLOCK: [(u32, &str); 7] = [
     (1, "files"),
     (2, "moves"),
@@ -34,7 +34,7 @@ const LANDLOCK: [(u32, &str); 7] = [
 /// The first ABI under which no file outside the grants can be emptied.
 const LANDLOCK_NEEDED: u32 = 3;
 
-/// Everything there is to try; `bwrap` names the program of bubblewrap instead of PATH.
+/// Tries out every ability; `bwrap` names the program of bubblewrap instead of PATH.
 pub fn abilities(host: &Host, bwrap: Option<PathBuf>) -> Vec<Ability> {
     if cfg!(target_os = "macos") {
         return vec![sandbox_exec()];

@@ -16,9 +16,9 @@ use nix::unistd::{Pid, User};
 
 use crate::{sys, termination};
 
-/// How often a running program is looked at where the kernel cannot tell us that it ended.
+/// The poll interval of a running program where the kernel cannot report its end.
 const LOOK: Duration = Duration::from_millis(1);
-/// How often it is looked whether a running program has written too much.
+/// The interval at which the output of a running program is measured.
 const MEASURE: Duration = Duration::from_millis(50);
 /// The most bytes that an answer may have on either stream.
 const LIMIT: u64 = 8 << 20;
@@ -30,7 +30,7 @@ const NO_ACCOUNT: u32 = 65_534;
 const OF_A_HOME: [&str; 5] =
     ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"];
 
-/// An ordinary user as whom root starts a program.
+/// An ordinary user as which root starts a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AskedAs {
     uid: u32,
@@ -46,7 +46,7 @@ impl AskedAs {
         Self { uid, gid, name: user.name.clone(), home: user.dir.clone() }
     }
 
-    /// The user to whom nothing belongs.
+    /// Returns the user that owns nothing.
     pub(crate) fn without_account() -> Self {
         let (name, home) = ("nobody".to_owned(), "/nonexistent".into());
         Self { uid: NO_ACCOUNT, gid: NO_ACCOUNT, name, home }
@@ -91,13 +91,13 @@ pub(crate) struct Asked {
 /// A child in a process group of its own, which both end with this at the latest.
 struct Running(Child);
 
-/// What a program answered.
+/// The answer of a program.
 pub(crate) struct Answer {
     /// Its exit code; none when it died of a signal.
     pub(crate) code: Option<i32>,
-    /// What it wrote.
+    /// The bytes it wrote to stdout.
     pub(crate) stdout: Vec<u8>,
-    /// What else it wrote.
+    /// The bytes it wrote to stderr.
     pub(crate) stderr: Vec<u8>,
 }
 
@@ -202,7 +202,8 @@ impl Asked {
 }
 
 impl Running {
-    /// How it ended, or none if it has not by `deadline`; `exit` tells that it has.
+    /// Returns the exit status, or none if the program has not ended by `deadline`; `exit` becomes
+    /// readable when it has.
     fn wait(
         &mut self,
         exit: Option<&OwnedFd>,
@@ -262,7 +263,7 @@ fn ended_or(exit: &OwnedFd, left: Duration) -> io::Result<()> {
 fn all(mut file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
-    // What it left behind may write on.
+    // Processes that it left behind may write on.
     file.take(LIMIT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

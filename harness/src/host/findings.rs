@@ -1,4 +1,4 @@
-//! What `doctor` says: each fact, what its lack means, and what to do about it.
+//! Findings of `doctor`: each fact, the meaning of its lack, and the remedy.
 
 use boxproof_cases::case::HostFact;
 
@@ -10,17 +10,17 @@ use super::report::{APPARMOR_SWITCH, CLONE_SWITCH, MAX_SWITCH};
 pub struct DoctorFinding {
     /// The fact.
     pub fact: HostFact,
-    /// Whether it holds.
+    /// True if it holds.
     pub ok: bool,
-    /// What was seen.
+    /// The observation.
     pub saw: String,
-    /// What it means for a run.
+    /// The meaning for a run.
     pub meaning: String,
-    /// What to do; empty when there is nothing to do.
+    /// The remedy; empty when none is needed.
     pub remedy: String,
 }
 
-/// Every fact of `host`, explained.
+/// Explains every fact of `host`.
 pub fn findings(host: &Host) -> Vec<DoctorFinding> {
     HostFact::ALL.iter().map(|fact| finding(host, *fact)).collect()
 }
@@ -37,7 +37,7 @@ fn finding(host: &Host, fact: HostFact) -> DoctorFinding {
     DoctorFinding { fact, ok, saw: host.text(fact.word()).to_owned(), meaning, remedy }
 }
 
-/// What makes a fact hold; user namespaces apart.
+/// Returns the remedy that makes a fact hold; user namespaces have one of their own.
 fn remedy(fact: HostFact) -> &'static str {
     match fact {
         HostFact::Userns => "",
@@ -64,14 +64,14 @@ fn remedy(fact: HostFact) -> &'static str {
     }
 }
 
-/// How a container lets sandboxes start inside.
+/// Returns the remedy by which a container lets sandboxes start inside.
 pub(super) fn container_remedy() -> String {
     "start the container with --security-opt seccomp=unconfined --security-opt \
      apparmor=unconfined --security-opt systempaths=unconfined, or run outside of it"
         .to_owned()
 }
 
-/// Who refuses user namespaces, and how to get them: the most telling switch first.
+/// Returns the cause of refused user namespaces, and the remedy: the most telling switch first.
 pub(super) fn refused_namespaces(host: &Host) -> (String, String) {
     let ordinary = host.uid != 0;
     let (who, remedy) = if host.text(MAX_SWITCH) == "0" {

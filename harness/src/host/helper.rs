@@ -11,14 +11,14 @@ use super::Seen;
 use super::ability::Ability;
 use super::ask;
 
-/// How long it may take to answer.
+/// The deadline of its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The first version that knows what is asked of it.
 const NEEDED: (u32, u32) = (0, 5);
 /// Set-user-id.
 const SETUID: u32 = 0o4000;
 
-/// What there is of bubblewrap: `named`, or the first in PATH that can be executed.
+/// Tests bubblewrap: `named`, or the first in PATH that can be executed.
 pub(super) fn bubblewrap(named: Option<PathBuf>) -> Ability {
     Ability {
         name: "bubblewrap".to_owned(),
@@ -64,11 +64,12 @@ fn look(named: Option<PathBuf>) -> Seen {
     }
 }
 
-/// What set-user-id is good for.
+/// The use of a set-user-id bwrap.
 const WITHOUT: &str =
     "; being set-user-id it does without a user namespace: sandboxes that ask it for none work";
 
-/// Whether what it starts, asked for these too, is in another pid namespace than we are.
+/// Checks that a command that `program` starts, asked for the options `also`, is in another pid
+/// namespace than we are.
 fn confines(program: &Path, also: &[&str]) -> Result<(), String> {
     let own = std::fs::read_link("/proc/self/ns/pid").map_err(|error| error.to_string())?;
     let options = ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--"];

@@ -1,4 +1,4 @@
-//! What this host has and allows, found by doing: [`Host`].
+//! The host: its abilities and permissions, found by doing ([`Host`]).
 
 mod ability;
 pub(crate) mod ask;
@@ -27,21 +27,21 @@ use crate::sys::host as sys;
 pub struct Host {
     /// The uid of this process.
     pub uid: u32,
-    /// What holds here.
+    /// The facts that hold here.
     pub facts: BTreeSet<HostFact>,
-    /// What can be shown here.
+    /// The observations that are possible here.
     pub sight: Sight,
-    /// What was seen, for reports: `os`, `distro`, `kernel`, `arch`, kernel settings, and for each
-    /// fact's word what showed that it holds or not.
+    /// The observations, for reports: `os`, `distro`, `kernel`, `arch`, kernel settings, and for
+    /// each fact's word what showed that it holds or not.
     pub report: BTreeMap<String, Value>,
 }
 
-/// What was seen of one fact: why it holds, or why it does not.
+/// The observation of one fact: why it holds, or why it does not.
 type Seen = Result<String, String>;
 
 impl Host {
-    /// Looks at this host; `scratch` is the folder that fixtures will be made in. Of the tools,
-    /// those that were started hold or not; the others are not looked at.
+    /// Examines this host; `scratch` is the directory that fixtures will be made in. Of the tools,
+    /// those that were started hold or not; the others are not examined.
     pub fn detect(scratch: &Path, tools: Tools) -> Self {
         let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
         let (facts, sight) = (BTreeSet::new(), Sight::here());
@@ -71,7 +71,7 @@ impl Host {
         self.report.insert(fact.word().to_owned(), text.into());
     }
 
-    /// What was seen under `key`, as text; empty when nothing was.
+    /// Returns the observation under `key`, as text; empty when there is none.
     pub(crate) fn text(&self, key: &str) -> &str {
         self.report.get(key).and_then(Value::as_str).unwrap_or_default()
     }
@@ -89,7 +89,7 @@ fn try_network(scratch: &Path) -> io::Result<()> {
     crate::sys::network::Network::of(file.path(), file.path(), vec![address])?.attempt()
 }
 
-/// There is none.
+/// Fails: there is no network of one's own here.
 #[cfg(not(target_os = "linux"))]
 fn try_network(_: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

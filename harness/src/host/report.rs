@@ -1,4 +1,4 @@
-//! What reports say about the host besides the facts: kernel, distribution, settings.
+//! Facts for reports about the host: kernel, distribution, settings.
 
 use std::collections::BTreeMap;
 use std::fs::read_to_string;
@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::sys::host as sys;
 
-/// Report key → the kernel setting below `/proc/sys` that says it. What a kernel lacks is left out.
+/// Report key → the kernel setting below `/proc/sys` for it. Settings that a kernel lacks are left
+/// out.
 pub(super) const SETTINGS: &[(&str, &str)] = &[
     (APPARMOR_SWITCH, "kernel/apparmor_restrict_unprivileged_userns"),
     (CLONE_SWITCH, "kernel/unprivileged_userns_clone"),
@@ -21,7 +22,7 @@ pub(super) const SETTINGS: &[(&str, &str)] = &[
 pub(super) const APPARMOR_SWITCH: &str = "kernel.apparmor_restrict_unprivileged_userns";
 /// Debian's switch: 0 refuses user namespaces to all but root.
 pub(super) const CLONE_SWITCH: &str = "kernel.unprivileged_userns_clone";
-/// How many user namespaces there may be; 0 refuses them to everybody.
+/// The most user namespaces that there may be; 0 refuses them to all users.
 pub(super) const MAX_SWITCH: &str = "user.max_user_namespaces";
 
 /// Files that only container engines make, and what each tells.
@@ -82,7 +83,7 @@ fn container_in(cgroup: &str) -> Option<String> {
     CONTAINER_GROUPS.iter().find(|word| cgroup.contains(**word)).map(|word| (*word).to_owned())
 }
 
-/// What kind of machine this is, where the firmware or the processor tells that it is no real one.
+/// Returns the kind of machine, where the firmware or the processor tells that it is a virtual one.
 fn virtualization() -> Option<String> {
     let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flagged = cpuinfo.lines().any(|line| {

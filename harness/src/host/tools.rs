@@ -1,4 +1,4 @@
-//! Which tools run here: each is started for its version, all at once. Main type: [`Tools`].
+//! Tools that run here: each is started for its version, all at once. Main type: [`Tools`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use boxproof_cases::case::HostFact;
 use super::Seen;
 use super::ask::{self, Answer, Asked};
 
-/// How long a tool may take to say its version.
+/// The deadline of a tool's answer about its version.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Tools that are starting up while other things are looked at.
@@ -22,7 +22,7 @@ impl Tools {
         Self::start(|_| true)
     }
 
-    /// Starts those that `facts` name: an interpreter nobody asks for costs more than a case.
+    /// Starts those that `facts` name: an interpreter that no case needs costs more than a case.
     pub fn among(facts: &BTreeSet<HostFact>) -> Self {
         Self::start(|fact| facts.contains(fact))
     }

@@ -1,5 +1,5 @@
-//! The second look: what ordinary programs did, told by the host alone. No word of the act or of the
-//! backend counts, so that a forged one gains nothing. Main function: [`look_again`].
+//! The second look: the effects of ordinary programs, observed by the host alone. No word of the
+//! act or of the backend counts, so that a forged one gains nothing. Main function: [`look_again`].
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Twin};
@@ -9,23 +9,23 @@ use super::reason::{Finding, Reason, gravest};
 use super::{Judgement, control_report, decide, effect, evidence, left, report, unless_short};
 use crate::execution::{Arm, Execution, Exit, Report};
 
-/// What a second look shows.
+/// The result of a second look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookedAgain {
-    /// What the case promises.
+    /// The expected outcome of the case.
     AsPromised,
-    /// Something else.
+    /// Another outcome.
     Otherwise {
-        /// What it comes to.
+        /// The verdict of the second look.
         verdict: Verdict,
-        /// What was seen.
+        /// The observation, as a clause.
         saw: String,
     },
     /// Nothing: ordinary programs cannot do the act here without a sandbox either.
     Unable(String),
 }
 
-/// What is seen of `case`, whose acts ordinary programs do, in `execution`.
+/// Judges `execution`, in which ordinary programs do the acts of `case`.
 pub fn look_again(case: &Case, execution: &Execution) -> LookedAgain {
     if let Err(why) = able(case, execution) {
         return LookedAgain::Unable(why);
@@ -36,8 +36,8 @@ pub fn look_again(case: &Case, execution: &Execution) -> LookedAgain {
     }
 }
 
-/// Sets the second look beside the first, whose `judgement` it becomes where that passed and this
-/// does not.
+/// Sets the second look beside the first, and makes it the `judgement` where the first passed and
+/// the second does not.
 pub fn set_beside(judgement: &mut Judgement, looked: LookedAgain) -> BlindLook {
     let differs = |saw: String| BlindLook { shown: BlindShown::Differs, saw };
     match (judgement.verdict, looked) {
@@ -61,7 +61,8 @@ pub fn set_beside(judgement: &mut Judgement, looked: LookedAgain) -> BlindLook {
     }
 }
 
-/// Ordinary programs can do the act without a sandbox, in words that many cases share.
+/// Checks that ordinary programs can do the act without a sandbox; the reason against it is in
+/// words that many cases share.
 fn able(case: &Case, execution: &Execution) -> Result<(), String> {
     let negative = case.expect.decision.is_negative();
     if let Control::None(_) = case.control {
@@ -78,7 +79,7 @@ fn able(case: &Case, execution: &Execution) -> Result<(), String> {
     shown.then_some(()).ok_or("the ordinary program has no such effect".to_owned())
 }
 
-/// Everything that must not happen has happened.
+/// Returns whether every forbidden effect has happened.
 fn has_effect(report: &Report) -> bool {
     report.oracles.iter().filter(|reading| !reading.positive).all(|reading| !reading.holds)
 }
@@ -111,7 +112,7 @@ fn promised(case: &Case, execution: &Execution) -> Result<(), Finding> {
     }
 }
 
-/// What an act that ran leaves without a sandbox is there, too.
+/// Checks that the confined arm leaves every trace that the act leaves without a sandbox.
 fn traces(control: Option<&Report>, confined: &Report) -> Result<(), Finding> {
     let left = |oracle: &str| {
         let mut readings = control.into_iter().flat_map(|control| &control.oracles);
@@ -124,7 +125,7 @@ fn traces(control: Option<&Report>, confined: &Report) -> Result<(), Finding> {
     })
 }
 
-/// It ended as without a sandbox, and has left the same.
+/// Checks that the runs ended as without a sandbox, and left the same state.
 fn as_without(case: &Case, control: Option<&Report>, confined: &Report) -> Result<(), Finding> {
     for (run, control) in confined.runs.iter().zip(control.into_iter().flat_map(|c| &c.runs)) {
         decide::ended_unlike(case, control, run)?;
@@ -132,7 +133,7 @@ fn as_without(case: &Case, control: Option<&Report>, confined: &Report) -> Resul
     decide::end_state(case, control, confined)
 }
 
-/// The same happens under the wider policy, where the backend can express that.
+/// Checks that the act has its effect under the wider policy too, where the backend can express it.
 fn twin(case: &Case, execution: &Execution) -> Result<(), Finding> {
     let Some(Twin::Overlay(_)) = case.twin else { return Ok(()) };
     let twin = match execution.twin.as_ref() {

@@ -1,5 +1,5 @@
-//! Judging a receipts channel: what agents saw, what was receipted, whether the chains hold. A
-//! receipt that is missing counts only where the marker's is there.
+//! Judging a receipts channel: the answers to agents, the receipts, the chains. A receipt that is
+//! missing counts only where the marker's is there.
 
 mod receipt;
 
@@ -13,7 +13,7 @@ use crate::execution::{Arm, Execution};
 use crate::receipts::seen::{Answer, Seen};
 use crate::receipts::verify;
 
-/// Whether the channel shows what the case asks for.
+/// Checks that the channel shows what the case asks for.
 pub(super) fn conclude(
     case: &Case,
     expect: &ReceiptsExpect,
@@ -51,7 +51,7 @@ fn seen_of<'a>(name: &str, arm: Option<&'a Arm>) -> Result<&'a Seen, Finding> {
     }
 }
 
-/// What execd alone did, after everything came that steps wait for.
+/// Returns what execd alone did, once everything that the steps wait for has come.
 fn control(execution: &Execution) -> Result<&Seen, Finding> {
     let control = seen_of("control", execution.control.as_ref())?;
     let failed = control.fault.iter().chain(&control.unmet).next();
@@ -180,7 +180,7 @@ fn told(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     })
 }
 
-/// Status, headers and every byte are those of the control.
+/// Checks that status, headers and every byte are those of the control.
 fn altered(expect: &ReceiptsExpect, control: Option<&Seen>, seen: &Seen) -> Result<(), Finding> {
     let Some(control) = control.filter(|_| expect.same_as_direct) else { return Ok(()) };
     let each = control.answers.iter().map(|(number, due)| {
@@ -217,7 +217,7 @@ fn socket(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     }
 }
 
-/// What is in the store; nothing is concluded of a store that may not be whole.
+/// Judges the content of the store; draws no conclusion from a store that may be incomplete.
 fn stored(case: &Case, expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     let stores = case.channel().is_some_and(boxproof_cases::case::Channel::stored);
     if !stores || seen.fault.is_some() {
@@ -236,7 +236,7 @@ fn key(hex: &str) -> Result<VerifyingKey, Finding> {
     key.ok_or_else(|| Finding::error(Reason::Harness, "the channel's public key is missing"))
 }
 
-/// Every marker has arrived.
+/// Checks that every marker has arrived.
 fn whole(seen: &Seen) -> Result<(), Finding> {
     if let Some(marker) = seen.markers.iter().find(|marker| !marker.arrived) {
         let message = format!("the marker sent by {} left no receipt", marker.by);

@@ -1,4 +1,4 @@
-//! Judging a compiled policy by what its text means, whoever wrote it.
+//! Judging a compiled policy by what its text means, independently of its author.
 
 use boxproof_cases::protocol::{Compiled, CompiledText, TMP_PARAM, Told};
 
@@ -8,7 +8,7 @@ use crate::models::Flaw;
 use crate::models::mounts::Mounts;
 use crate::models::sbpl::{Profile, real_name};
 
-/// Whether what was tried can be done under `compiled`.
+/// Returns whether the attempt `tried` is possible under `compiled`.
 pub(super) fn permits(compiled: &Compiled, tried: &Tried) -> Result<bool, Flaw> {
     let value = |name: &str| match compiled.values.get(name) {
         Some(value) => Some(real_names(value, &tried.root)),
@@ -32,8 +32,8 @@ pub(super) fn permits(compiled: &Compiled, tried: &Tried) -> Result<bool, Flaw> 
     }
 }
 
-/// `text` with the name that macOS would have for the arm's own directory. Where the harness makes
-/// it is not the backend's choice, so that either name is right.
+/// Replaces the name that macOS would have for the arm's own directory by `root`, and the reverse.
+/// The place of that directory is not the backend's choice, so that either name is right.
 fn real_names(text: &str, root: &str) -> String {
     let real = real_name(root);
     match real == root {
@@ -42,7 +42,8 @@ fn real_names(text: &str, root: &str) -> String {
     }
 }
 
-/// Whether the text also has the pieces that the case asks for, and lacks those that it must not have.
+/// Checks that the text also has the pieces that the case asks for, and lacks those that it must
+/// not have.
 pub(super) fn says(answered: &Answered) -> Result<(), Finding> {
     let (Told::Compiled(compiled), Some(tried)) = (&answered.told, &answered.tried) else {
         return Ok(());

@@ -13,7 +13,8 @@ use super::residue::placeholder;
 use super::{REFUSALS, effect, left, promise, same, timing};
 use crate::execution::{Arm, Exit, Report, RunReport};
 
-/// No oracle saw an effect that the case forbids. What only the backend can have put there is none.
+/// Checks that no oracle saw an effect that the case forbids. A file that only the backend can have
+/// put there is no such effect.
 pub(super) fn nothing_happened(
     case: &Case,
     confined: &Report,
@@ -22,7 +23,7 @@ pub(super) fn nothing_happened(
     if !case.expect.decision.is_negative() {
         return Ok(());
     }
-    // Whom the harness ends by force cannot clean up after itself any more.
+    // A backend that the harness kills cannot clean up after itself any more.
     let survivors = Oracle::NoSurvivors(Survivors::default()).to_string();
     let forced = left::timed_out(confined);
     let mut happened = confined
@@ -44,8 +45,8 @@ pub(super) fn nothing_happened(
     }
 }
 
-/// Whether `confined` is what `case` expects, given the control it had. Of several runs the one
-/// that shows most decides.
+/// Checks that `confined` is what `case` expects, given its control. Of several runs the one that
+/// shows most decides.
 pub(super) fn decide(
     case: &Case,
     control: Option<&Report>,
@@ -65,7 +66,7 @@ pub(super) fn decide(
         Decision::Allowed | Decision::AllowedOrRefused(_) => end_state(case, control, confined),
         Decision::Refused | Decision::Answer(_) | Decision::Receipts(_) => Ok(()),
         Decision::Denied(_) | Decision::Contained(_) => trace(confined),
-        // Who says that nothing was started leaves no trace.
+        // A backend that says that nothing was started leaves no trace.
         Decision::Withheld(_)
             if confined.runs.iter().all(|run| ending::unstarted(run).is_some()) =>
         {
@@ -85,7 +86,8 @@ fn untouched(confined: &Report) -> Result<(), Finding> {
     })
 }
 
-/// Who left no trace where the case asks for one may have done nothing that could be held.
+/// Checks that each trace that the case asks for is there: an act without its trace may have done
+/// nothing that could be held.
 fn trace(confined: &Report) -> Result<(), Finding> {
     let gone = confined.oracles.iter().find(|reading| reading.positive && !reading.holds);
     gone.map_or(Ok(()), |reading| {
@@ -105,7 +107,7 @@ fn complete(case: &Case, confined: &Report) -> Result<(), Finding> {
     }
 }
 
-/// Whether an oracle has seen what only an act that ran can have done.
+/// Returns whether an oracle has seen a trace that only an act that ran can have left.
 fn leaves_trace(confined: &Report) -> bool {
     confined.oracles.iter().any(|reading| reading.positive && reading.holds)
 }
@@ -257,16 +259,16 @@ fn denied(case: &Case, denial: &Denial, run: &RunReport) -> Result<(), Finding> 
     }
 }
 
-/// Whether it ended exactly as the case says of an act that leaves a trace: both show that it ran,
-/// and the trace is asked for besides.
+/// Returns whether the run ended with the exit status that the case gives for an act that leaves a
+/// trace: status and trace both show that the act ran, and the case asks for the trace as well.
 fn as_told(case: &Case, run: &RunReport) -> bool {
     let told = case.expect.exit.as_ref().filter(|exit| **exit != ExitExpect::Nonzero);
     let leaves_trace = case.expect.oracle.iter().any(Oracle::is_positive);
     leaves_trace && told.is_some_and(|exit| ending::exit_fits(exit, run).is_ok())
 }
 
-/// Whether it was under way when everything was done to it that the case does: its end is no
-/// refusal then, whatever code the backend has for that, and no success.
+/// Returns whether the run was ready when the last `during` event of the case was applied to it:
+/// its end is no refusal then, whichever exit code the backend has for that, and no success.
 fn was_ended(case: &Case, run: &RunReport) -> bool {
     let done = |number| run.moments.iter().any(|stamp| stamp.moment == Moment::During(number));
     let under_way = run.ready && run.exit != Exit::Code(0);
@@ -287,7 +289,7 @@ fn contained(
                 || promise::spoken(case, run)
                 || as_told(case, run)
                 || was_ended(case, run);
-            // What ran nothing has no effect either; so a trace is asked for besides.
+            // A run that executed nothing has no effect either; so a trace is required as well.
             let traced = traced || run.ready || promise::unguessed(case, run);
             if ended_as_due && traced {
                 return Ok(());
@@ -307,8 +309,9 @@ fn contained(
     }
 }
 
-/// What refuses besides, by how the backend closes things: it hides them, or something else stands
-/// there. The control has shown that they are there, or can be made.
+/// Returns the further errnos that count as a refusal because of how the backend closes paths: it
+/// hides an object, or something else stands in its place. The control has shown that the object is
+/// there, or can be made.
 fn besides<'a>(case: &Case, run: &'a RunReport) -> impl Iterator<Item = &'a str> {
     let shown = !matches!(case.control, Control::None(_));
     run.besides.iter().filter(move |_| shown).map(String::as_str)
@@ -352,7 +355,8 @@ fn refused(case: &Case, run: &RunReport) -> Result<(), Finding> {
     Err(Finding::contract(Reason::NotRefused, message))
 }
 
-/// Not started, and said so; else as if it were to be contained. The oracles have been asked.
+/// Judges a withheld act: not started, and reported so; else as if it were to be contained. The
+/// oracles have been judged before.
 fn withheld(
     case: &Case,
     denial: &Denial,

@@ -1,4 +1,4 @@
-//! Whether an arm shows that the act is possible: what a control and a twin are for.
+//! Judging whether an arm shows that the act is possible: the purpose of control and twin.
 
 use boxproof_cases::Case;
 use boxproof_probes::Outcome;
@@ -7,7 +7,7 @@ use super::ending::{self, Seen};
 use super::evidence;
 use crate::execution::{Exit, Report, RunReport};
 
-/// How an arm falls short of showing the act.
+/// The way in which an arm falls short of showing that the act is possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shortfall {
     /// The act or its policy was refused, or had no effect.
@@ -16,12 +16,12 @@ pub(super) enum Shortfall {
     SetUp(String),
     /// It did not end in time.
     TimedOut,
-    /// Nobody saw what became of it.
+    /// No evidence shows the outcome.
     Unseen(String),
 }
 
 impl Shortfall {
-    /// It, as a clause.
+    /// Returns the shortfall as a clause.
     pub(super) fn why(&self) -> &str {
         match self {
             Self::Refused(why) | Self::SetUp(why) | Self::Unseen(why) => why,
@@ -39,7 +39,8 @@ pub(super) fn shown(case: &Case, report: &Report) -> Result<(), Shortfall> {
         return Ok(());
     };
     let why = format!("the oracle `{}` saw nothing: {}", blind.oracle, blind.saw);
-    // Who was killed before anything was seen of it has shown nothing, not even a refusal.
+    // A process that was killed before anything was seen of it has shown nothing, not even a
+    // refusal.
     let ended = |run: &RunReport| ending::executed(case, run).is_ok() && !ending::died(run);
     let ended = case.act().is_probe() || report.runs.iter().all(ended);
     Err(if ended { Shortfall::Refused(why) } else { Shortfall::Unseen(why) })
@@ -77,13 +78,13 @@ fn complete(case: &Case, report: &Report) -> Result<(), Shortfall> {
     missing.map_or(Ok(()), |why| Err(Shortfall::Unseen(why)))
 }
 
-/// What is wrong with the number of runs, if something is.
+/// Describes a wrong number of runs, if the number is wrong.
 pub(super) fn runs_missing(case: &Case, report: &Report) -> Option<String> {
     let (ran, asked) = (report.runs.len(), u64::from(case.repeat) * u64::from(case.parallel));
     (ran as u64 != asked).then(|| format!("{ran} of {asked} runs took place"))
 }
 
-/// Which oracle of the case was not read, if there is one.
+/// Names an oracle of the case that was not read, if there is one.
 pub(super) fn reading_missing(case: &Case, report: &Report) -> Option<String> {
     let read = |name: &str| report.oracles.iter().any(|reading| reading.oracle == name);
     let mut asked = case.expect.oracle.iter().map(ToString::to_string);

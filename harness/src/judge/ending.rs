@@ -18,20 +18,20 @@ const NOT_EXECUTED: [i32; 2] = [REFUSED, NOT_FOUND];
 /// The most characters of a stream that a message quotes.
 const EXCERPT: usize = 120;
 
-/// What there is to go by of one run.
+/// The evidence that one run gives.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Seen<'a> {
     /// The act is no probe: only oracles, exit and words tell.
     NotExpected,
     /// A probe that said nothing.
     Silence,
-    /// Somebody said something in the probe's name.
+    /// A process wrote in the probe's name.
     Untrusted(String),
-    /// What the probe saw.
+    /// The outcome in the probe's record.
     Outcome(&'a Outcome),
 }
 
-/// What `run` shows of the act of `case`. Only a probe's own record speaks for it.
+/// Returns what `run` shows of the act of `case`. Only a probe's own record speaks for it.
 pub(super) fn seen<'a>(case: &Case, run: &'a RunReport) -> Seen<'a> {
     let Act::Probe { probe, .. } = case.act() else { return Seen::NotExpected };
     match &run.observation {
@@ -44,13 +44,14 @@ pub(super) fn seen<'a>(case: &Case, run: &'a RunReport) -> Seen<'a> {
     }
 }
 
-/// That the probe said nothing, as a clause.
+/// Describes the silence of the probe, as a clause.
 pub(super) fn silence(run: &RunReport) -> String {
     let said = excerpt(&run.stderr.text);
     format!("the probe left no record; the run {}: {said}", ended(run))
 }
 
-/// Why the sandbox could not be built, if it could not: neither a refusal nor a denial.
+/// Returns the reason why the sandbox could not be built, if it could not: neither a refusal nor a
+/// denial.
 pub(super) fn setup_failed(run: &RunReport) -> Option<String> {
     match &run.special {
         Some(Special::SetupFailed(why)) => Some(why.clone()),
@@ -58,7 +59,7 @@ pub(super) fn setup_failed(run: &RunReport) -> Option<String> {
     }
 }
 
-/// Why the backend declined the policy, if it did.
+/// Returns the reason why the backend declined the policy, if it did.
 pub(super) fn declined(run: &RunReport) -> Option<String> {
     match &run.special {
         Some(Special::Refused(why)) => Some(why.clone()),
@@ -69,19 +70,20 @@ pub(super) fn declined(run: &RunReport) -> Option<String> {
     }
 }
 
-/// Why nothing was started, where the backend says so: it declined, or could not be set up.
+/// Returns the reason why nothing was started, where the backend gives one: it declined, or could
+/// not be set up.
 pub(super) fn unstarted(run: &RunReport) -> Option<String> {
     declined(run).or_else(|| setup_failed(run))
 }
 
-/// What a native result says of a command that was not started for such a reason.
+/// Returns the error message of a native result whose command was not started for such a `reason`.
 fn not_started(run: &RunReport, reason: impl Fn(ErrorKind) -> bool) -> Option<String> {
     let result = run.result.as_ref().filter(|result| !result.started)?;
     let error = result.error.as_ref().filter(|error| reason(error.kind))?;
     Some(error.message.clone())
 }
 
-/// How the run ended, as a clause.
+/// Describes the end of the run, as a clause.
 pub(super) fn ended(run: &RunReport) -> String {
     match &run.exit {
         Exit::Code(code) => format!("exited with {code}"),
@@ -95,13 +97,13 @@ fn signal_name(number: i32) -> String {
     Signal::try_from(number).map_or_else(|_| format!("signal {number}"), |s| s.to_string())
 }
 
-/// How an earlier step failed, as a clause.
+/// Describes the failure of an earlier step, as a clause.
 pub(super) fn broken(step: &BrokenStep) -> String {
     let said = excerpt(&step.run.stderr.text);
     format!("step {} {}: {said}", step.number, ended(&step.run))
 }
 
-/// How the control ended, to stand after "instead of".
+/// Describes the end of the control, to stand after "instead of".
 pub(super) fn would_have(control: &RunReport) -> String {
     match &control.exit {
         Exit::Code(code) => format!("exit {code}"),
@@ -110,8 +112,8 @@ pub(super) fn would_have(control: &RunReport) -> String {
     }
 }
 
-/// Whether `run` ended like its control: signal n is 128+n, unless a native result names the
-/// signal and the control died of none.
+/// Returns whether `run` ended like its control: signal n is 128+n, unless a native result names
+/// the signal and the control died of none.
 pub(super) fn same_exit(case: &Case, control: &RunReport, run: &RunReport) -> bool {
     let named = run.result.as_ref().is_some_and(|result| result.signal.is_some());
     // Only a bare control shows the signal itself; a private namespace ends with 128+n.
@@ -130,12 +132,12 @@ fn code_of(run: &RunReport) -> Option<i32> {
     }
 }
 
-/// Whether it died of a signal, as far as the exit tells.
+/// Returns whether the run died of a signal, as far as the exit status tells.
 pub(super) fn died(run: &RunReport) -> bool {
     code_of(run).is_some_and(|code| code > SIGNAL_BASE)
 }
 
-/// Whether `run` ended as `wanted`.
+/// Checks that `run` ended as `wanted`.
 pub(super) fn exit_fits(wanted: &ExitExpect, run: &RunReport) -> Result<(), String> {
     let code = code_of(run);
     let fits = match wanted {
@@ -156,7 +158,7 @@ pub(super) fn exit_fits(wanted: &ExitExpect, run: &RunReport) -> Result<(), Stri
     Err(format!("it {} instead of {wanted}: {}", ended(run), excerpt(&run.stderr.text)))
 }
 
-/// Whether the command was executed, as far as a shell's exit code tells; where the case names
+/// Checks that the command was executed, as far as a shell's exit code tells; where the case names
 /// that very code, it is an answer like any other.
 pub(super) fn executed(case: &Case, run: &RunReport) -> Result<(), Finding> {
     match run.exit {
@@ -170,7 +172,7 @@ pub(super) fn executed(case: &Case, run: &RunReport) -> Result<(), Finding> {
     }
 }
 
-/// Whether an act without an observation says in words that it failed for one of `errnos`.
+/// Checks that an act without an observation says in text that it failed for one of `errnos`.
 pub(super) fn told(case: &Case, errnos: &[&str], run: &RunReport) -> Result<(), Finding> {
     if run.exit == Exit::Code(0) {
         return Err(match &case.expect.decision {
@@ -197,7 +199,7 @@ pub(super) fn told(case: &Case, errnos: &[&str], run: &RunReport) -> Result<(), 
     Err(Finding::inconclusive(Reason::NoReason, message))
 }
 
-/// How tools say in words that something failed for one of `errnos`.
+/// Lists the texts by which tools report that something failed for one of `errnos`.
 pub(crate) fn words(errnos: &[&str]) -> Vec<String> {
     let mut words: Vec<String> = errnos.iter().filter_map(|name| message(name)).collect();
     let listed = |name| errnos.contains(&name);
@@ -213,7 +215,7 @@ pub(crate) fn words(errnos: &[&str]) -> Vec<String> {
     words
 }
 
-/// What the C library says for the errno called `name`, in the locale that every act has.
+/// Returns the C library's message for the errno called `name`, in the locale that every act has.
 fn message(name: &str) -> Option<String> {
     // The kernel's numbers are dense; asking each for its name needs no table of our own.
     let number = (1..=133).find(|number| format!("{:?}", Errno::from_raw(*number)) == name)?;
@@ -221,7 +223,7 @@ fn message(name: &str) -> Option<String> {
     text.split(" (os error").next().map(str::to_owned)
 }
 
-/// Where a native result is missing, or contradicts itself or the process's exit.
+/// Describes a native result that is missing, or contradicts itself or the process's exit status.
 pub(super) fn contradiction(case: &Case, run: &RunReport) -> Option<String> {
     let lost = case.expect.result.as_ref().is_some_and(|result| result.lost);
     if let (Some(why), Exit::Code(_), false) = (&run.result_fault, &run.exit, lost) {
@@ -236,7 +238,7 @@ pub(super) fn contradiction(case: &Case, run: &RunReport) -> Option<String> {
     }
     let failed = |kind| result.error.as_ref().is_some_and(|error| error.kind == kind);
     if failed(ErrorKind::Wait) {
-        // Nobody saw the command's end.
+        // The command's end was not observed.
         return None;
     }
     if result.timed_out || result.interrupted_by.is_some() {
@@ -256,7 +258,7 @@ pub(super) fn contradiction(case: &Case, run: &RunReport) -> Option<String> {
     Some(format!("the result says {}, but the backend {}", promised.join(" or "), ended(run)))
 }
 
-/// What is wrong with a result that says the command's end was not its own.
+/// Describes the fault of a result that says that the command's end was not its own, if it has one.
 fn cut_short(result: &RunResult, run: &RunReport) -> Option<String> {
     if result.success {
         return Some("the result says success and that the run was cut short".to_owned());

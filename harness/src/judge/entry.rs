@@ -8,19 +8,19 @@ use sha2::{Digest, Sha256};
 
 use crate::execution::Report;
 
-/// What it holds, without the mode in front.
+/// Returns the content of the entry `what`, without the mode in front.
 pub(super) fn holds(what: &str) -> &str {
     what.split_once(' ').map_or(what, |(_, holds)| holds)
 }
 
-/// Whether nothing is in it that an act could have put there: a directory, or an empty file. A
-/// link holds where it leads.
+/// Returns whether the entry contains nothing that an act could have put there: a directory, or an
+/// empty file. A link contains its target.
 pub(super) fn is_empty(what: &str) -> bool {
     let what = holds(what);
     !what.starts_with("a link to ") && (what.starts_with("0 bytes ") || !what.contains(" bytes "))
 }
 
-/// Whether it is a directory.
+/// Returns whether the entry is a directory.
 pub(super) fn is_folder(what: &str) -> bool {
     holds(what).starts_with("a folder")
 }
@@ -37,18 +37,18 @@ pub(super) fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
 
-/// Whether `path` is `root` or below it.
+/// Returns whether `path` is `root` or below it.
 pub(super) fn is_in(path: &str, root: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What is at `path` and below it.
+/// Returns the entries at `path` and below it.
 pub(super) fn subtree<'a>(report: &'a Report, path: &str) -> Vec<(&'a str, &'a str)> {
     let entries = report.tree.iter().filter(|(at, _)| is_in(at, path));
     entries.map(|(at, what)| (at.as_str(), what.as_str())).collect()
 }
 
-/// How a tree names `path` of a case.
+/// Returns the name in a tree for `path` of a case.
 pub(super) fn tree_path(path: &str) -> String {
     let path = path.trim_end_matches('/');
     match path.starts_with('$') || path.starts_with('/') {
@@ -57,7 +57,7 @@ pub(super) fn tree_path(path: &str) -> String {
     }
 }
 
-/// What an act has at hand: what was laid out for it, and what it leaves without a sandbox.
+/// The material of an act: the entries laid out for it, and those it leaves without a sandbox.
 pub(super) struct Entries<'a> {
     case: &'a Case,
     trees: [&'a BTreeMap<String, String>; 2],
@@ -68,7 +68,8 @@ impl<'a> Entries<'a> {
         Self { case, trees: [&control.laid, &control.tree] }
     }
 
-    /// Whether `what` at `path` is one of them, by its content; of what is empty, by its name.
+    /// Returns whether `what` at `path` is one of these entries, by its content; an empty entry, by
+    /// its name.
     pub(super) fn explain(&self, path: &str, what: &str) -> bool {
         let mut all = self.trees.iter().flat_map(|tree| tree.iter());
         if is_empty(what) {
@@ -78,7 +79,7 @@ impl<'a> Entries<'a> {
         all.any(|(_, other)| holds(other) == holds(what)) || self.is_in_act(holds(what))
     }
 
-    /// Whether it is a word of a shell line, as `echo` writes it.
+    /// Returns whether `content` is a word of a shell line, as `echo` writes it.
     fn is_in_act(&self, content: &str) -> bool {
         let lines = self.case.steps.iter().filter_map(|step| match &step.act {
             Act::Sh(line) => Some(line),

@@ -1,5 +1,5 @@
-//! Whether what the host saw can be relied on. A reading that failed says nothing, and who spoils
-//! the evidence gains nothing by it.
+//! Evidence: whether the host's observations can be relied on. A reading that failed says nothing,
+//! and a backend that spoils the evidence gains nothing by it.
 
 use boxproof_cases::Case;
 use boxproof_reports::Verdict;
@@ -27,7 +27,7 @@ pub(super) fn stands(case: &Case, confined: &Report, control: Option<&Arm>) -> R
     })
 }
 
-/// Whether `sentence` is about a directory that arms of others are in, too: no act is near it, but
+/// Returns whether `sentence` is about a directory that other arms use, too: no act is near it, but
 /// what another arm did to it may show in a control.
 fn is_shared(sentence: &str) -> bool {
     ["$RUN ", "$WORKER "].iter().any(|name| sentence.starts_with(name))
@@ -46,13 +46,13 @@ pub(super) fn counts(confined: &Report, control: Option<&Arm>) -> Result<(), Fin
     })
 }
 
-/// Which oracle could not be read, and why, if there is one.
+/// Names an oracle that could not be read, with the reason, if there is one.
 pub(super) fn unread(report: &Report) -> Option<String> {
     let reading = report.oracles.iter().find(|reading| reading.unread)?;
     Some(format!("the oracle `{}` says nothing: {}", reading.oracle, reading.saw))
 }
 
-/// Every folder was seen whole.
+/// Checks that every directory of the arm was seen whole.
 pub(super) fn is_whole(name: &str, report: &Report) -> Result<(), Finding> {
     report.unseen.first().map_or(Ok(()), |why| {
         let message = format!("{name}: the folders were not seen whole: {why}");

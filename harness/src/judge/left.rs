@@ -1,18 +1,19 @@
-//! What outlived an arm or crossed into it: nothing that the act does not leave without a sandbox.
+//! Leaks: anything that outlived an arm or crossed into it, and that the act does not leave without
+//! a sandbox.
 
 use boxproof_reports::Verdict;
 
 use super::reason::{Finding, Reason};
 use crate::execution::{Arm, Exit, Report};
 
-/// Nothing outlived `arm` or crossed into it that the control does not leave, too.
+/// Checks that nothing outlived `arm` or crossed into it that the control does not leave, too.
 pub(super) fn behind(when: &str, arm: Option<&Arm>, control: Option<&Arm>) -> Result<(), Finding> {
     let Some(Arm::Done(report)) = arm else { return Ok(()) };
     if timed_out(report) {
-        // The harness ended it by force; what that leaves is not the backend's doing.
+        // The harness ended it by force; the leftovers of that are not the backend's doing.
         return Ok(());
     }
-    // A file outside every folder of ours may be the act itself, where the policy grants it.
+    // A file outside every directory of ours may be the act itself, where the policy grants it.
     let acts_own = |leak: &&String| match control {
         Some(Arm::Done(control)) => control.leaks.contains(leak),
         _ => false,
@@ -25,7 +26,7 @@ pub(super) fn behind(when: &str, arm: Option<&Arm>, control: Option<&Arm>) -> Re
     }
 }
 
-/// Whether the harness had to end a run of it.
+/// Returns whether the harness had to end a run of the report.
 pub(super) fn timed_out(report: &Report) -> bool {
     let steps = report.broken.iter().map(|step| &step.run);
     report.runs.iter().chain(steps).any(|run| run.exit == Exit::TimedOut)

@@ -1,7 +1,7 @@
-//! The judge: from a case and what was observed of it to a verdict. Pure; it executes nothing.
+//! The judge: from a case and its observations to a verdict. Pure; it executes nothing.
 //!
-//! Main function: [`judge`]. An observation that is missing is never a denial: without one the
-//! verdict is inconclusive, whatever the exit code says.
+//! Main function: [`judge`]. A missing observation is never a denial: without one the verdict is
+//! inconclusive for every exit code.
 
 mod again;
 mod channel;
@@ -36,23 +36,23 @@ pub use again::{LookedAgain, look_again, set_beside};
 pub(crate) use ending::words as reason_words;
 pub use reason::Reason;
 
-/// Errnos that mean a refusal whatever was asked.
+/// The errnos that mean a refusal for every act.
 const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
 
-/// What the judge concludes.
+/// The conclusion of the judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// Why, as the word of a [`Reason`]; empty for a plain pass.
+    /// The word of a [`Reason`]; empty for a plain pass.
     pub reason: String,
-    /// Why, as one sentence for people; empty for a plain pass.
+    /// The reason as one sentence for people; empty for a plain pass.
     pub message: String,
-    /// What the twin showed.
+    /// The state of the twin.
     pub twin: TwinState,
 }
 
-/// What is concluded of `case` from `execution`.
+/// Judges `case` by `execution`.
 pub fn judge(case: &Case, execution: &Execution) -> Judgement {
     let twin = twin_state(case, execution);
     match conclude(case, execution) {
@@ -83,13 +83,14 @@ fn twin_state(case: &Case, execution: &Execution) -> TwinState {
     }
 }
 
-/// What is found, unless the host was at fault: a short host refuses much that a policy allows, and
-/// nothing is concluded of the backend then. What the host saw to happen stays.
+/// Returns the finding, unless the host was at fault: a host short of resources refuses much that a
+/// policy allows, and nothing is concluded about the backend then. An effect that the host saw
+/// stays.
 fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
     unless_short(find(case, execution), execution)
 }
 
-/// What was found, unless it blames the backend for what the host was short of.
+/// Returns `found`, unless it blames the backend for a shortage of the host.
 fn unless_short(found: Result<(), Finding>, execution: &Execution) -> Result<(), Finding> {
     let blames = |finding: &Finding| {
         use Verdict::{Contract, Error, Inconclusive, OverBlock};
@@ -104,7 +105,7 @@ fn unless_short(found: Result<(), Finding>, execution: &Execution) -> Result<(),
     }
 }
 
-/// What the host was short of in one of the arms, if it was.
+/// Returns the resource of which the host was short in one of the arms, if there was one.
 fn shortage(execution: &Execution) -> Option<&str> {
     let arms = [&execution.control, &execution.twin, &execution.confined];
     arms.into_iter().flatten().find_map(|arm| match arm {
@@ -123,7 +124,7 @@ fn find(case: &Case, execution: &Execution) -> Result<(), Finding> {
     }
     let confined = report("confined", execution.confined.as_ref())?;
     let control = execution.control.as_ref();
-    // What the host saw to happen needs no control, and a second try must not make it unseen.
+    // An effect that the host saw needs no control, and a second try must not make it unseen.
     let left = gravest([
         left::behind("in the sandbox", execution.confined.as_ref(), control),
         left::behind("under the twin", execution.twin.as_ref(), control),
@@ -136,7 +137,7 @@ fn find(case: &Case, execution: &Execution) -> Result<(), Finding> {
     decided(case, execution, confined)
 }
 
-/// A leak, and what is wrong besides: a policy that was declined is told first.
+/// Joins a leak and a second finding: a policy that was declined comes first.
 fn beside(leak: Finding, decided: Result<(), Finding>) -> Finding {
     match decided {
         Err(refusal) if refusal.reason == Reason::PolicyRefused => refusal.and(&leak),
@@ -145,7 +146,7 @@ fn beside(leak: Finding, decided: Result<(), Finding>) -> Finding {
     }
 }
 
-/// What is found of the decision and of what the act and the backend made.
+/// Judges the decision, and what the act and the backend made.
 fn decided(case: &Case, execution: &Execution, confined: &Report) -> Result<(), Finding> {
     let control = execution.control.as_ref();
     evidence::counts(confined, control)?;
@@ -181,7 +182,7 @@ fn report<'a>(name: &str, arm: Option<&'a Arm>) -> Result<&'a Report, Finding> {
     }
 }
 
-/// The control, whatever it has shown.
+/// Returns the report of the control, regardless of its outcome.
 fn control_report(execution: &Execution) -> Result<&Report, Finding> {
     report("control", execution.control.as_ref())
 }
@@ -206,7 +207,7 @@ fn control<'a>(case: &Case, arm: Option<&'a Arm>) -> Result<Option<&'a Report>, 
     Ok(Some(control))
 }
 
-/// The same act succeeds under the wider policy, where the backend can express that.
+/// Checks that the act succeeds under the wider policy, where the backend can express it.
 fn twin(case: &Case, execution: &Execution) -> Result<(), Finding> {
     let Some(Twin::Overlay(_)) = case.twin else { return Ok(()) };
     let twin = match execution.twin.as_ref() {

@@ -1,4 +1,4 @@
-//! What is promised besides the decision: exit, streams, rule, native result and times.
+//! Promises besides the decision: exit status, streams, rule, native result and times.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Act, Decision, ExitExpect, StreamExpect};
@@ -12,10 +12,11 @@ use crate::execution::{RunReport, Stream};
 /// The rule of a run that was not put down to the sandbox.
 const NO_RULE: &str = "none";
 
-/// Exit, streams, rule, native result and times are as the case (and the backend itself) says.
+/// Checks that exit, streams, rule, native result and times are as the case (and the backend
+/// itself) says.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     exit(case, run)?;
-    // What was captured is nowhere but in the result.
+    // Captured output is nowhere but in the result.
     if let Some(fault) = run.result_fault.as_ref().filter(|_| case.run.capture) {
         return Err(Finding::contract(Reason::Result, fault.clone()));
     }
@@ -31,14 +32,14 @@ pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
         return Err(Finding::contract(Reason::Result, message));
     }
     result::kept(case, run)?;
-    // Last: what is untimely is looked at again, and may not hide what is wrong for certain.
+    // Last: an untimely run gets a second look, and must not hide a certain fault.
     timing::kept(case, run)
 }
 
 fn exit(case: &Case, run: &RunReport) -> Result<(), Finding> {
     let broken = match &case.expect.exit {
         Some(wanted) => ending::exit_fits(wanted, run).err(),
-        // Whoever asks must be able to tell a denial from a success by the exit alone.
+        // A caller must be able to tell a denial from a success by the exit alone.
         None if matches!(case.expect.decision, Decision::Denied(_)) => {
             ending::exit_fits(&ExitExpect::Nonzero, run).err()
         }
@@ -52,7 +53,8 @@ fn exit(case: &Case, run: &RunReport) -> Result<(), Finding> {
     })
 }
 
-/// Whether what is contained, and is to succeed all the same, says that it was refused.
+/// Returns whether an act that is contained, and is to succeed all the same, says that it was
+/// refused.
 fn is_refused(case: &Case, run: &RunReport) -> bool {
     let (Decision::Contained(denial) | Decision::Withheld(denial)) = &case.expect.decision else {
         return false;
@@ -83,7 +85,8 @@ fn streams(case: &Case, run: &RunReport) -> Result<(), Finding> {
     broken.next().map_or(Ok(()), |message| Err(Finding::contract(Reason::Stream, message)))
 }
 
-/// Whether the act wrote what the case looks for on its stdout, if it looks for anything.
+/// Returns whether the act wrote on its stdout the text that the case looks for, if it looks for
+/// any.
 pub(super) fn spoken(case: &Case, run: &RunReport) -> bool {
     let wanted = case.expect.stdout.iter().flat_map(|stdout| &stdout.contains);
     let wanted: Vec<_> = wanted.filter(|text| !text.is_empty()).collect();
@@ -94,7 +97,7 @@ pub(super) fn spoken(case: &Case, run: &RunReport) -> bool {
     !wanted.is_empty() && wanted.into_iter().all(|text| run.stdout.found.contains(text))
 }
 
-/// Whether the act wrote text that the case looks for and that its command line does not tell.
+/// Returns whether the act wrote text that the case looks for and that is not in its command line.
 pub(super) fn unguessed(case: &Case, run: &RunReport) -> bool {
     let line = match case.act() {
         Act::Sh(line) => line.clone(),
@@ -118,7 +121,7 @@ fn unlike(name: &str, stream: &Stream, wanted: &StreamExpect) -> Option<String> 
     Some(format!("{name} contains {unwanted:?}: {excerpt:?}"))
 }
 
-/// Whether `stream` holds exactly this text.
+/// Returns whether `stream` consists of exactly this text.
 fn is(stream: &Stream, text: &str) -> bool {
     stream.sha256 == format!("{:x}", Sha256::digest(text))
 }

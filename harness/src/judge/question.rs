@@ -1,5 +1,5 @@
-//! Judging the answer to a question: the decision first, then what it rests on. What was not
-//! answered is never a denial.
+//! Judging the answer to a question: the decision first, then its reasons. A missing answer is
+//! never a denial.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{
@@ -17,7 +17,7 @@ use super::reason::{Finding, Reason};
 use crate::execution::{Answered, Execution, Reply, Tried};
 use crate::models::Flaw;
 
-/// Whether the answer is the one that the case asks for.
+/// Checks that the answer is the one that the case asks for.
 pub(super) fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
     let Decision::Answer(wanted) = &case.expect.decision else {
         return Err(Finding::error(Reason::Harness, "a question without an answer to expect"));
@@ -68,7 +68,7 @@ fn kind(told: &Told) -> &'static str {
     }
 }
 
-/// What somebody was told: the answer in the words of the case, or that it answers something else.
+/// An answer in the terms of the case.
 enum Said<'a> {
     Decided(&'a PathDecision),
     Invalid(PolicyFault),
@@ -80,7 +80,7 @@ enum Said<'a> {
     Status(&'a Status),
     Starts(&'a ExecutorStart),
     Grants(&'a [String], Option<&'a String>),
-    /// What was tried can be done, or cannot.
+    /// An attempt: true if it is possible.
     Compiled(bool),
     /// Nothing at all runs under the text.
     Void(String),
@@ -151,7 +151,7 @@ fn fits(wanted: &Answer, answered: &Answered) -> Result<(), Finding> {
     }
 }
 
-/// Another answer than the one asked for.
+/// Returns the finding for another answer than the one asked for.
 fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
     let message = format!("{} is expected, and the answer is: {}", wanted.word(), words(said));
     let granted = match said {
@@ -167,7 +167,7 @@ fn otherwise(wanted: &Answer, said: &Said<'_>) -> Finding {
     match (wanted.is_negative(), granted) {
         (true, true) => Finding::new(Verdict::UnderBlock, Reason::Decision, message),
         (false, false) => Finding::over_block(Reason::Decision, message),
-        // A denial is no error and an error no denial: whoever asks goes on from it differently.
+        // A denial is no error and an error no denial: the caller goes on from it differently.
         (true, false) => Finding::contract(Reason::Decision, message),
         (false, true) => astray(&message),
     }
@@ -195,7 +195,7 @@ fn words(said: &Said<'_>) -> String {
     }
 }
 
-/// The decision is right; whether what it is said to rest on is, too.
+/// Checks the reasons of a decision that is right.
 fn rests(by: &ByRule, decision: &PathDecision) -> Result<(), Finding> {
     let rule = decision.decided_by.as_ref();
     let means = decision.means.as_path().display().to_string();
@@ -216,7 +216,7 @@ fn rests(by: &ByRule, decision: &PathDecision) -> Result<(), Finding> {
     }
 }
 
-/// A denial is named; whether it is the right one.
+/// Checks that the named denial is the right one.
 fn denied(by: &ByDenial, blocked: &Blocked) -> Result<(), Finding> {
     let path = blocked.path.as_ref().map(|path| path.as_path().display().to_string());
     differs("rule", Some(&by.rule), Some(&blocked.rule))?;
@@ -234,7 +234,7 @@ fn rule_finding(message: String) -> Finding {
     Finding::contract(Reason::Rule, message)
 }
 
-/// Where something is asked for, it is there and the same.
+/// Checks that `found` equals `wanted`, where something is wanted.
 fn differs<T: PartialEq + std::fmt::Debug>(
     what: &str,
     wanted: Option<&T>,
@@ -265,7 +265,8 @@ fn in_force(wanted: &Rules, profile: &EffectiveProfile) -> Result<(), Finding> {
     same_rules("modify", &wanted.modify, &profile.modify)
 }
 
-/// What runs that should not is open, whatever else is said of it.
+/// Compares a start with the expected one. A command that runs unconfined against the expectation
+/// is an under-block, regardless of the other members.
 fn starts(wanted: &StartExpect, found: &ExecutorStart) -> Result<(), Finding> {
     let Some((member, is, due)) = wanted.differs(found) else { return Ok(()) };
     let message = format!("{member} is {is} instead of {due}");
@@ -291,7 +292,8 @@ fn comes_to(wanted: &StatusExpect, found: &Status) -> Result<(), Finding> {
     })
 }
 
-/// What is granted beyond what should be is open; what is missing keeps work from being done.
+/// Compares the granted lines with the wanted ones. A grant too many is an under-block; a missing
+/// one keeps work from being done.
 fn granted_as(
     wanted: &GrantsExpect,
     granted: &[String],

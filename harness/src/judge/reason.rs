@@ -5,7 +5,7 @@ use boxproof_reports::Verdict;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
-        /// Why a verdict is what it is. The words are part of the record's format.
+        /// The reason for a verdict. The words are part of the record's format.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Reason {
             $($(#[$doc])* $name),+
@@ -58,9 +58,9 @@ reasons! {
     NoTrace = "no-trace",
     /// The act was under way, and then nothing more was heard of it.
     CutShort = "cut-short",
-    /// It lived through what ends it without a sandbox.
+    /// The run lived through the event that ends it without a sandbox.
     LivedOn = "lived-on",
-    /// What the probe is said to have said is not trusted.
+    /// The record or answer is not trusted.
     UntrustedRecord = "untrusted-record",
     /// The shell's codes for a program that was never executed.
     NotExecuted = "not-executed",
@@ -76,7 +76,7 @@ reasons! {
     Rule = "rule",
     /// The native result is missing or contradicts what was seen.
     Result = "result",
-    /// Something came too early, too late, in another order or not at all.
+    /// A moment came too early, too late, in another order or not at all.
     Timing = "timing",
     /// Stdout differs from the control's.
     Stdout = "stdout",
@@ -88,13 +88,13 @@ reasons! {
     TwinFailed = "twin-failed",
     /// The twin did not end in time.
     TwinTimedOut = "twin-timed-out",
-    /// Something outlived the run or crossed into it.
+    /// A process or object outlived the run or crossed into it.
     LeftBehind = "left-behind",
     /// A file is there that the act does not make.
     Residue = "residue",
     /// The marker left no receipt, or a part of the channel did not come up.
     Marker = "marker",
-    /// Something was done and left no receipt, or a receipt is there too many.
+    /// An action left no receipt, or a receipt is there too many.
     Receipts = "receipts",
     /// A receipt says something else than was done.
     Receipt = "receipt",
@@ -104,13 +104,13 @@ reasons! {
     Answer = "answer",
     /// An answer is another one than without the channel.
     Altered = "altered",
-    /// What should be nowhere is somewhere.
+    /// A text or a key that should be nowhere is somewhere.
     Disclosed = "disclosed",
-    /// Something that a step waits for did not come, or a part ended by itself.
+    /// An event that a step waits for did not come, or a part ended by itself.
     Unmet = "unmet",
     /// Fewer runs took place than the case asks for.
     NothingRan = "nothing-ran",
-    /// With ordinary names and programs it is otherwise.
+    /// The outcome differs with ordinary names and programs.
     Blind = "blind",
 }
 
@@ -143,19 +143,20 @@ impl Finding {
         Self::new(Verdict::Inconclusive, reason, message)
     }
 
-    /// It, with `other` told at its end.
+    /// Appends the message of `other`.
     pub(super) fn and(self, other: &Self) -> Self {
         let message = format!("{}; besides, {}", self.message, other.message);
         Self { message, ..self }
     }
 
-    /// Whether it is a fault of the backend.
+    /// Returns whether the finding is a fault of the backend.
     pub(super) fn is_judged(&self) -> bool {
         use Verdict::{Contract, Leak, OverBlock, UnderBlock};
         matches!(self.verdict, UnderBlock | Leak | OverBlock | Contract)
     }
 
-    /// How much it weighs, heaviest first: what was seen outweighs what was not learnt.
+    /// Returns the weight of the finding, heaviest first: an observed effect outweighs a missing
+    /// observation.
     fn rank(&self) -> u8 {
         match self.verdict {
             Verdict::UnderBlock => 0,
@@ -167,7 +168,7 @@ impl Finding {
     }
 }
 
-/// Nothing if nobody found anything; else the gravest finding, the first of several alike.
+/// Returns the gravest finding, the first of several alike; `Ok` if there is none.
 pub(super) fn gravest(looks: impl IntoIterator<Item = Result<(), Finding>>) -> Result<(), Finding> {
     let found = looks.into_iter().filter_map(Result::err);
     found.min_by_key(Finding::rank).map_or(Ok(()), Err)

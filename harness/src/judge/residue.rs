@@ -1,5 +1,6 @@
-//! What an arm left in its directories: what the act made, by that name or another, and what only
-//! the backend can have put there. Main functions: [`residue`] and [`placeholder`].
+//! Residue of an arm in its directories: entries that the act made, by that name or another, and
+//! entries that only the backend can have put there. Main functions: [`residue`] and
+//! [`placeholder`].
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Compare, Oracle};
@@ -13,10 +14,10 @@ use super::left;
 use super::reason::{Finding, Reason};
 use crate::execution::{Reading, Report};
 
-/// What a writer of cases may have overlooked.
+/// A hint for writers of cases, appended to a residue message.
 const HINT: &str = " (if it is called otherwise each time, `compare` leaves `tree` out)";
 
-/// Nothing is in the directories that the backend put there.
+/// Checks that the directories have no entry that the backend put there.
 pub(super) fn residue(
     case: &Case,
     control: Option<&Report>,
@@ -38,7 +39,7 @@ pub(super) fn residue(
     }
 }
 
-/// That what an oracle saw is no effect of the act, but the backend's own: a sentence about it.
+/// Describes an observation of an oracle that is no effect of the act, but the backend's own.
 pub(super) fn placeholder(
     case: &Case,
     control: &Report,
@@ -70,7 +71,8 @@ impl<'a> Arms<'a> {
         paths.find(|path| !self.is_put_elsewhere(path, &extra))
     }
 
-    /// What appeared and did not appear without a sandbox, or not of that kind, in order.
+    /// Lists in order the paths that appeared here and did not appear without a sandbox, or not
+    /// with that type.
     fn extra(&self) -> Vec<&'a str> {
         let appeared = self.confined.appeared.iter();
         let extra = appeared
@@ -78,15 +80,17 @@ impl<'a> Arms<'a> {
         extra.map(String::as_str).collect()
     }
 
-    /// Whether something empty of another kind stands where the act makes something that is denied.
+    /// Returns whether an empty entry of another type stands where the act makes something that is
+    /// denied.
     fn is_in_its_way(&self, path: &str) -> bool {
         let [there, made] = [self.confined, self.control].map(|arm| arm.tree.get(path));
         let (Some(there), Some(made)) = (there, made) else { return false };
         is_empty(there) && kind(there) != kind(made) && is_held(self.case, path)
     }
 
-    /// Whether `top` may be what the act calls otherwise each time. What a case does not compare
-    /// differs so; of what it compares, a name that came in the place of another one.
+    /// Returns whether `top` may be an entry that the act names differently each time. An entry
+    /// that the case does not compare differs so; of the compared ones, a name that came in the
+    /// place of another.
     fn differs_by_nature(&self, top: &str, extra: &[&str]) -> bool {
         let granted = may_write(self.case, top);
         if !self.case.expect.compare.contains(&Compare::Tree) {
@@ -99,7 +103,7 @@ impl<'a> Arms<'a> {
         self.case.expect.decision.may_work() && granted && self.namesakes(top).any(|p| missing(&p))
     }
 
-    /// What of the same kind the act makes beside `path` without a sandbox.
+    /// Returns the entries of the same type that the act makes beside `path` without a sandbox.
     fn namesakes(&self, path: &str) -> impl Iterator<Item = &'a str> {
         let (beside, of) = (parent(path).map(str::to_owned), self.kind_of(self.confined, path));
         let made = self.control.appeared.iter().map(String::as_str);
@@ -112,8 +116,8 @@ impl<'a> Arms<'a> {
         report.tree.get(path).map(|what| kind(what))
     }
 
-    /// Whether `path` is what the act makes elsewhere without a sandbox, or moves or copies: it got
-    /// there because something of the backend's stood in its way.
+    /// Returns whether `path` is an entry that the act makes elsewhere without a sandbox, or moves
+    /// or copies: it got there because an object of the backend stood in its way.
     fn is_put_elsewhere(&self, path: &str, extra: &[&str]) -> bool {
         let Some(what) = self.confined.tree.get(path).filter(|_| may_write(self.case, path)) else {
             return false;
@@ -127,7 +131,7 @@ impl<'a> Arms<'a> {
         known.explain(path, what) && !(is_empty(what) && is_held(self.case, path))
     }
 
-    /// Whether the act itself says that it was refused, if it says anything.
+    /// Returns whether the act itself says that it was refused, if it says anything.
     fn is_refused(&self) -> Option<bool> {
         let outcomes = self.confined.runs.iter().map(|run| match ending::seen(self.case, run) {
             Seen::Outcome(outcome) => Some(*outcome != Outcome::Succeeded),
@@ -136,7 +140,7 @@ impl<'a> Arms<'a> {
         outcomes.reduce(|one, other| Some(one? && other?))?
     }
 
-    /// See [`placeholder`].
+    /// Does the work of the function [`placeholder`].
     fn placeholder(&self, reading: &Reading) -> Option<String> {
         if reading.holds || reading.unread {
             return None;
@@ -164,7 +168,7 @@ impl<'a> Arms<'a> {
     }
 }
 
-/// Those of `paths` that are below `folder`.
+/// Returns those of `paths` that are below the directory `folder`.
 fn below<'a>(folder: &str, paths: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
     let start = format!("{folder}/");
     paths.iter().copied().filter(move |path| path.starts_with(&start))

@@ -1,4 +1,4 @@
-//! What a native result must say, member by member.
+//! Required members of a native result, judged one by one.
 
 use std::fmt::Debug;
 
@@ -11,7 +11,8 @@ use super::reason::{Finding, Reason};
 use super::timing::LATE_MS;
 use crate::execution::RunReport;
 
-/// Every member that the case names is as it says, where the backend gives a result at all.
+/// Checks that every member that the case names is as it says, where the backend gives a result at
+/// all.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     let Some(expect) = &case.expect.result else { return Ok(()) };
     let broken = match (&run.result, &run.result_fault) {
@@ -46,7 +47,8 @@ fn unlike(expect: &ResultExpect, result: &RunResult) -> Option<String> {
         .or_else(|| error(expect.error.as_ref()?.as_ref(), result.error.as_ref()))
 }
 
-/// What is granted beside what should be, or missing from it.
+/// Compares the inferred grants of the result with `wanted`; describes the difference, if there is
+/// one.
 fn inferred(wanted: &[String], result: &RunResult) -> Option<String> {
     let found = result.inferred.as_ref().map_or(&[][..], |inferred| &inferred.granted);
     let same = wanted.len() == found.len() && wanted.iter().all(|grant| found.contains(grant));

@@ -1,4 +1,4 @@
-//! What an allowed act shares with its control: output and end state.
+//! Equality of an allowed act with its control: output and end state.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::Compare;
@@ -7,7 +7,8 @@ use super::ending;
 use super::reason::{Finding, Reason};
 use crate::execution::{Report, RunReport};
 
-/// Stdout of every run and the end state are the control's, as far as the case compares them.
+/// Checks that stdout of every run and the end state are the control's, as far as the case compares
+/// them.
 pub(super) fn same(case: &Case, control: &Report, confined: &Report) -> Result<(), Finding> {
     if case.expect.compare.contains(&Compare::Stdout) {
         let mut runs = confined.runs.iter().zip(&control.runs);
@@ -30,7 +31,7 @@ fn same_stdout(control: &RunReport, run: &RunReport) -> Result<(), Finding> {
     Err(Finding::contract(Reason::Stdout, message))
 }
 
-/// Both ways: what an act removes must be gone, too.
+/// Compares the trees both ways: an entry that an act removes must be gone, too.
 fn same_tree(control: &Report, confined: &Report) -> Result<(), Finding> {
     let mut paths = control.tree.keys().chain(confined.tree.keys());
     let Some(path) = paths.find(|path| control.tree.get(*path) != confined.tree.get(*path)) else {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::question::astray;
 use super::reason::{Finding, Reason};
 
-/// Whether `told` is what is `wanted`.
+/// Checks that `told` is the answer that is `wanted`.
 pub(super) fn fits(wanted: &Answer, told: &Told) -> Result<(), Finding> {
     match (wanted, told) {
         (Answer::Settings(wanted), Told::Settings(found)) => settings(wanted, found),

@@ -6,13 +6,13 @@ use boxproof_cases::case::{Bound, Moment};
 use super::reason::{Finding, Reason};
 use crate::execution::{Exit, RunReport};
 
-/// What a busy host may add to a time, in milliseconds.
+/// The delay that a busy host may add to a time, in milliseconds.
 pub(super) const LATE_MS: f64 = 250.0;
-/// How late a moment may be seen that the act itself makes, in milliseconds: what starts with it
-/// looks that much shorter.
+/// The delay after which a moment that the act itself makes may be seen, in milliseconds: a time
+/// that starts with the moment looks that much shorter.
 const HEARD_MS: f64 = 50.0;
 
-/// Every bound of `case` is kept.
+/// Checks every bound of `case`.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
     let broken = case.expect.times.iter().find_map(|bound| broken(bound, run));
     broken.map_or(Ok(()), finding)
@@ -32,8 +32,8 @@ pub(super) fn overdue(case: &Case, run: &RunReport) -> Result<(), Finding> {
     late.map_or(Ok(()), finding)
 }
 
-/// How long a run must be seen to live on after the last thing that was done to it, in
-/// milliseconds: no host is that busy.
+/// The time that a run must be seen to live on after the last event applied to it, in milliseconds:
+/// no host is that busy.
 const LIVED_ON_MS: f64 = 10_000.0;
 
 /// A run that the harness gave up long after it was done to it what ended the control.

@@ -1,8 +1,8 @@
-//! What a compiled profile means, worked out from its text alone: [`sbpl`] for Seatbelt profiles,
+//! Models of compiled profiles, worked out from their text alone: [`sbpl`] for Seatbelt profiles,
 //! [`mounts`] for the arguments of `bwrap`. These models judge, so they share no code with any
 //! backend. Pure.
 //!
-//! A deed is permitted if a command could do it to the host's own object. What happens to a private
+//! A deed is permitted if a command could do it to the host's own object. An effect on a private
 //! object of the same name is no deed.
 
 pub mod mounts;
@@ -10,7 +10,7 @@ pub mod sbpl;
 
 use std::fmt;
 
-/// Why a text has no meaning here.
+/// The reason why a text has no meaning here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Flaw {
     /// The system itself refuses the whole text, and nothing runs.

@@ -12,12 +12,12 @@ use boxproof_cases::case::Deed;
 use super::Flaw;
 use words::{Word, words};
 
-/// What lies on a place.
+/// The object mounted at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     /// This object of the host.
     Host { source: PathBuf, writable: bool },
-    /// Something made for the run.
+    /// An object made for the run.
     Fresh,
 }
 
@@ -39,10 +39,10 @@ pub struct Mounts {
 }
 
 impl Mounts {
-    /// The table that `argv` yields, the program's name first; what follows `--` is the command.
+    /// Returns the table that `argv` yields, the program's name first; the command follows `--`.
     ///
     /// # Errors
-    /// When `bwrap` would refuse it, or the model does not know a word.
+    /// Arguments that `bwrap` would refuse, or an option that the model does not know.
     pub fn read(argv: &[String]) -> Result<Self, Flaw> {
         let mut mounts = Self { table: Vec::new(), network: true };
         for word in words(argv)? {
@@ -80,10 +80,10 @@ impl Mounts {
         self.table.push(Mount { place: place.into(), kind, on });
     }
 
-    /// Whether `deed` can be done to the host's `object` by any name that it has inside.
+    /// Returns whether `deed` can be done to the host's `object` by any name that it has inside.
     ///
     /// # Errors
-    /// When the deed is one that mounts say nothing about.
+    /// A deed that mounts say nothing about.
     pub fn permits(&self, deed: Deed, object: &str) -> Result<bool, Flaw> {
         match deed {
             Deed::Lookup => return Err(Flaw::Unknown("services: they are macOS's".to_owned())),
@@ -122,18 +122,19 @@ impl Mounts {
         }
     }
 
-    /// Whether the name can come or go: its folder is the host's and writable, and no mount holds it.
+    /// Returns whether the name can come or go: its directory is the host's and writable, and no
+    /// mount holds it.
     fn changes_name(&self, name: &Path, object: &Path) -> bool {
         let (Some(folder), Some(host)) = (name.parent(), object.parent()) else { return false };
         !self.is_held(object) && self.at(folder) == Some((host.to_owned(), true))
     }
 
-    /// Whether a mount lies on the object, by whatever name: it can neither go nor be put over.
+    /// Returns whether a mount lies on the object, by any name: it can neither go nor be replaced.
     fn is_held(&self, object: &Path) -> bool {
         self.table.iter().any(|mount| mount.on.as_deref() == Some(object))
     }
 
-    /// What of the host is at `name`, and whether it is writable.
+    /// Returns the host's object at `name`, and whether it is writable.
     fn at(&self, name: &Path) -> Option<(PathBuf, bool)> {
         let mount = self.top(name)?;
         match &mount.kind {

@@ -59,7 +59,7 @@ impl OutputDirectory {
         self.resolved.owner.is_some()
     }
 
-    /// What is called `name`, a link as such; none where nothing is.
+    /// Returns the status of the entry `name`, of a link itself; none where no such entry is.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<Option<FileStat>> {
         match fstatat(&self.resolved.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -68,7 +68,7 @@ impl OutputDirectory {
         }
     }
 
-    /// What the link called `name` says.
+    /// Returns the target of the link called `name`.
     pub(super) fn link(&self, name: &OsStr) -> io::Result<OsString> {
         Ok(readlinkat(&self.resolved.fd, name)?)
     }
@@ -83,7 +83,7 @@ impl OutputDirectory {
     /// Returns the names in it, sorted.
     ///
     /// # Errors
-    /// When it cannot be listed.
+    /// Returns an error when it cannot be listed.
     pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
         use std::os::unix::ffi::OsStrExt;
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
@@ -101,7 +101,7 @@ impl OutputDirectory {
     /// Returns the content of the plain file called `name`, of at most `limit` bytes.
     ///
     /// # Errors
-    /// When it is no plain file, or its owner cannot read it.
+    /// Returns an error when it is no plain file, or its owner cannot read it.
     pub(crate) fn read(&self, name: &OsStr, limit: u64) -> io::Result<Vec<u8>> {
         let read = || {
             let file = self.open_entry(name, OFlag::O_RDONLY)?;
@@ -119,11 +119,11 @@ impl OutputDirectory {
         read.map_err(|error| located(&self.join(name), &error))
     }
 
-    /// Puts a new file with `bytes` in the place of what is called `name`, whatever that is. The
-    /// mode is that of the plain file that was there, else `mode` as far as the umask lets it.
+    /// Replaces the entry `name`, of any type, by a new file with `bytes`. The mode is that of the
+    /// plain file that was there, else `mode` as far as the umask lets it.
     ///
     /// # Errors
-    /// When it cannot be made, or the directory is another one by now; with the path.
+    /// A file that cannot be made, or a directory that is another one by now; with the path.
     pub(crate) fn replace(&self, name: &OsStr, bytes: &[u8], mode: u32) -> io::Result<()> {
         let write = || self.write_new(name, bytes, mode).map(|()| Vec::new());
         Owner::act(self.resolved.owner.as_ref(), write)
@@ -134,7 +134,7 @@ impl OutputDirectory {
     /// Makes a file and removes it again, to learn whether one can be made.
     ///
     /// # Errors
-    /// When it cannot; with the path of `name`.
+    /// Returns an error when it cannot; with the path of `name`.
     pub(crate) fn try_new(&self, name: &OsStr) -> io::Result<()> {
         let make = || {
             let (_, draft) = self.draft(0o600)?;
@@ -148,7 +148,7 @@ impl OutputDirectory {
     /// Removes the file called `name`; that nothing is called so is no error.
     ///
     /// # Errors
-    /// When it cannot be removed; with the path.
+    /// Returns an error when it cannot be removed; with the path.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         let removed =
             Owner::act(self.resolved.owner.as_ref(), || self.unlink(name).map(|()| Vec::new()));
@@ -190,7 +190,7 @@ impl OutputDirectory {
         })
     }
 
-    /// What was written is where it was asked for: the path still leads here.
+    /// Checks that the file was written where it was asked for: the path still leads here.
     fn still_there(&self) -> io::Result<()> {
         let id = |stat: FileStat| (stat.st_dev, stat.st_ino);
         let now = resolve(&self.path, Absent::Refuse).and_then(|now| Ok(fstat(&now.fd)?));
@@ -201,17 +201,17 @@ impl OutputDirectory {
     }
 }
 
-/// Whether `stat` is of this kind.
+/// Returns whether `stat` is of this kind.
 pub(super) fn is(stat: &FileStat, kind: SFlag) -> bool {
     SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == kind
 }
 
-/// Whether the running user or root owns what `stat` is of.
+/// Returns whether the running user or root owns the file of `stat`.
 pub(super) fn is_ours(stat: &FileStat) -> bool {
     stat.st_uid == 0 || stat.st_uid == nix::unistd::geteuid().as_raw()
 }
 
-/// Whether `file` is still the one that `stat` is of.
+/// Returns whether `file` is still the file of `stat`.
 pub(super) fn is_same(file: &File, stat: &FileStat) -> bool {
     file.metadata().is_ok_and(|meta| {
         #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "signed on macOS")]

@@ -1,4 +1,4 @@
-//! The user to whom a directory belongs, and acting as that user: [`Owner`].
+//! Owner of a directory, and acting as that user: [`Owner`].
 
 use std::io::{self, Read, Write};
 

@@ -12,23 +12,23 @@ use crate::sys;
 
 /// The most bytes of a record.
 const LIMIT: u64 = 1 << 30;
-/// What the writer answers when all is well.
+/// The writer's answer when all is well.
 const WRITTEN: &[u8] = b"written";
 
 /// The place of a record, which is known to be writable.
 #[derive(Debug)]
 pub(crate) enum ReportOutput {
-    /// This process writes it.
+    /// A record that this process writes.
     Own(OutputTarget),
-    /// A process writes it that keeps the rights which this one had.
+    /// A record that another process writes, with the rights that this one had.
     Kept { path: PathBuf, record: PipeWriter, answer: PipeReader },
 }
 
 impl ReportOutput {
-    /// Opens the place at `path`; what is there stays as it is.
+    /// Opens the place at `path`; a file that is there stays unchanged.
     ///
     /// # Errors
-    /// When no record could be written there.
+    /// A place at which no record could be written.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let target = OutputTarget::open(path)?;
         target.try_new()?;
@@ -39,7 +39,7 @@ impl ReportOutput {
     /// thread.
     ///
     /// # Errors
-    /// When no process can be made.
+    /// Returns an error when no process can be made.
     pub(crate) fn keep_rights(self) -> io::Result<Self> {
         let Self::Own(OutputTarget::File(directory, name)) = self else { return Ok(self) };
         let path = directory.join(&name);
@@ -64,7 +64,7 @@ impl ReportOutput {
     /// Writes the record.
     ///
     /// # Errors
-    /// When it is not at its place, whole; with the path.
+    /// Returns an error when it is not at its place, whole; with the path.
     pub(crate) fn write(self, bytes: &[u8]) -> io::Result<()> {
         let (path, mut record, mut answer) = match self {
             Self::Own(mut target) => return target.write(bytes),

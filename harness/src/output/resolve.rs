@@ -13,20 +13,20 @@ use nix::unistd::{Uid, geteuid};
 
 use super::owner::Owner;
 
-/// How many links a path may have, as for the kernel.
+/// The most links that a path may have, as for the kernel.
 const LINKS: usize = 40;
 
 /// A directory by descriptor.
 #[derive(Debug)]
 pub(super) struct Resolved {
     pub(super) fd: OwnedFd,
-    /// The user, not the running one, to whom the directory belongs.
+    /// The owner of the directory, if it is not the running user.
     pub(super) owner: Option<Owner>,
-    /// Whether root alone can make links in it.
+    /// True if root alone can make links in it.
     pub(super) trusted: bool,
 }
 
-/// What to do about a directory that is not there.
+/// The treatment of a directory that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absent {
     /// It is an error.
@@ -41,19 +41,19 @@ pub(super) enum Absent {
 /// The errno of openat(2) or mkdirat(2); for root also a path that leads through directories of
 /// more than one other user, or through a link that another user can have made.
 pub(super) fn resolve(path: &Path, absent: Absent) -> io::Result<Resolved> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     if geteuid().is_root() {
         return Walk::start()?.all(&std::path::absolute(path)?, absent);
     }
     if absent == Absent::Make {
         std::fs::create_dir_all(path)?;
     }
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let fd = openat(AT_FDCWD, path, directory_flags(), Mode::empty())?;
     let trusted = is_trusted(&fstat(&fd)?);
     Ok(Resolved { fd, owner: None, trusted })
 }
 
-/// On Linux a descriptor that needs no right to list the directory.
+/// Returns the flags for a directory: on Linux the descriptor needs no right to list it.
 fn directory_flags() -> OFlag {
     #[cfg(target_os = "linux")]
     return OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
@@ -61,7 +61,7 @@ fn directory_flags() -> OFlag {
     return OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
 }
 
-/// Whether root alone can make and rename entries of the directory.
+/// Returns whether root alone can make and rename entries of the directory.
 fn is_trusted(stat: &FileStat) -> bool {
     let writable = mode(stat) & if stat.st_gid == 0 { 0o002 } else { 0o022 };
     stat.st_uid == 0 && writable == 0
@@ -109,7 +109,7 @@ impl Walk {
         self.0.last().ok_or_else(|| Errno::ENOENT.into())
     }
 
-    /// What the link called `name` says; none where it is none.
+    /// Returns the target of the link called `name`; none where it is no link.
     fn link(&self, name: &OsStr) -> io::Result<Option<OsString>> {
         let here = self.here()?;
         match readlinkat(&here.fd, name) {
@@ -153,7 +153,7 @@ fn names(path: &Path) -> VecDeque<OsString> {
     parts.map(|part| part.as_os_str().to_owned()).collect()
 }
 
-/// To whom the directory called `name` belongs, which lies in one of `above`.
+/// Returns the owner of the directory called `name`, which lies in one of `above`.
 fn owner(above: Option<&Owner>, stat: &FileStat, name: &OsStr) -> io::Result<Option<Owner>> {
     const STICKY: u32 = 0o1000;
     let name = name.display();

@@ -12,12 +12,12 @@ use nix::sys::stat::{FileStat, SFlag};
 use super::directory::{is, is_ours, is_same};
 use super::{OutputDirectory, located};
 
-/// How many links in a row may stand at the end of a path.
+/// The most links in a row at the end of a path.
 const LINKS: usize = 8;
 /// Paths that name a descriptor of this process.
 const DESCRIPTORS: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
 
-/// Where an output goes.
+/// The destination of an output.
 #[derive(Debug)]
 pub(crate) enum OutputTarget {
     /// A pipe, a terminal or another device, which was there.
@@ -27,11 +27,11 @@ pub(crate) enum OutputTarget {
 }
 
 impl OutputTarget {
-    /// Opens what `path` names. A pipe needs its reader; for a file its directory is opened.
+    /// Opens the output at `path`. A pipe needs its reader; for a file its directory is opened.
     ///
     /// # Errors
-    /// With the path: what cannot be opened or is no output, and a link that another user can
-    /// have made.
+    /// With the path: an object that cannot be opened or is no output, and a link that another user
+    /// can have made.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Self::follow(path, LINKS)
     }
@@ -72,7 +72,7 @@ impl OutputTarget {
     /// Makes sure that a file can be made; does nothing for a stream.
     ///
     /// # Errors
-    /// When it cannot, with the path.
+    /// Returns an error when it cannot, with the path.
     pub(crate) fn try_new(&self) -> io::Result<()> {
         match self {
             Self::Stream(..) => Ok(()),
@@ -83,7 +83,7 @@ impl OutputTarget {
     /// Writes `bytes` as the whole of the file, or into the stream.
     ///
     /// # Errors
-    /// When they cannot be written, with the path.
+    /// Returns an error when they cannot be written, with the path.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Stream(path, stream) => {
@@ -96,7 +96,8 @@ impl OutputTarget {
     /// Returns the content of the file, of at most `limit` bytes.
     ///
     /// # Errors
-    /// When it is a stream, absent, too long, or its owner cannot read it; with the path.
+    /// Returns an error when it is a stream, absent, too long, or its owner cannot read it; with
+    /// the path.
     pub(crate) fn read(&self, limit: u64) -> io::Result<Vec<u8>> {
         match self {
             Self::Stream(path, _) => Err(located(path, &io::Error::other("not a plain file"))),
@@ -107,7 +108,7 @@ impl OutputTarget {
     /// Returns whether a file of the name is there.
     ///
     /// # Errors
-    /// When that cannot be seen, with the path.
+    /// Returns an error when that cannot be seen, with the path.
     pub(crate) fn exists(&self) -> io::Result<bool> {
         match self {
             Self::Stream(..) => Ok(true),
@@ -118,7 +119,7 @@ impl OutputTarget {
     /// Removes the file; that it is not there is no error.
     ///
     /// # Errors
-    /// When it cannot be removed, with the path.
+    /// Returns an error when it cannot be removed, with the path.
     pub(crate) fn remove(&self) -> io::Result<()> {
         match self {
             Self::Stream(..) => Ok(()),

@@ -10,11 +10,11 @@ use crate::run::SETTLED;
 use crate::sys;
 use crate::worker::{ANSWER_LIMIT, Answer};
 
-/// How many reads of 64 KiB are made in one go: a writer who never pauses keeps nothing else from
-/// being looked at.
+/// The number of reads of 64 KiB in one go: a writer that never pauses does not keep other sockets
+/// from being read.
 const READS: usize = 64;
 
-/// What a worker said.
+/// A message of a worker.
 #[derive(Debug)]
 pub(super) enum Said {
     /// Its arm only waits from now on.
@@ -23,12 +23,12 @@ pub(super) enum Said {
     Answer(Arm, usize),
 }
 
-/// Why nothing more is read from a worker.
+/// The reason why nothing more is read from a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Broken {
     /// Its end is closed.
     Closed,
-    /// Something else came than it can have said.
+    /// Bytes came that it cannot have sent.
     Forged(String),
 }
 
@@ -51,7 +51,7 @@ impl WorkerLine {
     /// anything of the job is started.
     ///
     /// # Errors
-    /// When there is no randomness.
+    /// Returns an error when there is no randomness.
     pub(super) fn hand_out(&mut self, number: usize) -> io::Result<()> {
         let token = sys::random::<16>()?;
         // A dead worker shows when it is listened to.
@@ -60,7 +60,8 @@ impl WorkerLine {
         Ok(())
     }
 
-    /// What the worker of job `number` has said by now, in order, and why there will be no more.
+    /// Returns the messages of the worker of job `number` so far, in order, and the reason why
+    /// there will be no more.
     pub(super) fn hear(&mut self, number: Option<usize>) -> (Vec<Said>, Option<Broken>) {
         let mut said = Vec::new();
         let mut buffer = [0; 64 << 10];
@@ -100,7 +101,7 @@ impl WorkerLine {
         }
     }
 
-    /// What one line says; its job is answered with it.
+    /// Parses one line; its job is answered with it.
     fn read(&mut self, line: &[u8], number: Option<usize>) -> Result<Said, String> {
         if line == SETTLED && number.is_some() {
             return Ok(Said::Settled);

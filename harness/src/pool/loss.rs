@@ -1,4 +1,4 @@
-//! Why a worker is lost, and how it is ended then.
+//! Losses of workers: the reason for one, and how the worker is ended then.
 
 use std::time::{Duration, Instant};
 
@@ -8,23 +8,23 @@ use nix::unistd::Pid;
 
 use crate::sweep;
 
-/// How long a killed worker may take to die.
+/// The time that a killed worker may take to die.
 const DEATH: Duration = Duration::from_secs(2);
 
-/// Why a worker is given up.
+/// The reason why a worker is given up.
 #[derive(Debug)]
 pub(super) enum Loss {
     /// It died, or its end of the line was closed.
     Died,
-    /// Somebody stopped it.
+    /// A signal stopped it.
     Stopped,
     /// It holds its job for longer than that can take.
     Overdue,
-    /// Something came by its line that it cannot have said.
+    /// Bytes came by its line that it cannot have sent.
     Forged(String),
 }
 
-/// Ends worker `pid`; why it is lost, as a sentence.
+/// Ends worker `pid`; returns the reason of the loss, as a sentence.
 pub(super) fn end(pid: Pid, loss: &Loss) -> String {
     if !matches!(loss, Loss::Died) {
         let _ = kill(pid, Signal::SIGKILL);
@@ -52,7 +52,7 @@ pub(super) fn end(pid: Pid, loss: &Loss) -> String {
     }
 }
 
-/// How child `pid` ended, if it has by `deadline`.
+/// Returns the status of child `pid`, if it has ended by `deadline`.
 fn status_of(pid: Pid, deadline: Instant) -> Option<WaitStatus> {
     loop {
         match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {

@@ -22,16 +22,16 @@ use crate::run::Scene;
 use crate::sweep::{self, Traces};
 use crate::sys;
 
-/// How long the store must stand still to be looked at.
+/// The time for which the store must be unchanged before it is read.
 const STILL: Duration = Duration::from_millis(40);
 
-/// How long receipts that must come are waited for once the marker's is there.
+/// The time to wait for receipts that must come once the marker's is there.
 const LATE: Duration = Duration::from_secs(3);
 
-/// How much of what the parts wrote is kept.
+/// The part of the parts' output that is kept, in bytes.
 const KEPT: usize = 8192;
 
-/// What one look at a store found.
+/// The result of one look at a store.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     /// Nothing has come or passed since the last one.
@@ -42,15 +42,15 @@ struct Look {
     gone: bool,
     /// Every marker has its receipt.
     marked: bool,
-    /// As many receipts are there as must come.
+    /// All receipts that must come are there.
     enough: bool,
 }
 
 impl Look {
-    /// Whether there is nothing to wait for any more, after `waited`.
+    /// Returns whether there is nothing to wait for any more, after `waited`.
     ///
     /// # Errors
-    /// When parts are at work for so long that nobody knows what is still to come.
+    /// Parts that are at work for so long that it is unknown what is still to come.
     fn is_over(self, waited: Duration) -> Result<bool, String> {
         let Self { still, at_work, gone, marked, enough } = self;
         match waited > LIMIT {
@@ -123,7 +123,7 @@ fn nonce(scene: &Scene<'_>) -> Result<String, String> {
     Ok(format!("{}-{random}", scene.run_id))
 }
 
-/// What one arm plays.
+/// The play of one arm.
 struct Act<'a> {
     channel: &'a Channel,
     expect: &'a ReceiptsExpect,
@@ -201,7 +201,7 @@ impl Act<'_> {
         Ok(())
     }
 
-    /// Waits until every marker has its receipt, what must come has come, and nothing more comes.
+    /// Waits until every marker has its receipt, every required receipt has come, and no more come.
     async fn wait(&self, player: &mut Player, sent: Vec<(String, String)>) -> Result<(), String> {
         let since = Instant::now();
         let mut last = Vec::new();
@@ -233,7 +233,7 @@ impl Act<'_> {
         }
     }
 
-    /// How many receipts there are at least, when everything has come.
+    /// Returns the least number of receipts when everything has come.
     fn least(&self, markers: usize) -> usize {
         let listed = self.expect.receipts.as_ref().map(Vec::len);
         markers + listed.or(self.expect.count).unwrap_or_default()
@@ -271,7 +271,7 @@ mod tests {
     const SOON: Duration = Duration::from_millis(1);
     const LATER: Duration = LATE.saturating_add(SOON);
     const ENDED: Duration = LIMIT.saturating_add(SOON);
-    /// All is there, and nobody is at work.
+    /// All is there, and no part is at work.
     const ALL: Look = Look { still: true, at_work: false, gone: false, marked: true, enough: true };
 
     #[rstest]

@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
-/// `sha256:` and the hash of `bytes` in lower-case hex.
+/// Returns `sha256:` and the hash of `bytes` in lower-case hex.
 pub fn sha256(bytes: &[u8]) -> String {
     format!("sha256:{:x}", Sha256::digest(bytes))
 }
@@ -27,7 +27,7 @@ pub fn hash(value: &Value) -> Result<String, String> {
     canonical(value).map(|text| sha256(&text))
 }
 
-/// What is signed and hashed of a receipt: its text without proof, optional nulls left out.
+/// Returns the text of a receipt that is signed and hashed: without proof, optional nulls left out.
 ///
 /// # Errors
 /// A number that has no RFC 8785 text.
@@ -68,7 +68,7 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// `value` of a case with every stand-in put in: `{sha256: TEXT}`, `{canonical: VALUE}`,
+/// Replaces every stand-in in `value` of a case: `{sha256: TEXT}`, `{canonical: VALUE}`,
 /// `{events: […]}`, `{io: [STDIN, STDOUT, STDERR]}`.
 ///
 /// # Errors
@@ -118,10 +118,10 @@ fn io_hash(streams: [&[u8]; 3]) -> String {
     sha256(&digests)
 }
 
-/// Reads `text` as JSON, duplicate names being an error.
+/// Parses `text` as JSON, duplicate names being an error.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the text.
 pub fn strictly(text: &str) -> Result<Value, String> {
     serde_json::from_str::<Strict>(text).map(|strict| strict.0).map_err(|error| error.to_string())
 }
@@ -129,7 +129,7 @@ pub fn strictly(text: &str) -> Result<Value, String> {
 /// A JSON value whose objects have every name once.
 struct Strict(Value);
 
-/// What the error of a name that is there twice says.
+/// The text in the error of a name that is there twice.
 pub(super) const TWICE: &str = "there twice";
 
 impl<'de> Deserialize<'de> for Strict {

@@ -32,7 +32,7 @@ impl Authority {
     /// A new one.
     ///
     /// # Errors
-    /// When there are no random bytes.
+    /// Returns an error when there are no random bytes.
     pub fn new(name: &str) -> Result<Self, String> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -51,7 +51,7 @@ impl Authority {
     /// The certificate of a server on the loopback interface.
     ///
     /// # Errors
-    /// When it cannot be signed.
+    /// Returns an error when it cannot be signed.
     pub fn server(&self) -> Result<Pair, String> {
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
         let mut params = CertificateParams::new(names).map_err(plain)?;
@@ -62,7 +62,7 @@ impl Authority {
     /// The certificate that a client of the sandbox `id` shows; none where it shows none.
     ///
     /// # Errors
-    /// When it cannot be signed.
+    /// Returns an error when it cannot be signed.
     pub fn client(&self, kind: Certificate, id: &str) -> Result<Option<Pair>, String> {
         let mut params = CertificateParams::default();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
@@ -112,7 +112,7 @@ fn plain(error: rcgen::Error) -> String {
     format!("certificate: {error}")
 }
 
-/// Where the files of a pair are.
+/// The files of a pair.
 #[derive(Debug, Clone)]
 pub struct Files {
     /// The certificate.
@@ -122,10 +122,10 @@ pub struct Files {
 }
 
 impl Pair {
-    /// Writes both into `folder`.
+    /// Writes both into the directory `folder`.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// A file that cannot be written.
     pub fn store(&self, folder: &Path) -> Result<Files, String> {
         let files =
             Files { certificate: folder.join("cert.pem"), key: folder.join("cert.key.pem") };

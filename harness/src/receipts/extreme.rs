@@ -23,8 +23,8 @@ pub(super) fn silent(channel: &Channel, direct: Option<Seen>) -> Seen {
     }
 }
 
-/// A channel that answers every request with something else, takes everything, and receipts
-/// whatever it hears, wrongly and in plain text.
+/// A channel that answers every request with another text, takes everything, and writes receipts of
+/// all that it hears, wrongly and in plain text.
 pub(super) fn garbling(channel: &Channel) -> Seen {
     let heard = channel.steps.iter().map(|step| serde_json::to_string(step).unwrap_or_default());
     let heard: Vec<String> = heard.collect();

@@ -99,15 +99,15 @@ pub fn of_value(value: &Value) -> Vec<u8> {
     [length.to_be_bytes().to_vec(), body].concat()
 }
 
-/// A connection to the daemon.
+/// Connects to the daemon.
 ///
 /// # Errors
-/// When nobody listens.
+/// A socket on which no daemon listens.
 pub async fn connect(socket: &Path) -> Result<UnixStream, String> {
     UnixStream::connect(socket).await.map_err(|error| format!("{}: {error}", socket.display()))
 }
 
-/// Whether the other side ends `stream` within `limit`; whatever it says is thrown away.
+/// Returns whether the other side ends `stream` within `limit`; discards all that it writes.
 pub async fn is_ended(stream: &mut UnixStream, limit: Duration) -> bool {
     let ended = async {
         let mut some = [0; 256];
@@ -130,17 +130,17 @@ async fn dial(from: Option<Ipv4Addr>, to: SocketAddr) -> std::io::Result<TcpStre
     socket.connect(to).await
 }
 
-/// Who a client trusts and what it shows.
+/// A TLS client: the authority that it trusts and the certificate that it shows.
 #[derive(Debug, Clone)]
 pub struct Client {
     config: Arc<ClientConfig>,
 }
 
 impl Client {
-    /// One that trusts the authority `ca` and shows `pair`, if there is one.
+    /// Makes a client that trusts the authority `ca` and shows `pair`, if there is one.
     ///
     /// # Errors
-    /// When a text is no PEM of what it should be.
+    /// A text that is no PEM of its kind.
     pub fn new(ca: &str, pair: Option<&Pair>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         let ca = CertificateDer::from_pem_slice(ca.as_bytes()).map_err(|e| e.to_string())?;
@@ -163,7 +163,7 @@ impl Client {
         Ok(Self { config: Arc::new(config) })
     }
 
-    /// What `relay` answers to `request`; an answer without a status if TLS fails.
+    /// Returns the answer of `relay` to `request`; an answer without a status if TLS fails.
     pub async fn ask(
         &self,
         (from, relay): (Option<Ipv4Addr>, SocketAddr),

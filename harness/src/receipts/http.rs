@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use super::seen::Answer;
 
-/// How much of a body is kept as text.
+/// The part of a body that is kept as text, in bytes.
 const KEPT: usize = 4096;
 
 /// Headers that are about the connection, or about when something was answered.
@@ -22,7 +22,7 @@ const HOP: [&str; 6] =
 pub struct Written {
     /// Head and body.
     pub bytes: Vec<u8>,
-    /// Whether it is a HEAD request, to which no body is answered.
+    /// True for a HEAD request, whose answer has no body.
     pub headless: bool,
 }
 
@@ -66,7 +66,7 @@ pub struct Exchange<S> {
     over: bool,
 }
 
-/// How the end of a body is known.
+/// The way in which the end of a body is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Unread,
@@ -79,7 +79,7 @@ impl Exchange<TcpStream> {
     /// Sends `request` to `address`.
     ///
     /// # Errors
-    /// When there is no connection.
+    /// Returns an error when there is no connection.
     pub async fn begin(address: SocketAddr, request: &Written) -> Result<Self, String> {
         let stream = TcpStream::connect(address).await.map_err(|e| format!("connect: {e}"))?;
         Self::over(stream, request).await
@@ -90,7 +90,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
     /// Sends `request` over `stream`.
     ///
     /// # Errors
-    /// Never: who does not take it all may still answer.
+    /// Never: a server that does not take it all may still answer.
     pub async fn over(mut stream: S, request: &Written) -> Result<Self, String> {
         let since = Instant::now();
         // A refusal may come before all is written.
@@ -108,7 +108,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
         })
     }
 
-    /// Reads on until the body has `text`, or to its end; whether the text came.
+    /// Reads on until the body has `text`, or to its end; returns whether the text came.
     pub async fn until(&mut self, text: &str, limit: Duration) -> bool {
         let has = |body: &[u8]| String::from_utf8_lossy(body).contains(text);
         let read = async {
@@ -133,7 +133,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
         self.answer()
     }
 
-    /// What was answered up to now.
+    /// Returns the answer so far.
     pub fn answer(self) -> Answer {
         let kept = &self.body[..self.body.len().min(KEPT)];
         Answer {

@@ -16,7 +16,7 @@ use crate::sys;
 /// A new key.
 ///
 /// # Errors
-/// When there are no random bytes.
+/// Returns an error when there are no random bytes.
 pub fn new_key() -> Result<SigningKey, String> {
     let hex = sys::random::<32>().map_err(|error| error.to_string())?;
     let mut seed = [0; 32];
@@ -44,7 +44,7 @@ pub fn public_pem(key: &SigningKey) -> Result<String, String> {
     pem.map_err(|error| error.to_string())
 }
 
-/// What a file that a verifier is given as the key of a chain has in it.
+/// Returns the content of a file that a verifier is given as the key of a chain.
 ///
 /// # Errors
 /// A point that is not 32 bytes.
@@ -65,10 +65,10 @@ pub fn file_of(form: &KeyFile, own: &SigningKey) -> Result<Vec<u8>, String> {
     }
 }
 
-/// How the DER text of an Ed25519 public key begins, before its 32 bytes.
+/// The start of the DER text of an Ed25519 public key, before its 32 bytes.
 const SPKI: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 
-/// Where the public half of the key in `file` is published.
+/// Returns the path at which the public half of the key in `file` is published.
 pub fn published(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".pub");
@@ -78,7 +78,7 @@ pub fn published(file: &Path) -> PathBuf {
 /// Writes both halves, the private one for its owner alone.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// Returns an error when a file cannot be written.
 pub fn store(key: &SigningKey, file: &Path) -> Result<(), String> {
     write(file, &private_pem(key)?, 0o600)?;
     write(&published(file), &public_pem(key)?, 0o644)
@@ -87,7 +87,7 @@ pub fn store(key: &SigningKey, file: &Path) -> Result<(), String> {
 /// Writes a new file with these bits.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Returns an error when it cannot be written.
 pub fn write(file: &Path, text: &(impl AsRef<[u8]> + ?Sized), mode: u32) -> Result<(), String> {
     let open = std::fs::File::options().write(true).create_new(true).mode(mode).open(file);
     open.and_then(|mut open| open.write_all(text.as_ref()))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use ed25519_dalek::SigningKey;
 
-/// Where each of `texts` is, below `folder` or in `files`, one sentence each.
+/// Lists each of `texts` with the file it is in, below `folder` or in `files`, one sentence each.
 pub fn disclosed(texts: &[String], folder: &Path, files: &[PathBuf]) -> Vec<String> {
     let below = walkdir::WalkDir::new(folder).into_iter().filter_map(Result::ok);
     let below = below.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
@@ -23,10 +23,11 @@ fn has(bytes: &[u8], what: &[u8]) -> bool {
     !what.is_empty() && bytes.windows(what.len()).any(|window| window == what)
 }
 
-/// Where `key` shows in what process `pid` and the folder of its sandbox hold.
+/// Lists the places of `key` in the environment, command line and memory of process `pid` and in
+/// the directory of its sandbox.
 ///
 /// # Errors
-/// What could not be looked at.
+/// The part that could not be read.
 pub fn key_near(key: &SigningKey, pid: u32, folder: &Path) -> Result<Vec<String>, String> {
     let seed = key.to_bytes();
     let forms = forms(&seed);
@@ -59,13 +60,13 @@ fn forms(seed: &[u8; 32]) -> Vec<Vec<u8>> {
     let standard = base64::engine::general_purpose::STANDARD;
     let der =
         [&[0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20], &seed[..]];
-    // The first part of it is the same for every key: what comes after that counts.
+    // The first part of it is the same for every key: only the part after it counts.
     let pem = standard.encode(der.concat());
     let tail = pem.trim_end_matches('=').get(24..62).unwrap_or_default().to_owned();
     vec![seed.to_vec(), hex.into_bytes(), tail.into_bytes()]
 }
 
-/// Every writable piece of memory.
+/// Reads every writable mapping of the process's memory.
 fn memory(proc: &Path) -> Result<Vec<Vec<u8>>, String> {
     use std::os::unix::fs::FileExt as _;
     let maps = std::fs::read_to_string(proc.join("maps")).map_err(|e| format!("maps: {e}"))?;

@@ -1,13 +1,13 @@
 //! A receipts channel under test: proxy in front of execd, relay, signing daemon, verifier. The
-//! harness starts its parts, plays a case's steps, and says what was seen: [`attend`].
+//! harness starts its parts, plays a case's steps, and records the observations: [`attend`].
 //!
-//! | module | what it does | touches the OS |
+//! | module | purpose | touches the OS |
 //! |---|---|---|
 //! | [`canonical`], [`verify`], [`sign`] | RFC 8785 text, hashes, the harness's own verifier, chains to verify | no |
-//! | [`seen`], [`extreme`] | what was seen; two channels that are always wrong | no |
+//! | [`seen`], [`extreme`] | observations; two channels that are always wrong | no |
 //! | [`execd`] | the made-up execd behind the proxy | sockets |
-//! | [`keys`], [`certs`] | the daemon's key, everybody's certificates | `keys` writes files |
-//! | [`stack`], [`running`], [`wire`], [`rest`], [`look`] | the parts as processes, what lies between them, whether they are at work, what they hold | yes |
+//! | [`keys`], [`certs`] | the daemon's key, the certificates of all parts | `keys` writes files |
+//! | [`stack`], [`running`], [`wire`], [`rest`], [`look`] | the parts as processes, the wires between them, whether they are at work, the texts they hold | yes |
 //! | [`http`], [`frames`], [`terminal`], [`play`] | the steps of a case | sockets |
 
 mod attend;

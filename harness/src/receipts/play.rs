@@ -21,10 +21,10 @@ use super::stack::{Sandbox, Stack};
 use super::terminal::Terminal;
 use super::{frames, keys};
 
-/// How long one thing is waited for.
+/// The deadline of each wait.
 pub(super) const LIMIT: Duration = Duration::from_secs(8);
 
-/// Where the requests of a case go.
+/// The destination of a case's requests.
 pub(super) enum Ground {
     /// Through the channel.
     Channel(Box<Stack>),
@@ -32,7 +32,7 @@ pub(super) enum Ground {
     Direct(BTreeMap<String, Sandbox>),
 }
 
-/// Who plays.
+/// The player of a case.
 pub(super) struct Player {
     pub(super) ground: Ground,
     pub(super) seen: Seen,
@@ -41,7 +41,7 @@ pub(super) struct Player {
     connections: BTreeMap<String, UnixStream>,
 }
 
-/// What goes wrong so that nothing can be learnt.
+/// The result of a step; an error means that nothing can be learnt.
 type Faulty<T> = Result<T, String>;
 
 impl Player {
@@ -122,7 +122,7 @@ impl Player {
         Ok(())
     }
 
-    /// Whether events of the sandbox `id` can be handed over at all.
+    /// Returns whether events of the sandbox `id` can be handed over at all.
     fn hands_over(&self, id: &str) -> bool {
         let Ground::Channel(stack) = &self.ground else { return true };
         let up = stack.daemon.is_some() && stack.relay.is_some();
@@ -167,7 +167,7 @@ impl Player {
         }
         self.answered(number, answers);
         if !past && !self.hands_over(&step.sandbox) {
-            // What could not be handed over is to be counted before the next step.
+            // Events that could not be handed over are to be counted before the next step.
             self.calm(Some(before)).await?;
         }
         Ok(())
@@ -410,7 +410,7 @@ impl Player {
         Ok(sent)
     }
 
-    /// Who runs when everything is over.
+    /// Records processes and socket at the end of the play; for `keyless` also places of the key.
     pub(super) fn look(&mut self, keyless: bool) {
         let Ground::Channel(stack) = &mut self.ground else { return };
         self.seen.relay = stack.relay.as_ref().map(super::running::Running::pid);
@@ -466,7 +466,7 @@ fn written(step: &RequestStep, count: u32) -> Faulty<Written> {
     Ok(http::written(&step.method, &numbered(&step.path), &headers, body.as_deref()))
 }
 
-/// What lies between the parts of an upload.
+/// The boundary between the parts of an upload.
 const BOUNDARY: &str = "boxproof-7MA4YWxkTrZu0gW";
 
 fn form(uploads: &[Upload]) -> String {

@@ -1,4 +1,4 @@
-//! When a channel is at rest: for a while nothing passed, and nobody of its parts wanted to run.
+//! Rest of a channel: for a while nothing passed, and no process of its parts wanted to run.
 //!
 //! Silence alone says little on a slow machine, where a part may wait for a processor for longer
 //! than any silence lasts. It shows there as one that wants to run; such looks do not count.
@@ -12,16 +12,17 @@ use tokio::time::Instant;
 use super::stack::Stack;
 use crate::sys;
 
-/// How often is looked.
+/// The interval between two looks.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How many looks must find silence: a part may collect for a tenth of a second what it sends.
+/// The number of looks that must find silence: a part may collect for a tenth of a second before it
+/// sends.
 const LOOKS: u32 = 24;
 
-/// How long a part may take to begin with what it was asked for, if it does not want to run.
+/// The time that a part may take to begin with its task, if it does not want to run.
 const BEGINS: Duration = Duration::from_secs(3);
 
-/// How long parts may be at work.
+/// The time for which parts may be at work.
 const LIMIT: Duration = Duration::from_secs(8);
 
 /// Silence so far.
@@ -36,7 +37,7 @@ impl Silence {
         Self { events, looks: 0 }
     }
 
-    /// After one more look: what happened ends it, and who is at work does not lengthen it.
+    /// Counts one more look: an event ends the silence, and a part at work does not lengthen it.
     fn look(self, events: u64, at_work: bool) -> Self {
         match () {
             () if events != self.events => Self::since(events),
@@ -50,11 +51,11 @@ impl Silence {
     }
 }
 
-/// Waits until `stack` is at rest; with `before`, not until something has happened since then,
-/// unless nobody begins with it.
+/// Waits until `stack` is at rest; with `before`, not until an event has come since then, unless no
+/// part begins with it.
 ///
 /// # Errors
-/// When its parts are at work for so long that nobody knows what is still to come.
+/// Parts that are at work for so long that it is unknown what is still to come.
 pub(super) async fn rest(stack: &Stack, before: Option<u64>) -> Result<(), String> {
     let begun = Instant::now();
     let deadline = begun + LIMIT;
@@ -72,12 +73,12 @@ pub(super) async fn rest(stack: &Stack, before: Option<u64>) -> Result<(), Strin
     }
 }
 
-/// Why nothing was learnt of parts that are at work for longer than `limit`.
+/// Returns the reason why nothing was learnt of parts that are at work for longer than `limit`.
 pub(super) fn still_at_work(limit: Duration) -> String {
     format!("its parts are still at work after {limit:?}")
 }
 
-/// Whether a part of `stack`, or a process of a part, wants to run.
+/// Returns whether a part of `stack`, or a process of a part, wants to run.
 pub(super) fn at_work(stack: &Stack) -> bool {
     stack.parts().map(|part| Pid::from_raw(part.pid().cast_signed())).any(wants_to_run)
 }
@@ -85,7 +86,7 @@ pub(super) fn at_work(stack: &Stack) -> bool {
 fn wants_to_run(pid: Pid) -> bool {
     let tasks = walkdir::WalkDir::new(format!("/proc/{pid}/task")).min_depth(1).max_depth(1);
     let states = tasks.into_iter().flatten().filter_map(|task| state(task.path()));
-    // Who waits for a disk goes on by itself, too.
+    // A process that waits for a disk goes on by itself, too.
     states.into_iter().any(|state| matches!(state, 'R' | 'D'))
         || sys::children_of(pid).into_iter().any(wants_to_run)
 }

@@ -12,10 +12,10 @@ use tokio::time::Instant;
 
 use crate::sys;
 
-/// How long a part may take to serve, and to end.
+/// The time that a part may take to serve, and to end.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// How often a process or file is looked at.
+/// The poll interval of a process or file.
 const LOOK: Duration = Duration::from_millis(3);
 
 /// A process of the channel.
@@ -64,7 +64,7 @@ impl Running {
         text.lines().last().unwrap_or_default().to_owned()
     }
 
-    /// Waits until it is gone; whoever does not go is killed.
+    /// Waits until the process is gone; kills it at the deadline.
     pub(super) async fn gone(&mut self) -> Result<ExitStatus, String> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -114,10 +114,11 @@ impl Running {
         address.ok_or_else(|| format!("the {} says `{line}` instead of its address", self.name))
     }
 
-    /// Whether it refuses to serve: it ends with a code that is not 0. Whoever serves is killed.
+    /// Checks that the process refuses to serve: it ends with a code that is not 0. A process that
+    /// serves is killed.
     ///
     /// # Errors
-    /// Why it is no refusal.
+    /// The reason why it is no refusal.
     pub async fn refuses(&mut self) -> Result<(), String> {
         match self.line().await {
             Ok(line) => {

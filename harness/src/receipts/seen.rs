@@ -1,4 +1,4 @@
-//! What was seen of a channel: [`Seen`]. Facts only, no judgement.
+//! Observations of a channel: [`Seen`]. Facts only, no judgement.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub struct Seen {
     pub nonce: String,
     /// Number of the step, from 1 → what was answered to it, once or as often as it was done.
     pub answers: BTreeMap<usize, Vec<Answer>>,
-    /// What did not come although a step waits for it, one sentence each.
+    /// The events that did not come although a step waits for them, one sentence each.
     pub unmet: Vec<String>,
     /// Every exported receipt, as it was printed.
     pub lines: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Seen {
     pub key: String,
     /// The markers that were sent after the last step.
     pub markers: Vec<Marker>,
-    /// Why nothing can be learnt, where that is so.
+    /// The reason why nothing can be learnt, where there is one.
     pub fault: Option<String>,
     /// Texts that should be nowhere, and where they are.
     pub disclosed: Vec<String>,
@@ -28,9 +28,9 @@ pub struct Seen {
     /// Texts that a part should tell its operator and did.
     #[serde(default)]
     pub operator: Vec<String>,
-    /// Where in the proxy's reach the signing key is.
+    /// The places of the signing key in the proxy's reach.
     pub key_seen: Vec<String>,
-    /// Why that could not be looked at, where that is so.
+    /// The reason why these places could not be searched, where there is one.
     pub key_unseen: Option<String>,
     /// The bits of the daemon's socket, in octal.
     pub socket_mode: Option<String>,
@@ -38,9 +38,9 @@ pub struct Seen {
     pub relay: Option<u32>,
     /// The harness's process that spoke to the daemon.
     pub harness: u32,
-    /// What outlived the run, one sentence each.
+    /// The processes that outlived the run, one sentence each.
     pub leaks: Vec<String>,
-    /// What the parts wrote.
+    /// The output of the parts.
     pub logs: String,
     /// Milliseconds from the first step to the last answer.
     pub duration_ms: f64,
@@ -59,7 +59,7 @@ pub struct Answer {
     pub bytes: u64,
     /// The hash of the whole body.
     pub sha256: String,
-    /// Why it is not whole, where it is not.
+    /// The reason why it is not whole, where there is one.
     pub error: Option<String>,
     /// The exit code of a verifier.
     pub exit: Option<i32>,
@@ -72,8 +72,8 @@ pub struct Answer {
 pub struct Marker {
     /// The hash of its parameters, by which its receipt is known.
     pub hash: String,
-    /// By which way it was sent.
+    /// The way by which it was sent.
     pub by: String,
-    /// Whether its receipt is there.
+    /// True if its receipt is there.
     pub arrived: bool,
 }

@@ -1,5 +1,5 @@
-//! Chains made by the harness itself: a good one, and how a case says it differs from that. What a
-//! channel's verifier is asked about. Pure.
+//! Chains made by the harness itself: a good one, and the differences from it that a case asks for.
+//! They are the questions to a channel's verifier. Pure.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -21,9 +21,9 @@ pub struct Chain {
 /// The keys that sign a chain: its own, and the one that others use.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// The chain's own.
+    /// The chain's own key.
     pub own: SigningKey,
-    /// Another one.
+    /// Another key.
     pub other: SigningKey,
 }
 
@@ -46,7 +46,7 @@ pub fn chain(step: &VerifyStep, keys: &Keys) -> Result<Chain, String> {
     Ok(Chain { lines, final_hash })
 }
 
-/// One response for every receipt of `chain`, by the receipts' ids.
+/// Returns one response for every receipt of `chain`, by the receipts' ids.
 ///
 /// # Errors
 /// A line that is no receipt.
@@ -94,7 +94,7 @@ fn made(length: usize, edits: &[Edit], keys: &Keys) -> Result<Vec<Value>, String
     Ok(receipts)
 }
 
-/// Signs `receipt`, whose other members of the proof are kept where it has one.
+/// Signs `receipt`, and keeps the other members of a proof that it has.
 ///
 /// # Errors
 /// A number that has no RFC 8785 text.

@@ -24,7 +24,7 @@ use crate::{sweep, sys};
 /// A sandbox: its execd, its proxy and what lies between that and the relay.
 #[derive(Debug)]
 pub struct Sandbox {
-    /// The folder with its certificate.
+    /// The directory with its certificate.
     pub folder: PathBuf,
     /// Its execd.
     pub execd: Execd,
@@ -32,7 +32,7 @@ pub struct Sandbox {
     pub wire: Option<Wire>,
     /// Its proxy, while it runs.
     pub proxy: Option<Running>,
-    /// Where agents connect to.
+    /// The address that agents connect to.
     pub address: SocketAddr,
     files: Option<Files>,
 }
@@ -50,13 +50,13 @@ pub struct Stack {
     pub key: SigningKey,
     /// The key that receipts must be signed for.
     pub public: VerifyingKey,
-    /// Who signs certificates.
+    /// The authority that signs certificates.
     pub ca: Authority,
     /// The daemon, while it runs.
     pub daemon: Option<Running>,
     /// The relay, while it runs.
     pub relay: Option<Running>,
-    /// Where the relay listens.
+    /// The address the relay listens on.
     pub relay_address: Option<SocketAddr>,
     /// Sandbox → its parts.
     pub sandboxes: BTreeMap<String, Sandbox>,
@@ -67,18 +67,18 @@ pub struct Stack {
     pub logs: Vec<PathBuf>,
 }
 
-/// What a finished process showed.
+/// The result of a finished process.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it wrote to stdout.
+    /// The stdout of the process.
     pub out: String,
-    /// What it wrote to stderr.
+    /// The stderr of the process.
     pub err: String,
 }
 
-/// A request of nothing: what only one part needs is empty for the others.
+/// The values of a template; a value that only one part needs is empty for the others.
 #[derive(Debug, Default)]
 struct Words<'a> {
     socket: &'a str,
@@ -165,7 +165,7 @@ impl Stack {
     /// Starts `part`; a proxy is the first sandbox's.
     ///
     /// # Errors
-    /// When it does not serve in time.
+    /// Returns an error when it does not serve in time.
     pub async fn start(&mut self, part: Part) -> Result<(), String> {
         match part {
             Part::Daemon => {
@@ -201,7 +201,7 @@ impl Stack {
         Ok(())
     }
 
-    /// The key that receipts must be signed for: where the manifest says that it is, or ours.
+    /// Returns the key that receipts must be signed for: the one that the manifest names, or ours.
     fn published(&self, words: &Words<'_>) -> Result<VerifyingKey, String> {
         let Some(file) = self.callable.public_key(&self.scene(words))? else {
             return Ok(self.key.verifying_key());
@@ -240,7 +240,7 @@ impl Stack {
     /// Ends `part`, and waits until it is gone.
     ///
     /// # Errors
-    /// When it is not there, or does not go.
+    /// Returns an error when it is not there, or does not go.
     pub async fn stop(&mut self, part: Part, by: Ending) -> Result<(), String> {
         let gone = || format!("the {} does not run", part.word());
         let running = match part {
@@ -274,7 +274,7 @@ impl Stack {
     /// Lets `part` stand still, and waits until it does.
     ///
     /// # Errors
-    /// When it is not there, or does not stand still.
+    /// Returns an error when it is not there, or does not stand still.
     pub async fn pause(&self, part: Part) -> Result<(), String> {
         let running = self.running(part)?;
         running.signal(Signal::SIGSTOP);
@@ -284,7 +284,7 @@ impl Stack {
     /// Lets `part` go on.
     ///
     /// # Errors
-    /// When it is not there.
+    /// Returns an error when it is not there.
     pub fn resume(&self, part: Part) -> Result<(), String> {
         self.running(part)?.signal(Signal::SIGCONT);
         Ok(())
@@ -318,17 +318,17 @@ impl Stack {
     /// A daemon with another socket or key than its own.
     ///
     /// # Errors
-    /// When it cannot be started at all.
+    /// Returns an error when it cannot be started at all.
     pub fn misplaced(&mut self, socket: &str, key: &str) -> Result<Running, String> {
         let template = self.callable.parts.daemon.clone();
         let argv = self.argv(&template, &Words { socket, key, ..Words::default() })?;
         self.spawn("misplaced", &argv)
     }
 
-    /// What is exported of the store.
+    /// Returns the export of the store.
     ///
     /// # Errors
-    /// When the export fails.
+    /// A failed export.
     pub async fn export(&mut self) -> Result<Vec<String>, String> {
         let template = self.callable.parts.export.clone();
         let argv = self.argv(&template, &Words::default())?;
@@ -339,15 +339,15 @@ impl Stack {
         Ok(finished.out.lines().map(str::to_owned).collect())
     }
 
-    /// Whether the channel has a verifier.
+    /// Returns whether the channel has a verifier.
     pub fn verifies(&self) -> bool {
         !self.callable.parts.verify.is_empty()
     }
 
-    /// Asks the verifier; the scene has what it is told.
+    /// Runs the verifier; the scene has the values of its template.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// A verifier that cannot be run.
     pub async fn verify(&mut self, scene: &minijinja::Value) -> Result<Finished, String> {
         let argv = self.callable.argv(&self.callable.parts.verify, scene)?;
         self.finish("verify", &argv).await
@@ -398,12 +398,12 @@ impl Stack {
         [&self.daemon, &self.relay].into_iter().chain(proxies).flatten()
     }
 
-    /// How much has happened between proxies and relay.
+    /// Returns the number of events between proxies and relay.
     pub fn events(&self) -> u64 {
         self.sandboxes.values().filter_map(|one| one.wire.as_ref()).map(Wire::events).sum()
     }
 
-    /// The parts that ended although nobody ended them, one sentence each.
+    /// Lists the parts that ended without a step that ends them, one sentence each.
     pub fn died(&mut self) -> Vec<String> {
         let proxies = self.sandboxes.values_mut().map(|sandbox| &mut sandbox.proxy);
         let parts = [&mut self.daemon, &mut self.relay].into_iter().chain(proxies);
@@ -442,7 +442,7 @@ fn make(folder: &Path) -> Result<(), String> {
 }
 
 impl Sandbox {
-    /// One without a channel around it.
+    /// Makes a sandbox without a channel around it.
     pub fn bare(folder: &Path, execd: Execd, address: SocketAddr) -> Self {
         Self { folder: folder.to_owned(), execd, wire: None, proxy: None, address, files: None }
     }

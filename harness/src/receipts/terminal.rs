@@ -20,7 +20,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Opens `path` at `address`. Whoever is refused hears `HTTP` and the status.
+    /// Opens `path` at `address`. A refused client gets `HTTP` and the status as its error.
     pub async fn open(address: SocketAddr, path: &str, limit: Duration) -> Self {
         let url = format!("ws://{address}{path}");
         let opened = async {
@@ -38,10 +38,10 @@ impl Terminal {
         }
     }
 
-    /// Says or awaits one thing.
+    /// Sends or awaits one message.
     ///
     /// # Errors
-    /// What did not come.
+    /// The message that did not come.
     pub async fn step(&mut self, said: &Said, limit: Duration) -> Result<(), String> {
         match said {
             Said::Stdin(text) => {
@@ -93,7 +93,7 @@ impl Terminal {
         if holds(self) { Ok(()) } else { Err(self.heard.clone()) }
     }
 
-    /// Hears one frame; whether there may be more.
+    /// Reads one frame; returns whether there may be more.
     async fn hear(&mut self) -> bool {
         let Some(socket) = &mut self.socket else { return false };
         match socket.next().await {

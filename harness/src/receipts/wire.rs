@@ -1,4 +1,4 @@
-//! What lies between a proxy and the relay: a forwarder that passes, cuts or hangs, and counts.
+//! The wire between a proxy and the relay: a forwarder that passes, cuts or hangs, and counts.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 /// A forwarder. It ends with its runtime.
 #[derive(Debug)]
 pub struct Wire {
-    /// Where the proxy connects to.
+    /// The address that the proxy connects to.
     pub address: SocketAddr,
     mode: watch::Sender<(Mode, SocketAddr)>,
     events: Arc<AtomicU64>,
@@ -22,7 +22,7 @@ impl Wire {
     /// A forwarder to `relay`.
     ///
     /// # Errors
-    /// When there is no port.
+    /// Returns an error when there is no port.
     pub async fn new(relay: SocketAddr) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -32,23 +32,23 @@ impl Wire {
         Ok(Self { address, mode, events })
     }
 
-    /// What becomes of connections from now on; those that are there are ended.
+    /// Sets the mode for connections from now on; those that are there are ended.
     pub fn turn(&self, mode: Mode) {
         self.mode.send_modify(|(now, _)| *now = mode);
     }
 
-    /// Where the relay is now; connections are ended.
+    /// Sets the relay's address; connections are ended.
     pub fn lead(&self, relay: SocketAddr) {
         self.mode.send_modify(|(_, to)| *to = relay);
     }
 
-    /// Whether proxies reach the relay.
+    /// Returns whether proxies reach the relay.
     pub fn passes(&self) -> bool {
         self.mode.borrow().0 == Mode::Pass
     }
 
-    /// How much has happened: connections that came and pieces that passed. That one ended is
-    /// nothing that anybody tried, and may be seen late.
+    /// Returns the number of events: connections that came and pieces that passed. The end of a
+    /// connection is no attempt of any side, may be seen late, and does not count.
     pub fn events(&self) -> u64 {
         self.events.load(Ordering::SeqCst)
     }
@@ -65,7 +65,7 @@ async fn serve(
     }
 }
 
-/// One connection, until either side ends it or the mode changes.
+/// Carries one connection, until either side ends it or the mode changes.
 async fn carry(
     client: TcpStream,
     mut mode: watch::Receiver<(Mode, SocketAddr)>,

@@ -2,7 +2,7 @@
 //!
 //! Everything is reached by descriptors, one name at a time: no link is followed, no mount is
 //! crossed, and modes are changed on directories of the own user only. Mounts are detached where
-//! that is allowed; what stays is returned with the reason. Main type: [`OwnedDirectory`].
+//! that is allowed; leftovers are returned with the reason. Main type: [`OwnedDirectory`].
 
 mod mounts;
 mod open;
@@ -26,12 +26,12 @@ use walk::Walk;
 /// The mode of a directory of the harness.
 const MODE: Mode = Mode::from_bits_truncate(0o755);
 
-/// Something that could not be removed.
+/// An entry that could not be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Leftover {
-    /// Where it is now.
+    /// The path where it is now.
     pub(crate) path: PathBuf,
-    /// Why it is still there.
+    /// The reason why it is still there.
     pub(crate) reason: String,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct OwnedDirectory {
     parent: OwnedFd,
     name: OsString,
     inode: OwnedFd,
-    /// What its path leads to: the inode, or the root of what the harness mounted over it.
+    /// The object at its path: the inode, or the root of what the harness mounted over it.
     surface: OwnedFd,
 }
 
@@ -70,7 +70,7 @@ impl OwnedDirectory {
         let (parent, name) = parent_of(path)?;
         mkdirat(parent.as_fd(), name, MODE)?;
         let directory = Self::open_in(parent, name, path)?;
-        // Whatever the umask says.
+        // The mode does not depend on the umask.
         fchmod(&directory.inode, MODE)?;
         Ok(directory)
     }
@@ -93,7 +93,7 @@ impl OwnedDirectory {
         Ok(Self { path: path.to_owned(), parent, name: name.to_owned(), inode, surface })
     }
 
-    /// Where the harness made it.
+    /// Returns the path at which the harness made it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -125,14 +125,14 @@ impl OwnedDirectory {
         Ok(())
     }
 
-    /// Whether its path still leads to its surface.
+    /// Returns whether its path still leads to its surface.
     pub(crate) fn is_in_place(&self) -> bool {
         let found = open::path(&self.path).and_then(fstat);
         matches!((found, fstat(&self.surface)), (Ok(found), Ok(own)) if same(&found, &own))
     }
 
-    /// Removes the directory with everything in it, and returns what stays. What is gone already
-    /// is removed.
+    /// Removes the directory with everything in it, and returns the leftovers. A directory that is
+    /// gone already counts as removed.
     pub(crate) fn remove(&self) -> Vec<Leftover> {
         let at = self.location().unwrap_or_else(|| self.path.clone());
         mounts::detach_below(&self.path);
@@ -174,7 +174,7 @@ impl OwnedDirectory {
         or_gone(unlinkat(&parent, name, UnlinkatFlags::RemoveDir))
     }
 
-    /// Where the directory is now; `None` if it is gone or out of reach.
+    /// Returns the present path of the directory; `None` if it is gone or out of reach.
     fn location(&self) -> Option<PathBuf> {
         let path = open::path_of(self.inode.as_fd())?;
         let found = open::path(&path).and_then(fstat).ok()?;
@@ -184,7 +184,8 @@ impl OwnedDirectory {
     }
 }
 
-/// Removes whatever is at `path`, a link itself and not where it leads, and returns what stays.
+/// Removes the object at `path`, of any type, a link itself and not its target; returns the
+/// leftovers.
 pub(crate) fn remove_path(path: &Path) -> Vec<Leftover> {
     let (parent, name) = match parent_of(path) {
         Ok(found) => found,

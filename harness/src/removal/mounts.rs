@@ -17,13 +17,13 @@ pub(super) fn detach_below(directory: &Path) {
         }
         before = points.len();
         for point in points.iter().rev() {
-            // What stays is met by the walk, which does not enter it.
+            // A mount that stays is met by the walk, which does not enter it.
             let _ = sys::detach(point);
         }
     }
 }
 
-/// Why the mount point `at` stays.
+/// Returns the reason why the mount point `at` stays.
 pub(super) fn reason(at: &Path) -> String {
     match sys::detach(at) {
         Ok(()) => "something is mounted there again and again".to_owned(),

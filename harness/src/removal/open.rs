@@ -10,7 +10,7 @@ use nix::fcntl::{AT_FDCWD, OFlag};
 use nix::sys::stat::{FileStat, Mode, fchmod, fstat};
 use nix::unistd::geteuid;
 
-/// What removing the entries of a directory takes.
+/// The mode that a directory needs for the removal of its entries.
 const UNLOCKED: Mode = Mode::S_IRWXU;
 
 /// Opens the directory at `path` for use as a parent only; links on the way are ELOOP.
@@ -46,7 +46,7 @@ fn read(parent: BorrowedFd<'_>, name: &OsStr) -> nix::Result<OwnedFd> {
     system::beneath(parent, name, OFlag::O_RDONLY | OFlag::O_NONBLOCK)
 }
 
-/// Whether the inode belongs to the own user.
+/// Returns whether the inode belongs to the own user.
 pub(super) fn is_own(stat: &FileStat) -> bool {
     stat.st_uid == geteuid().as_raw()
 }
@@ -58,12 +58,12 @@ fn is_locked(stat: &FileStat) -> bool {
 fn unlock(directory: BorrowedFd<'_>) {
     let Ok(stat) = fstat(directory) else { return };
     if is_own(&stat) && is_locked(&stat) {
-        // Where it fails, so does what it is for, and that is told.
+        // Where it fails, so does the removal, and that failure is reported.
         let _ = fchmod(directory, Mode::from_bits_truncate(stat.st_mode) | UNLOCKED);
     }
 }
 
-/// Where `directory` is now, as the kernel tells it.
+/// Returns the present path of `directory`, as the kernel gives it.
 pub(super) fn path_of(directory: BorrowedFd<'_>) -> Option<PathBuf> {
     system::path_of(directory)
 }

@@ -12,7 +12,7 @@ fn place() -> (tempfile::TempDir, OwnedDirectory) {
     (base, own)
 }
 
-/// A directory with two files that nobody may touch, itself closed to others.
+/// A directory with two files that must stay unchanged, itself closed to others.
 fn target(base: &Path) -> PathBuf {
     let target = base.join("target");
     fs::create_dir(&target).unwrap();

@@ -14,19 +14,19 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::{Leftover, open};
 
-/// How many levels are open at once. What is deeper is moved up and met again.
+/// The number of levels open at once. A deeper directory is moved up and met again.
 const LEVELS: usize = 12;
-/// How many leftovers are named.
+/// The number of leftovers that are named.
 const NAMED: usize = 8;
-/// How long removing one directory may take: a process may fill it faster than it is emptied.
+/// The deadline of the removal of one directory: a process may fill it faster than it is emptied.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What one removal has done so far.
+/// The state of one removal.
 pub(super) struct Walk {
     left: Vec<Leftover>,
-    /// How many leftovers there are, those that are not named included.
+    /// The number of leftovers, those that are not named included.
     count: usize,
-    /// What this pass has removed or moved up.
+    /// The number of entries that this pass has removed or moved up.
     progress: u64,
     moved: u64,
     until: Instant,
@@ -76,7 +76,7 @@ impl Walk {
         }
     }
 
-    /// What could not be removed.
+    /// Returns the entries that could not be removed.
     pub(super) fn into_leftovers(mut self) -> Vec<Leftover> {
         if let (true, Some(last)) = (self.count > self.left.len(), self.left.last_mut()) {
             let more = self.count - NAMED;
@@ -181,7 +181,7 @@ impl Walk {
     }
 }
 
-/// Why `at` could not be removed.
+/// Returns the reason why `at` could not be removed.
 pub(super) fn reason(errno: Errno, at: &Path) -> String {
     match errno {
         Errno::EXDEV | Errno::EBUSY => super::mounts::reason(at),

@@ -1,4 +1,4 @@
-//! What is looked at and what is expected of it, as shell functions and settings.
+//! Judging in a script: observations and expectations, as shell functions and settings.
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Compare, Decision, Denial, ExitExpect, Oracle, Stimulus, StreamExpect};
@@ -10,7 +10,7 @@ use crate::judge::reason_words;
 /// Errnos that count as a refusal wherever something is to be contained.
 const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
 
-/// The settings that the library reads; `besides`: what is a refusal, too.
+/// Returns the settings that the library reads; `besides` lists further errnos that are refusals.
 pub(super) fn settings(case: &Case, besides: &[&str]) -> String {
     let kind = if case.act().is_probe() { "probe" } else { "other" };
     let decision = &case.expect.decision;
@@ -127,7 +127,8 @@ fn stream(name: &str, asked: Option<&StreamExpect>, shell: &Shell) -> Vec<String
     has.chain(asked.lacks.iter().map(|text| line("lacks", text))).collect()
 }
 
-/// Whether the act wrote what the case looks for, which shows that it ran.
+/// Returns the tests for the text that the case looks for in the act's output, which shows that it
+/// ran.
 fn spoken(case: &Case, shell: &Shell) -> Vec<String> {
     let stdout = case.expect.stdout.as_ref();
     let whole = stdout.and_then(|stdout| stdout.equals.as_ref()).filter(|text| !text.is_empty());
@@ -143,7 +144,7 @@ fn spoken(case: &Case, shell: &Shell) -> Vec<String> {
     vec![if wanted.is_empty() { "false".to_owned() } else { wanted.join(" && ") }]
 }
 
-/// For acts that report nothing: the words of the errnos that count.
+/// Returns the texts of the errnos that count for acts that report nothing.
 fn told(case: &Case, besides: &[&str]) -> String {
     let mut listed: Vec<&str> = match &case.expect.decision {
         Decision::Denied(denial) => denial.errno.iter().map(String::as_str).collect(),

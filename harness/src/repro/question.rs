@@ -14,7 +14,7 @@ use crate::backend::{Backend, Kind};
 /// The lines after the script's head; `request` is what the call is asked.
 ///
 /// # Errors
-/// When the backend cannot be asked, or the case is no question.
+/// Returns an error when the backend cannot be asked, or the case is no question.
 pub(super) fn body(
     case: &Case,
     backend: &Backend,
@@ -94,7 +94,7 @@ fn exit(answer: &Answer) -> i32 {
     }
 }
 
-/// What the answer must have in it.
+/// Returns the texts that the answer must have in it.
 fn texts(answer: &Answer) -> Vec<String> {
     match answer {
         Answer::Allowed(by) => decided(true, by),
@@ -126,7 +126,7 @@ fn texts(answer: &Answer) -> Vec<String> {
     }
 }
 
-/// Every named member that is no table itself.
+/// Lists every named member that is no table itself.
 fn leaves(values: &serde_json::Map<String, serde_json::Value>) -> Vec<String> {
     let leaf = |(name, value): (&String, &serde_json::Value)| match value {
         serde_json::Value::Object(inner) => leaves(inner),
@@ -168,7 +168,7 @@ fn member(name: &str, value: &impl serde::Serialize) -> String {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // What was read from YAML can be written as JSON.
+    // A value read from YAML can be written as JSON.
     serde_json::to_string(value).unwrap_or_default()
 }
 /// The members of a status that are compared, as JSON has them.

@@ -15,7 +15,7 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// For the texts of one rendered arm.
+    /// Makes the shell for the texts of one rendered arm.
     pub(super) fn of(rendered: &Rendered, backend: &Backend) -> Result<Self, String> {
         let get = |name: &str| {
             rendered.vars.get(name).map(str::to_owned).ok_or(format!("${name} has no value"))
@@ -38,7 +38,7 @@ impl Shell {
         Ok(Self { vars: rendered.vars.clone(), values })
     }
 
-    /// `text` of the case, variables expanded, as one word.
+    /// Expands the variables in `text` of the case, and quotes it as one word.
     pub(super) fn expanded(&self, text: &str) -> String {
         self.word(&self.vars.expand(text).unwrap_or_else(|_| text.to_owned()))
     }
@@ -55,7 +55,7 @@ impl Shell {
         self.word(&ws.join(path).to_string_lossy())
     }
 
-    /// `text` as one word.
+    /// Quotes `text` as one word, with the shell's variables in it.
     pub(super) fn word(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -79,7 +79,7 @@ impl Shell {
     }
 }
 
-/// `text` as one word that means itself.
+/// Quotes `text` as one word that means itself.
 pub(super) fn quoted(text: &str) -> String {
     crate::collect::shell_word(text)
 }

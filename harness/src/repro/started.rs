@@ -1,5 +1,5 @@
-//! What an arm starts, as shell functions ([`steps`]), and how a backend's own endings are told from
-//! the command's ([`meanings`]).
+//! Commands of an arm, as shell functions ([`steps`]), and the settings that tell a backend's own
+//! endings from the command's ([`meanings`]).
 
 use std::ffi::OsString;
 
@@ -10,7 +10,7 @@ use super::shell::{Shell, quoted};
 use crate::backend::{Backend, ExitRule, Kind, Launch, Pattern, Sound, Spawn};
 use crate::run::Rendered;
 
-/// One function a step.
+/// Returns one function for each step.
 pub(super) fn steps(
     arm: &str,
     case: &Case,
@@ -80,7 +80,7 @@ fn words(argv: &[OsString], shell: &Shell) -> Result<Vec<String>, String> {
     argv.iter().map(word).collect()
 }
 
-/// Which endings and lines are the backend's own.
+/// Returns the endings and lines that are the backend's own, as settings.
 pub(super) fn meanings(backend: &Backend, shell: &Shell, rendered: &Rendered) -> String {
     let (mut not_found, mut declined, mut not_set_up) = (Vec::new(), Vec::new(), Vec::new());
     let (mut noise, mut residue) = (Vec::new(), Vec::new());

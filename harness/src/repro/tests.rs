@@ -1,4 +1,4 @@
-//! Which cases have a script, and why the others have none.
+//! Scripts: the cases that have one, and the reasons why the others have none.
 
 use rstest::rstest;
 

@@ -4,8 +4,10 @@
 use base64::Engine as _;
 use boxproof_cases::protocol::RunResult;
 
-/// Stdout and stderr as `result` has them, or what is wrong with it. They are heavy, and not kept
-/// in it.
+/// Takes stdout and stderr out of `result`, as they are heavy.
+///
+/// # Errors
+/// The reason why a stream cannot be decoded.
 pub(super) fn take(result: &mut RunResult) -> Result<(Vec<u8>, Vec<u8>), String> {
     if !result.started {
         return Ok((Vec::new(), Vec::new()));
@@ -21,7 +23,7 @@ const BESIDES_LIMIT: usize = 1 << 20;
 /// Takes out of `result` the streams that it has without being asked for them.
 ///
 /// # Errors
-/// When it says much besides.
+/// Returns an error when it says much besides.
 pub(super) fn lighten(result: &mut RunResult) -> Result<(), String> {
     for stream in
         [&mut result.stdout, &mut result.stderr, &mut result.stdout_b64, &mut result.stderr_b64]

@@ -1,18 +1,19 @@
-//! From an act to the argument vector that does it.
+//! Argument vector of an act.
 
 use boxproof_cases::case::Act;
 use boxproof_cases::vars::Vars;
 
 use crate::names::ArmNames;
 
-/// What is executed, and where its record is expected.
+/// The command line of a step, and whether a record of it is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commandline {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Whether a record with the arm's nonce is expected.
+    /// True if a record with the arm's nonce is expected.
     pub records: bool,
-    /// Whether it carries the nonce in a place of the harness's own, so that it tells of a test.
+    /// True if the command line carries the nonce in a place of the harness's own, so that it
+    /// betrays a test.
     pub is_marked: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How much an arm may have on disk: looked at once a second, as the kernel wakes no one for it.
+//! Bound on the disk space of an arm: polled once a second, as the kernel sends no event for it.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 pub(super) const BOUND: u64 = 1 << 30;
 /// The most entries that one look walks over.
 const ENTRIES: usize = 50_000;
-/// How often it is looked at.
+/// The interval between two measurements.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The bound of one arm.
@@ -26,7 +26,7 @@ impl DiskBound {
         Self { root: root.to_owned(), due: Instant::now() + INTERVAL }
     }
 
-    /// Whether it is exceeded. Between two looks it is taken not to be.
+    /// Returns whether the bound is exceeded. Between two measurements the answer is no.
     pub(super) fn is_exceeded(&mut self) -> bool {
         let now = Instant::now();
         if now < self.due {
@@ -39,7 +39,7 @@ impl DiskBound {
     }
 }
 
-/// Whether more than `bound` bytes lie below `root`, on its own file system.
+/// Returns whether more than `bound` bytes lie below `root`, on its own file system.
 fn exceeds(root: &Path, bound: u64) -> bool {
     let walk = WalkDir::new(root).same_file_system(true).follow_links(false).max_open(8);
     let mut total = 0_u64;

@@ -1,4 +1,4 @@
-//! The built-in false backends: what each says of a command that it does not run.
+//! The built-in false backends: the answer of each to a command that it does not run.
 
 use boxproof_cases::Case;
 use boxproof_cases::protocol::exit::REFUSED;
@@ -32,7 +32,7 @@ pub(super) fn play(
     streams
 }
 
-/// What a double writes and how it exits.
+/// The output of a double and its exit code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Answer {
     out: Vec<u8>,

@@ -10,8 +10,8 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use crate::plain_file;
 
-/// A file, there or not, by its directory's descriptor: what a command does to the names that lead
-/// to the directory changes nothing.
+/// A file, there or not, by its directory's descriptor: a change to the names that lead to the
+/// directory has no effect on it.
 #[derive(Debug)]
 pub(super) struct HeldFile {
     directory: File,

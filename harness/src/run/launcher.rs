@@ -1,5 +1,5 @@
-//! The launcher: a process between harness and backend, for what becomes of a backend whose
-//! starter is killed, or whose terminal somebody else needs afterwards.
+//! The launcher: a process between harness and backend, for cases in which the starter of the
+//! backend is killed, or its terminal goes to another process afterwards.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,7 +17,7 @@ use nix::unistd::{getpgrp, isatty, tcgetpgrp};
 /// The hidden verb under which the program is one.
 pub const VERB: &str = "__launcher";
 
-/// How it ends when the terminal is no longer its own.
+/// The launcher's exit code when the terminal is no longer its own.
 const TERMINAL_LOST: i32 = 72;
 
 /// The command line that has a launcher start `argv`.
@@ -65,7 +65,8 @@ fn has_terminal() -> bool {
         || isatty(io::stderr().as_fd()) == Ok(true)
 }
 
-/// Whether one of our streams is our terminal and somebody else has it.
+/// Returns whether one of our streams is our terminal and another process group is in its
+/// foreground.
 fn is_in_background() -> bool {
     let lost = |group: nix::Result<nix::unistd::Pid>| group.is_ok_and(|group| group != getpgrp());
     lost(tcgetpgrp(io::stdin())) || lost(tcgetpgrp(io::stdout())) || lost(tcgetpgrp(io::stderr()))

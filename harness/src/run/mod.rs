@@ -52,29 +52,29 @@ use crate::sweep::{self, Baseline, SharedObjects, Survivors, Traces};
 use crate::workspace::{Workspace, base_env};
 use stream::{Streams, read_streams};
 
-/// What every arm of a run shares.
+/// The context that every arm of a run shares.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
-    /// The worker's own folder.
+    /// The worker's own directory.
     pub folder: &'a Path,
     /// The probe program.
     pub probe: &'a Path,
     /// The run's word, which tells how its directories are called.
     pub run_id: &'a str,
-    /// Who asked for the arm; when it hangs up, the arm is abandoned.
+    /// The socket of the process that asked for the arm; when it hangs up, the arm is abandoned.
     pub boss: Option<BorrowedFd<'a>>,
 }
 
-/// Why a case that waits for a word of the act is not asked of a backend that holds it back.
+/// The reason not to ask a case that waits for output of a backend that holds it back.
 const UNHEARD: &str =
     "it hands the command's output on only when that has ended, so nobody hears the act meanwhile";
-/// Why a case about survivors is not asked of a backend whose processes cannot be seen.
+/// The reason not to ask a case about survivors of a backend whose processes cannot be seen.
 const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
 
-/// Why a double that only keeps silent has no twin: it must fail without one.
+/// The reason for a double that only keeps silent to have no twin: it must fail without one.
 const ONE_ANSWER: &str = "it says the same whatever the policy is";
 
-/// Why an arm has no report.
+/// The reason for an arm to have no report.
 enum Stop {
     Inexpressible(String),
     Fault(String),
@@ -158,7 +158,7 @@ fn attempt(
     })
 }
 
-/// What is there once the fixture is laid out and prepared.
+/// Returns the processes that are there once the fixture is laid out and prepared.
 fn baseline(case: &Case, workspace: &Workspace) -> Baseline {
     let ours = workspace.victim.as_ref().map(|victim| victim.pid().cast_signed());
     match case.prepare {
@@ -167,7 +167,7 @@ fn baseline(case: &Case, workspace: &Workspace) -> Baseline {
     }
 }
 
-/// Whoever and whatever of the arm is still there; the processes are killed.
+/// Finds the processes and sockets of the arm that are still there; kills the processes.
 fn look_for_survivors(
     case: &Case,
     workspace: &Workspace,
@@ -191,7 +191,7 @@ fn look_for_survivors(
     Ok(found)
 }
 
-/// What the backend may leave behind, by its manifest.
+/// Returns the globs of files that the backend may leave behind, by its manifest.
 fn residue(backend: &Backend) -> Result<GlobSet, String> {
     let mut globs = GlobSetBuilder::new();
     if let Kind::Argv(manifest) = &backend.kind {
@@ -210,14 +210,14 @@ struct Runner<'a> {
     scene: &'a Scene<'a>,
     /// The user that the backend runs as.
     uid: u32,
-    /// How many launches there were; each has a state folder of its own.
+    /// The number of launches; each has a state directory of its own.
     state: u32,
-    /// How long the worker did not run although it should have, at the worst.
+    /// The longest time for which the worker did not run although it should have.
     stalled: Cell<Duration>,
 }
 
 impl Runner<'_> {
-    /// Every step but the last, up to one that failed and must not.
+    /// Runs every step but the last, up to one that failed and must not.
     fn prelude(&mut self, workspace: &mut Workspace) -> Result<Option<BrokenStep>, Stop> {
         let (_, prelude) = self.case.steps.split_last().ok_or("a case without steps".to_owned())?;
         for (at, step) in prelude.iter().enumerate() {
@@ -257,14 +257,14 @@ impl Runner<'_> {
         }
         let mut placed = Vec::new();
         let runs = self.run_all(&launches, line.records, workspace, &mut placed);
-        // Whatever happened, and even if that went wrong, too.
+        // In every case, and even if the run itself failed.
         let torn_down = steps::tear_down(&launches, self.patience());
         let runs = runs?;
         torn_down?;
         Ok(runs)
     }
 
-    /// Whether `double` says something instead of running `line`.
+    /// Returns whether `double` gives its answer instead of running `line`.
     fn plays(&self, double: Double, line: &Commandline) -> bool {
         let forbids = self.case.expect.decision.is_negative();
         match double.runs() {
@@ -273,7 +273,7 @@ impl Runner<'_> {
         }
     }
 
-    /// How long each command that prepares or clears up may take.
+    /// Returns the deadline of each command that prepares or clears up.
     fn patience(&self) -> Duration {
         Duration::from_millis(self.case.timeout_ms)
     }
@@ -312,7 +312,7 @@ impl Runner<'_> {
         Ok(launches.iter().map(run).collect())
     }
 
-    /// Watches `children` to their end; what they showed on the terminal is a stream of theirs.
+    /// Watches `children` to their end; their output on the terminal is a stream of theirs.
     fn watch(&self, children: &mut [Watched], workspace: &mut Workspace) -> Result<(), Stop> {
         let from = workspace.terminal.as_ref().map_or(0, |terminal| terminal.shown().len());
         let disk = DiskBound::new(workspace.root());
@@ -386,7 +386,7 @@ impl Runner<'_> {
         spec.resolve(&workspace.ws(), &workspace.vars).map_err(|error| error.to_string())
     }
 
-    /// The same as the case writes it.
+    /// Returns the policy of `step` in this arm, as the case writes it.
     fn spec(&self, step: &Step) -> PolicySpec {
         match (self.kind, &self.case.twin) {
             (ArmKind::Twin, Some(Twin::Overlay(over))) => step.policy.overlaid(over),
@@ -446,7 +446,7 @@ impl Runner<'_> {
         })
     }
 
-    /// What the case asks that only the members of a native request can say, if it does.
+    /// Names the feature of the case that only a native request can express, if it has one.
     fn only_native(&self, documents: bool) -> Option<String> {
         let run = &self.case.run;
         let places = run.places().next().is_some();
@@ -462,8 +462,8 @@ impl Runner<'_> {
         Some(why.to_owned())
     }
 
-    /// Whether "no sandbox" means the throw-away namespace: the act's object exists only in a box,
-    /// and on the host the act could do harm.
+    /// Returns whether "no sandbox" means the throw-away namespace: the act's object exists only in
+    /// a box, and on the host the act could do harm.
     fn is_bare_in_namespace(&self) -> bool {
         self.case.control == Control::PrivateNs && matches!(self.backend.kind, Kind::Bare)
     }

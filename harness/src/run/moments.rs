@@ -8,7 +8,7 @@ use boxproof_probes::Event;
 
 use crate::execution::Stamp;
 
-/// Which moments were seen, and when each was first.
+/// The moments that were seen, each with its first time.
 #[derive(Debug)]
 pub(super) struct Log(Vec<(Moment, Instant)>);
 
@@ -25,12 +25,12 @@ impl Log {
         }
     }
 
-    /// When `moment` was.
+    /// Returns the time of `moment`.
     pub(super) fn at(&self, moment: &Moment) -> Option<Instant> {
         self.0.iter().find(|(seen, _)| seen == moment).map(|(_, at)| *at)
     }
 
-    /// Every moment in order, with its distance from the start.
+    /// Returns every moment in order, with its distance from the start in milliseconds.
     pub(super) fn stamps(&self) -> Vec<Stamp> {
         let start = self.0[0].1;
         let stamp = |(moment, at): &(Moment, Instant)| Stamp {
@@ -41,7 +41,7 @@ impl Log {
     }
 }
 
-/// How far one stream has been read for the act's announcements.
+/// The position up to which one stream has been read for the act's announcements.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Ear(usize);
 
@@ -60,12 +60,12 @@ impl Ear {
     }
 }
 
-/// What is to happen, each event once.
+/// The events to come, each of which happens once.
 #[derive(Debug)]
 pub(super) struct Script(Vec<(During, bool)>);
 
 impl Script {
-    /// All of it still to come.
+    /// Makes a script with every event still to come.
     pub(super) fn new(during: &[During]) -> Self {
         Self(during.iter().map(|event| (event.clone(), false)).collect())
     }
@@ -80,7 +80,7 @@ impl Script {
         Some((number + 1, self.0[number].0.what.clone()))
     }
 
-    /// When the next event is due that is known to come.
+    /// Returns the time of the next event whose time is known.
     pub(super) fn due(&self, log: &Log) -> Option<Instant> {
         self.0.iter().filter(|(_, done)| !done).filter_map(|(event, _)| at(event, log)).min()
     }
@@ -99,10 +99,10 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Those of `awaited`, each in a folder that is there already.
+    /// Watches `awaited`, each in a directory that is there already.
     ///
     /// # Errors
-    /// When such a folder cannot be watched.
+    /// The error of a directory that cannot be watched.
     pub(super) fn new(awaited: Vec<(Moment, PathBuf)>) -> std::io::Result<Self> {
         #[cfg(target_os = "linux")]
         let notice = linux::notice(&awaited)?;
@@ -126,7 +126,7 @@ impl Files {
         });
     }
 
-    /// What to wait on for a file to appear; nothing once all are there.
+    /// Returns the descriptor to poll for a file to appear; nothing once all are there.
     pub(super) fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         #[cfg(target_os = "linux")]
         if !self.awaited.is_empty() {

@@ -1,4 +1,4 @@
-//! Reading the oracles: what the host looked like before, and what it looks like after.
+//! Reading the oracles: the state of the host before the act, and after it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -24,7 +24,7 @@ mod terminal;
 pub(super) struct Before {
     directories: ArmDirectories,
     snapshots: BTreeMap<String, Snapshot>,
-    /// What is above each path that is to stay absent.
+    /// The nearest directory above each path that is to stay absent.
     above: BTreeMap<String, Above>,
     trees: BTreeMap<&'static str, Tree>,
     secrets: Secrets,
@@ -32,7 +32,7 @@ pub(super) struct Before {
     shared: Shared,
 }
 
-/// What is different afterwards.
+/// The result of comparing the arm after the act with the arm before it.
 pub(super) struct After {
     pub(super) readings: Vec<Reading>,
     pub(super) tree: BTreeMap<String, String>,
@@ -43,18 +43,19 @@ pub(super) struct After {
     pub(super) unseen: Vec<String>,
 }
 
-/// Whether an oracle holds, and what was seen; or why that could not be seen.
+/// The result of an oracle, true if it holds, with the observation; or the reason why nothing could
+/// be observed.
 type Look = Result<(bool, String), String>;
 
-/// What has become of the arm's own directories.
+/// The state of the arm's own directories after the act.
 struct Ground {
     changes: Vec<DirectoryChange>,
-    /// What appeared beside them.
+    /// The entries that appeared beside them.
     strays: Vec<(String, PathBuf)>,
 }
 
 impl Ground {
-    /// What was done to a directory above `place`, if it is not the one that was laid out.
+    /// Describes the change to a directory above `place`, if it is not the one that was laid out.
     fn replaced(&self, place: &Path) -> Option<&str> {
         let mut changes = self.changes.iter().filter(|change| change.sight == Sight::Replaced);
         let change = changes.find(|change| place.starts_with(&change.path))?;
@@ -67,7 +68,7 @@ impl Ground {
     }
 }
 
-/// The folders two arms are compared by.
+/// The directories by which two arms are compared.
 const COMPARED: [&str; 2] = ["WS", "OUT"];
 
 impl Before {
@@ -112,7 +113,7 @@ impl Before {
         runs: &[Streams],
         survivors: &Survivors,
     ) -> After {
-        // What was sent last may have come after the last child ended.
+        // The last message may have arrived after the last child ended.
         workspace.listeners.collect();
         let ground = self.ground(workspace);
         let read = |o| self.read(o, workspace, runs, survivors, &ground);
@@ -140,7 +141,7 @@ impl Before {
         Ground { changes: self.directories.changes(&now), strays }
     }
 
-    /// The compared folders as they are now, and every path that was not there before.
+    /// Returns the compared directories as they are now, and every path that was not there before.
     fn changes(&self, workspace: &Workspace, ground: &Ground) -> After {
         let neutral = |text: &str| workspace.neutral_text(text);
         let (mut tree, mut unseen) = (BTreeMap::new(), Vec::new());
@@ -277,7 +278,7 @@ impl Before {
     }
 }
 
-/// What is at `place` before the act, which must suit `oracle`.
+/// Takes a snapshot of `place` before the act, which must suit `oracle`.
 fn before(oracle: &Oracle, place: &Path) -> Result<Snapshot, String> {
     let snapshot = Snapshot::take(place)
         .and_then(|snapshot| snapshot.difference(&snapshot).map(|_| snapshot.clone()));

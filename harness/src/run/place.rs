@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use super::held_file::HeldFile;
 
-/// What was placed; taken away when dropped.
+/// The files that were placed; removed on drop.
 #[derive(Debug, Default)]
 pub(super) struct Placed {
-    /// Files, then the folders made for them, innermost first.
+    /// The files, then the directories made for them, innermost first.
     files: Vec<HeldFile>,
     folders: Vec<PathBuf>,
 }
 
 impl Placed {
-    /// Writes each file, making the folders that it needs.
+    /// Writes each file, and makes the directories that it needs.
     ///
     /// # Errors
-    /// What cannot be written, and why.
+    /// The path that cannot be written, and the error.
     pub(super) fn place(files: &[(PathBuf, Vec<u8>)]) -> Result<Self, String> {
         let mut placed = Self::default();
         for (path, content) in files {

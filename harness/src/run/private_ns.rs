@@ -30,13 +30,13 @@ pub fn serve(args: impl Iterator<Item = OsString>) -> i32 {
     })
 }
 
-/// There are no namespaces here.
+/// Fails: there are no namespaces here.
 #[cfg(not(target_os = "linux"))]
 pub fn serve(_args: impl Iterator<Item = OsString>) -> i32 {
     NOT_BUILT
 }
 
-/// EX_OSERR of sysexits.h: nobody takes it for an answer of the act.
+/// EX_OSERR of sysexits.h: not an exit code of any act.
 const NOT_BUILT: i32 = 71;
 
 #[cfg(target_os = "linux")]
@@ -72,7 +72,7 @@ mod linux {
         Ok(code_of(waitpid(init, None)?))
     }
 
-    /// New user, mount and pid namespaces, the caller mapped to their root.
+    /// Enters new user, mount and pid namespaces, in which the caller is mapped to root.
     fn enter() -> io::Result<()> {
         let (uid, gid) = (geteuid(), getegid());
         let flags = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
@@ -89,7 +89,7 @@ mod linux {
         Ok(mount(Some(from), over, None::<&Path>, MsFlags::MS_BIND, None::<&Path>)?)
     }
 
-    /// Pid 1: it keeps our environment, mounts its own /proc and waits for the command.
+    /// Acts as pid 1: keeps our environment, mounts its own /proc and waits for the command.
     fn init(command: &[OsString]) -> io::Result<i32> {
         sys::die_with_parent(Signal::SIGKILL)?;
         let none = None::<&Path>;

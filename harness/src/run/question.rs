@@ -30,16 +30,16 @@ use call::{Call, calls};
 /// The most bytes of an answer to a question.
 const ANSWER_LIMIT: u64 = 16 << 20;
 
-/// What every question of a run shares.
+/// The context that every question of a run shares.
 #[derive(Debug, Clone, Copy)]
 pub struct Desk<'a> {
-    /// The run's folder.
+    /// The run's directory.
     pub scratch: &'a Path,
     /// The probe program.
     pub probe: &'a Path,
     /// The run's word.
     pub run_id: &'a str,
-    /// How many calls are under way at once.
+    /// The number of calls that are under way at once.
     pub slots: usize,
 }
 
@@ -51,11 +51,11 @@ struct Begun {
     started: Instant,
 }
 
-/// Why nothing was asked, and the workspace that was made all the same.
+/// The reply for a question that was not asked, and the workspace that was made all the same.
 type Unasked = (Reply, Option<Box<Workspace>>);
 
-/// Asks every pair of (case, backend), each a question; what came of each. A signal that ends the
-/// run ends this early.
+/// Asks every pair of (case, backend), each a question; returns the executions. A signal that ends
+/// the run ends this early.
 pub fn ask_all(
     desk: &Desk<'_>,
     (cases, backends): (&[Arc<Case>], &[Backend]),
@@ -84,7 +84,7 @@ pub fn ask_all(
     seen
 }
 
-/// The same for every question of a call; a built-in answer differs from path to path.
+/// Gives `reply` to every question of a call; a built-in answer differs from path to path.
 fn each(call: &Call<'_>, reply: Reply, workspace: Option<&Workspace>) -> Vec<Reply> {
     match extreme::told(call) {
         Some(told) => split(call, &told, &|case, told| {
@@ -114,7 +114,7 @@ fn begin(desk: &Desk<'_>, call: &Call<'_>, folder: &Path) -> Result<Begun, Unask
     }
     let Kind::Native { program, prefix, .. } = &call.backend.kind else {
         let why = "a question is asked by a verb of the protocol, which it does not speak";
-        // What is tried of a compiled policy is in the words of a workspace.
+        // The attempt at a compiled policy is expressed in the variables of a workspace.
         let workspace = match call.verb() {
             "compile" => {
                 let laid = Workspace::lay_out(call.cases[0], folder, desk.probe, desk.run_id);
@@ -206,7 +206,7 @@ fn exit_of(told: &Told) -> i32 {
     }
 }
 
-/// What is for each question of the call.
+/// Returns the reply to each question of the call.
 fn split(call: &Call<'_>, told: &Told, reply: &dyn Fn(&Case, Told) -> Reply) -> Vec<Reply> {
     let count = call.cases.len();
     match told {
@@ -238,7 +238,7 @@ fn split(call: &Call<'_>, told: &Told, reply: &dyn Fn(&Case, Told) -> Reply) -> 
     }
 }
 
-/// The same with `$WS` and `$OUT` for the folders of this call.
+/// Replaces the directories of this call by `$WS` and `$OUT` in the answer.
 fn neutral(mut told: Told, workspace: &Workspace) -> Told {
     if let Told::Settings(_) | Told::Starts(_) | Told::Invalid(_) = &told {
         return settings::neutral(told, &|text| workspace.neutral_text(text));

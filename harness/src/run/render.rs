@@ -1,4 +1,4 @@
-//! What one arm would start: laid out and rendered, not executed ([`render`]).
+//! Rendering of one arm: laid out and rendered, not executed ([`render`]).
 
 use boxproof_cases::Case;
 use boxproof_cases::protocol::Policy;
@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 /// One arm, rendered.
 #[derive(Debug, Clone)]
 pub struct Rendered {
-    /// What the variables stand for; those of listeners and victim for [`token`]s.
+    /// The values of the variables; those of listeners and victim are [`token`]s.
     pub vars: Vars,
     /// Every step, in order; the last one is judged.
     pub steps: Vec<RenderedStep>,
@@ -24,11 +24,11 @@ pub struct Rendered {
 pub struct RenderedStep {
     /// The policy, worked out.
     pub policy: Policy,
-    /// What would be started.
+    /// The launch of the step.
     pub start: Launch,
 }
 
-/// Why an arm cannot be rendered.
+/// The reason why an arm cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unrendered {
     /// The backend has no way to say the policy.
@@ -57,15 +57,15 @@ impl From<String> for Unrendered {
 /// Variables whose value is known only when an arm runs.
 pub const LATE: [&str; 7] = ["TCP4", "TCP6", "HTTP", "METADATA", "METADATA6", "UDP", "VICTIM"];
 
-/// What stands for such a variable meanwhile.
+/// Returns the placeholder of a variable whose value is not known yet.
 pub fn token(variable: &str) -> String {
     format!("@boxproof-{variable}@")
 }
 
-/// What asks the question of `case`: what the variables stand for, and the request.
+/// Renders the question of `case`: the values of the variables, and the request.
 ///
 /// # Errors
-/// What cannot be laid out, or that it is no question.
+/// The part that cannot be laid out, or a case that is no question.
 pub fn render_question(case: &Case, scene: &Scene<'_>) -> Result<(Rendered, String), Unrendered> {
     let root = scene.folder.join(ArmNames::of(scene.run_id).root);
     let workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
@@ -73,11 +73,11 @@ pub fn render_question(case: &Case, scene: &Scene<'_>) -> Result<(Rendered, Stri
     Ok((Rendered { vars: workspace.vars.clone(), steps: Vec::new() }, request))
 }
 
-/// Lays out `case` and renders what `kind` would start if the user were `uid`; every step sees the fixture as it is at
-/// the start.
+/// Lays out `case` and renders what `kind` would start if the user were `uid`; every step sees the
+/// fixture as it is at the start.
 ///
 /// # Errors
-/// What cannot be laid out or said.
+/// The part that cannot be laid out or expressed.
 pub fn render(
     case: &Case,
     kind: ArmKind,

@@ -1,4 +1,4 @@
-//! What a finished run reported: the probe's record and the native result.
+//! Reports of a finished run: the probe's record and the native result.
 
 use boxproof_cases::protocol::{self, RunResult};
 
@@ -12,7 +12,7 @@ const RESULT_LIMIT: u64 = 64 << 20;
 pub(super) fn take_result(place: Option<&HeldFile>) -> Result<Option<RunResult>, String> {
     let Some(place) = place else { return Ok(None) };
     let text = place.read(RESULT_LIMIT);
-    // What the backend was told to write is nothing that it leaves behind.
+    // A file that the backend had to write is no residue.
     place.remove();
     let text = text.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("no result was written: {error}"),
@@ -26,7 +26,7 @@ pub(super) fn take_result(place: Option<&HeldFile>) -> Result<Option<RunResult>,
     }
 }
 
-/// What the probe reported on these streams.
+/// Returns the probe's report on these streams.
 pub(super) fn observe(
     (nonce, probe_word): (&str, &str),
     records: bool,

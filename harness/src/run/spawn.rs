@@ -80,8 +80,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Whether the launcher has a stdin for the command: without a sandbox it is the one that the
-    /// backend is asked to give.
+    /// Returns whether the launcher has a stdin for the command: without a sandbox it is the one
+    /// that the backend is asked to give.
     fn has_own_stdin(&self) -> bool {
         let unconfined = self.kind == ArmKind::Control;
         match self.case.run.stdin {
@@ -113,12 +113,13 @@ impl Runner<'_> {
             listens: self.case.moments().any(Moment::is_said),
             files: Files::new(files).map_err(|error| format!("watching for a file: {error}"))?,
             apart: self.case.launcher.apart,
-            // Without a sandbox nobody ends it, and nobody has to.
+            // Without a sandbox no backend ends it, and none has to.
             alone: if self.kind == ArmKind::Control { Duration::ZERO } else { ALONE },
         })
     }
 
-    /// What a shell would answer, where there is nothing between us and the command.
+    /// Returns the exit code that a shell would give, where there is nothing between us and the
+    /// command.
     fn unspawnable(&self, spawn: &Spawn, error: &std::io::Error) -> Result<Exit, Stop> {
         let bare = self.kind == ArmKind::Control || matches!(self.backend.kind, Kind::Bare);
         match error.raw_os_error() {

@@ -1,5 +1,5 @@
-//! What a manifest wants done before and after a run: files, set-up and tear-down commands, each
-//! in bounded time.
+//! Steps of a manifest before and after a run: files, set-up and tear-down commands, each in
+//! bounded time.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -10,20 +10,21 @@ use super::place::Placed;
 use crate::backend::{Launch, Spawn};
 use crate::workspace::finish;
 
-/// Places the files of `spawn`, for as long as what is returned lives, and runs its set-up commands.
+/// Places the files of `spawn`, for as long as the returned value lives, and runs its set-up
+/// commands.
 ///
 /// # Errors
-/// What failed; a command that takes longer than `patience` has been ended with its group.
+/// The step that failed; a command that takes longer than `patience` has been ended with its group.
 pub(super) fn prepare(spawn: &Spawn, patience: Duration) -> Result<Placed, String> {
     let placed = Placed::place(&spawn.files)?;
     spawn.set_up.iter().try_for_each(|argv| step("set-up", argv, spawn, patience))?;
     Ok(placed)
 }
 
-/// The place of the native result, held as it is before the start.
+/// Opens the place of the native result, held as it is before the start.
 ///
 /// # Errors
-/// That there is no such directory.
+/// The error of a missing directory.
 pub(super) fn result_place(spawn: &Spawn) -> Result<Option<HeldFile>, String> {
     let held = spawn.result.as_deref().map(|path| {
         HeldFile::open(path).map_err(|error| format!("the result's {}: {error}", path.display()))
@@ -31,7 +32,7 @@ pub(super) fn result_place(spawn: &Spawn) -> Result<Option<HeldFile>, String> {
     held.transpose()
 }
 
-/// Runs the tear-down commands of every launch, all of them, whatever fails.
+/// Runs the tear-down commands of every launch, all of them, even after a failure.
 ///
 /// # Errors
 /// The first that failed.

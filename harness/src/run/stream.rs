@@ -13,7 +13,7 @@ use crate::backend::{Ending, Noise, Spawn, Special};
 use crate::execution::{Exit, Observation, RunReport, Shown, Stamp, Stream};
 use crate::workspace::{Workspace, find};
 
-/// How much of a stream travels on, in bytes.
+/// The part of a stream that is kept in the report, in bytes.
 const SHOWN: usize = 4096;
 
 /// A run's report beside its raw streams, which oracles search.
@@ -76,7 +76,7 @@ pub(super) fn read_streams(
         Ok(result) => (result, None),
         Err(fault) => (None, Some(fault)),
     };
-    // What was captured is the command's; what came by itself is then the backend's own.
+    // Captured output is the command's; the streams are then the backend's own.
     let captured = case.run.capture.then(|| result.as_mut().map(captured::take)).flatten();
     let told = |bytes: &[u8]| stream(bytes, workspace, &case.expect.shown);
     let shown =
@@ -93,7 +93,7 @@ pub(super) fn read_streams(
         (result, result_fault) = (None, Some(fault));
     }
     let observation = observe((&workspace.nonce, &workspace.probe_word), records, &out, &err);
-    // Who ran our act to its record was not refused or broken before it, whatever it prints.
+    // An act that ran to its record was not refused or broken before it, whichever text it prints.
     let ran = matches!(observation, Observation::Seen(_));
     let (own_out, own_err) = (without_records(&out), without_records(&err));
     let quiet_out = Noise::strip(&spawn.noise.stdout, &own_out);
@@ -101,7 +101,7 @@ pub(super) fn read_streams(
     let (code, signal) = (exit.code(), exit.signal());
     let ending = Ending { code, signal, stdout: &quiet_out, stderr: &quiet_err };
     let special = if ran { None } else { spawn.exits.classify(ending) };
-    // Where the streams are the question, what a backend adds to them is the answer.
+    // Where the streams are the question, the backend's additions to them are the answer.
     let (plain_out, plain_err) = match is_about_streams(case) {
         true => (own_out, own_err),
         false => (quiet_out, quiet_err),
@@ -142,7 +142,7 @@ fn stream(bytes: &[u8], workspace: &Workspace, asked: &Option<StreamExpect>) -> 
     }
 }
 
-/// `bytes` without the lines that probes write for us.
+/// Removes the lines that probes write for us.
 fn without_records(bytes: &[u8]) -> Vec<u8> {
     const MARK: &[u8] = b"\x1eboxproof ";
     let mut out = Vec::with_capacity(bytes.len());

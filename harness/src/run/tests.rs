@@ -1,4 +1,4 @@
-//! What is read of a finished run: the probe's record, the native result.
+//! Reports of a finished run: the probe's record, the native result.
 
 use boxproof_probes::{Outcome, Record, encode};
 use rstest::rstest;

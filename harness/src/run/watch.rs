@@ -13,40 +13,40 @@ use super::disk::DiskBound;
 use super::watched::Watched;
 use crate::workspace::{Listeners, Terminal};
 
-/// How often a child is looked at where the kernel cannot wake us, in milliseconds.
+/// The poll interval of a child where the kernel cannot wake us, in milliseconds.
 const NO_WATCH_MS: u16 = 5;
 
-/// Whether the run goes on.
+/// The state of a run after one wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verge {
     /// All children have ended.
     Done,
-    /// Whoever asked for this arm is gone; the children were killed.
+    /// The process that asked for this arm is gone; the children were killed.
     Abandoned,
     /// The arm has more on disk than it may; the children were killed.
     Overfull,
 }
 
-/// What is served besides the children.
+/// The context that is served besides the children.
 #[derive(Debug)]
 pub(super) struct Around<'a> {
     /// The listeners of the arm.
     pub(super) listeners: &'a mut Listeners,
     /// Its terminal.
     pub(super) terminal: Option<&'a mut Terminal>,
-    /// Who asked for it.
+    /// The socket of the process that asked for the arm.
     pub(super) boss: Option<BorrowedFd<'a>>,
-    /// Whether nothing has happened for a moment, which the boss was told.
+    /// True once that process was told that nothing has happened for a moment.
     pub(super) settled: bool,
-    /// How long this process did not run although it should have, at the worst.
+    /// The longest time for which this process did not run although it should have.
     pub(super) stalled: Duration,
-    /// How much the arm may have on disk.
+    /// The bound on the arm's disk space.
     pub(super) disk: DiskBound,
 }
 
 /// The line that tells the boss that an arm only waits from now on.
 pub const SETTLED: &[u8] = b"~";
-/// How long nothing happens in an arm that only waits.
+/// The time without an event after which an arm only waits.
 const QUIET: Duration = Duration::from_millis(10);
 
 /// The longest sleep: a longer one could not tell a frozen host from a quiet backend.
@@ -81,8 +81,8 @@ pub(super) fn watch(children: &mut [Watched], around: &mut Around<'_>) -> io::Re
     }
 }
 
-/// Sleeps until there is something to do, or for `most`, after which the boss is told that this
-/// is only waiting. `Abandoned` when the boss has hung up.
+/// Sleeps until there is something to do, or for `most`, after which the boss is told that this is
+/// only waiting. `Abandoned` when the boss has hung up.
 fn wait(
     children: &[Watched],
     around: &mut Around<'_>,

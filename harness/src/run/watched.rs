@@ -1,4 +1,4 @@
-//! One child under watch: its streams, its clock, what happens to it, and its end.
+//! One child under watch: its streams, its clock, the events applied to it, and its end.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,39 +18,40 @@ use crate::execution::{Exit, Stamp};
 use crate::sys;
 use crate::workspace::Terminal;
 
-/// The most bytes of a stream that are kept; the rest is read and dropped, so nobody blocks. The
-/// runs of an arm share them.
+/// The most bytes of a stream that are kept; the rest is read and dropped, so that no writer
+/// blocks. The runs of an arm share them.
 pub(super) const KEEP: usize = 16 << 20;
-/// What each has of them at least.
+/// The least number of bytes that each run keeps.
 pub(super) const KEEP_AT_LEAST: usize = 64 << 10;
-/// How many reads of 64 KiB empty a pipe of the largest size an ordinary user can make, 1 MiB.
+/// The number of reads of 64 KiB that empty a pipe of the largest size an ordinary user can make, 1
+/// MiB.
 const READS: usize = 16;
-/// How long a backend may outlive the launcher that was killed before it counts as left behind:
-/// the grace of 5 s, and a bit.
+/// The time for which a backend may outlive the launcher that was killed before it counts as left
+/// behind: the grace of 5 s, and a bit.
 pub(super) const ALONE: Duration = Duration::from_millis(6_500);
 
-/// How a child is watched.
+/// The terms on which a child is watched.
 #[derive(Debug)]
 pub(super) struct Terms<'a> {
     /// The most bytes of each of its streams that are kept.
     pub(super) keep: usize,
-    /// What is written to its stdin.
+    /// The bytes that are written to its stdin.
     pub(super) feed: Vec<u8>,
-    /// Whether its stdin stays open after that.
+    /// True if its stdin stays open after that.
     pub(super) hold_stdin: bool,
-    /// When it is given up, from its start.
+    /// The time after which it is given up, from its start.
     pub(super) timeout: Duration,
     /// The word under which its act speaks.
     pub(super) nonce: &'a str,
-    /// What happens to it.
+    /// The events that are applied to it.
     pub(super) during: &'a [During],
-    /// Whether the act's announcements matter before the end.
+    /// True if the act's announcements matter before the end.
     pub(super) listens: bool,
     /// Files whose being there is a moment.
     pub(super) files: Files,
-    /// Whether it is a launcher that starts the backend as its only child.
+    /// True if it is a launcher that starts the backend as its only child.
     pub(super) apart: bool,
-    /// How long the backend may outlive that launcher.
+    /// The time for which the backend may outlive that launcher.
     pub(super) alone: Duration,
 }
 
@@ -66,9 +67,10 @@ pub(super) struct Watched {
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     deadline: Instant,
-    /// How it is ended when its time is up; gone once that has begun.
+    /// The signal, target and grace by which it is ended when its time is up; `None` once that has
+    /// begun.
     stop: Option<(Signal, StopTarget, Duration)>,
-    /// Whether its time is up.
+    /// True once its time is up.
     overdue: bool,
     started: Instant,
     nonce: String,
@@ -76,19 +78,19 @@ pub(super) struct Watched {
     script: Script,
     files: Files,
     listens: bool,
-    /// How far stdout, stderr and the terminal were listened to.
+    /// The positions up to which stdout, stderr and the terminal were read for announcements.
     ears: [Ear; 3],
     apart: bool,
     alone: Duration,
     /// The backend, where a launcher of its own starts it.
     backend: Option<Backend>,
-    /// How the launcher ended, while its backend lives on.
+    /// The exit of the launcher, while its backend lives on.
     left_alone: Option<Exit>,
-    /// What it wrote to stdout.
+    /// The bytes it wrote to stdout.
     pub(super) out: Vec<u8>,
-    /// What it wrote to stderr.
+    /// The bytes it wrote to stderr.
     pub(super) err: Vec<u8>,
-    /// How it ended, once it has.
+    /// The exit of the child, once it has ended.
     pub(super) exit: Option<Exit>,
     ended: Option<Instant>,
 }
@@ -101,10 +103,10 @@ struct Backend {
 }
 
 impl Watched {
-    /// Takes over `child`, started then, whose streams are pipes where they are not somebody else's.
+    /// Takes over `child`, started at `started`, whose streams are pipes or inherited.
     ///
     /// # Errors
-    /// When a pipe cannot be made non-blocking.
+    /// The errno of a pipe that cannot be made non-blocking.
     pub(super) fn new(mut child: Child, started: Instant, terms: Terms<'_>) -> io::Result<Self> {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -146,7 +148,7 @@ impl Watched {
         })
     }
 
-    /// It is ended as `stop` says when its time is up; without this it is killed at once.
+    /// Sets how the child is ended when its time is up; without this it is killed at once.
     ///
     /// # Errors
     /// A signal that does not exist.
@@ -165,7 +167,7 @@ impl Watched {
         self.exit.is_none()
     }
 
-    /// Whether the kernel cannot wake us when it ends.
+    /// Returns whether the kernel cannot wake us when the child ends.
     pub(super) fn has_no_watch(&self) -> bool {
         self.exit_watch.is_none()
     }
@@ -175,13 +177,13 @@ impl Watched {
         self.log.stamps()
     }
 
-    /// Milliseconds from its start until nobody looked any more.
+    /// Returns the milliseconds from its start to the end of the watch.
     pub(super) fn watched_ms(&self) -> f64 {
         let until = self.ended.unwrap_or_else(Instant::now);
         until.saturating_duration_since(self.started).as_secs_f64() * 1000.0
     }
 
-    /// When it wants to be looked at again, whatever happens.
+    /// Returns the time by which the child has to be polled again.
     pub(super) fn due(&self) -> Instant {
         self.script.due(&self.log).map_or(self.deadline, |due| due.min(self.deadline))
     }
@@ -209,7 +211,7 @@ impl Watched {
         self.files.look(&mut self.log);
         self.find_backend();
         while let Some((number, what)) = self.script.next(&self.log) {
-            // Before it is done: whatever it causes comes after.
+            // Before it is done: its effects come after.
             self.log.note(Moment::During(number));
             self.act(what, terminal.as_deref_mut());
         }
@@ -252,7 +254,7 @@ impl Watched {
         }
     }
 
-    /// Does one event. What fails shows by what does not come of it.
+    /// Applies one event. A failure shows by the missing effect.
     fn act(&mut self, what: Stimulus, terminal: Option<&mut Terminal>) {
         match (what, terminal) {
             (Stimulus::Signal(name, to), _) => self.signal(&name, to),
@@ -281,13 +283,14 @@ impl Watched {
         }
     }
 
-    /// Whether it has ended, or only its backend is left.
+    /// Returns whether the child has ended, even if its backend lives on.
     fn look_for_end(&mut self, terminal: Option<&Terminal>) -> bool {
         if self.left_alone.is_some() {
             return self.look_for_backend();
         }
         let Ok(Some(status)) = self.child.try_wait() else { return false };
-        // What it wrote is in the pipes by now; who else holds them open is not waited for.
+        // All that it wrote is in the pipes by now; other processes that hold them open are not
+        // waited for.
         self.read(terminal);
         if self.overdue {
             // It went in time, but perhaps not with all its group.
@@ -346,7 +349,7 @@ fn signal_named(name: &str) -> io::Result<Signal> {
     signal.map_err(|_| io::Error::other(format!("no signal {name}")))
 }
 
-/// ESRCH means it is over already, which the exit will tell.
+/// Sends `signal`. ESRCH means that the process is over already, which its exit will show.
 fn send(pid: Pid, signal: Signal, to: StopTarget) {
     let _ = match to {
         StopTarget::Backend => kill(pid, signal),
@@ -354,7 +357,7 @@ fn send(pid: Pid, signal: Signal, to: StopTarget) {
     };
 }
 
-/// Whether `pid`, a child of ours or of a child, is there and not dead.
+/// Returns whether `pid`, a child of ours or of a child, is there and not dead.
 fn is_alive(pid: Pid) -> bool {
     match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
         Ok(WaitStatus::StillAlive) => true,
@@ -376,8 +379,8 @@ fn exit_of(status: std::process::ExitStatus) -> Exit {
     }
 }
 
-/// Reads what is there, but at most what fits into the largest pipe, so that a writer who never
-/// pauses keeps nobody from the clock; a pipe at its end is closed.
+/// Reads what is there, but at most what fits into the largest pipe, so that a writer that never
+/// pauses does not hold up the deadlines; a pipe at its end is closed.
 pub(super) fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>, keep: usize) {
     let mut buffer = [0; 64 << 10];
     for _ in 0..READS {

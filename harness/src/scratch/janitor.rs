@@ -1,4 +1,4 @@
-//! What happens to a run that was killed: its processes are ended and its directory removed, by
+//! Clearing up after a run that was killed: its processes are ended and its directory removed, by
 //! the janitor that it left or by the next run. Main functions: [`start`], [`clear_dead_runs`].
 
 use std::fs::File;
@@ -16,7 +16,7 @@ use super::base;
 use crate::removal::{self, OwnedDirectory};
 use crate::{sweep, sys};
 
-/// How long processes that were killed may take to end.
+/// The time that processes that were killed may take to end.
 const ENDING: Duration = Duration::from_secs(3);
 
 /// Starts the janitor of the run's directory `path`, and returns what keeps it waiting.
@@ -97,7 +97,7 @@ pub(super) fn clear_dead_runs(base: &Path) {
     }
 }
 
-/// Whether `name` is the word of a run.
+/// Returns whether `name` is the identifier of a run.
 fn is_run_id(name: &str) -> bool {
     let digits = name.strip_prefix("bx").unwrap_or_default();
     digits.len() == 8 && digits.bytes().all(is_digit)

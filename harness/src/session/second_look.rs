@@ -1,27 +1,28 @@
 //! The second look at a sample of the cases: by ordinary programs, below ordinary names, and from a
-//! process with an ordinary title. What differs from the first look becomes the verdict. Main
-//! function: [`look_again`].
+//! process with an ordinary title. A result that differs from the first look becomes the verdict.
+//! Main function: [`look_again`].
 
 use std::collections::HashMap;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use boxproof_cases::Case;
 use boxproof_reports::{BlindLook, BlindShown, Verdict};
-use nix::sys::signal::Signal;
 
+use super::watch::Cut;
 use super::{Judged, Request, Runner, Seen, abreast, default_jobs, merge};
 use crate::blind::{self, Share};
 use crate::execution::Execution;
 use crate::judge::{LookedAgain, look_again as judge_again, set_beside};
-use crate::pool::Ended;
+use crate::pool::{Ended, PoolProgress};
 use crate::probe::InstalledProbe;
 use crate::schedule::Order;
 use crate::scratch::{self, Scratch};
 use crate::sys::{self, ProcessTitle};
 
-/// Stands where backends are told the probe's path.
+/// The program whose path backends get in place of the probe's.
 const ORDINARY_PROGRAM: &str = "/bin/sh";
 
 /// (case, backend) → what the second look showed.
@@ -39,7 +40,7 @@ pub(super) fn look_again(
     share: Share,
     judged: &mut Judged,
     progress: &mut impl FnMut(usize, usize),
-) -> io::Result<Result<BlindLooks, Signal>> {
+) -> io::Result<Result<BlindLooks, Cut>> {
     let mut looks = BlindLooks::new();
     let mut cases: Vec<Arc<Case>> = request.suite.cases.iter().cloned().map(Arc::new).collect();
     let mut pairs = Vec::new();
@@ -54,7 +55,7 @@ pub(super) fn look_again(
     }
     let seen = match executed(request, &cases, &pairs, progress)? {
         Ok(seen) => seen,
-        Err(signal) => return Ok(Err(signal)),
+        Err(cut) => return Ok(Err(cut)),
     };
     for (pair, looked) in seen {
         if let Some((_, judgement)) = judged.get_mut(&pair) {
@@ -81,13 +82,13 @@ fn sample(request: &Request, share: Share, judged: &Judged) -> io::Result<Vec<(u
     Ok(pairs)
 }
 
-/// What the second look at `pairs` showed; what is not as promised gets one more, alone.
+/// Executes the second look at `pairs`; a result that is not as promised gets one more, alone.
 fn executed(
     request: &Request,
     cases: &[Arc<Case>],
     pairs: &[(usize, usize)],
     progress: &mut impl FnMut(usize, usize),
-) -> io::Result<Result<Looked, Signal>> {
+) -> io::Result<Result<Looked, Cut>> {
     let mut looked = Looked::new();
     if pairs.is_empty() {
         return Ok(Ok(looked));
@@ -104,7 +105,7 @@ fn executed(
         |(pair, seen): ((usize, usize), Execution)| (pair, judge_again(&cases[pair.0], &seen));
     let first = match first {
         Ok(first) => first,
-        Err(signal) => return Ok(Err(signal)),
+        Err(cut) => return Ok(Err(cut)),
     };
     looked.extend(first.into_iter().map(look));
     let doubtful: Vec<_> =
@@ -113,13 +114,14 @@ fn executed(
         let slots = abreast(doubtful.len());
         match all_seen(&runner, order(&doubtful).alone(), slots, progress)? {
             Ok(second) => looked.extend(second.into_iter().map(look)),
-            Err(signal) => return Ok(Err(signal)),
+            Err(cut) => return Ok(Err(cut)),
         }
     }
     Ok(Ok(looked))
 }
 
-/// What may be chance, or the doing of a busy host. What must not happen and happened once is none.
+/// Returns whether the result may be chance, or the doing of a busy host. A forbidden effect that
+/// was seen once is neither.
 fn is_doubtful(looked: &LookedAgain) -> bool {
     match looked {
         LookedAgain::AsPromised => false,
@@ -128,18 +130,22 @@ fn is_doubtful(looked: &LookedAgain) -> bool {
     }
 }
 
-/// Everything that was seen of `order`.
+/// Executes every part of `order`.
 fn all_seen(
     runner: &Runner<'_>,
     order: Order,
     slots: usize,
     progress: &mut impl FnMut(usize, usize),
-) -> io::Result<Result<Seen, Signal>> {
+) -> io::Result<Result<Seen, Cut>> {
     let mut seen = Seen::new();
     for part in order.parts() {
-        match runner.seen(&part, slots, &mut *progress)? {
+        let follow = |now: PoolProgress<'_>| {
+            progress(now.done, now.total);
+            ControlFlow::Continue(())
+        };
+        match runner.seen(&part, slots, follow)? {
             Ended::Complete(arms) => merge(&mut seen, arms),
-            Ended::Interrupted(signal) => return Ok(Err(signal)),
+            Ended::Cut(signal, _) => return Ok(Err(Cut::of(signal))),
         }
     }
     Ok(Ok(seen))

@@ -1,5 +1,6 @@
-//! What is there after a fixture was laid out and before the act: mounts, and what the case's own
-//! `prepare` line left running or listening. None of it is the backend's. Main type: [`Baseline`].
+//! The baseline after a fixture was laid out and before the act: mounts, and the processes and
+//! sockets that the case's own `prepare` line left. None of it is the backend's. Main type:
+//! [`Baseline`].
 
 use nix::unistd::{Pid, getpid};
 
@@ -7,7 +8,7 @@ use super::sockets::bound;
 use super::table::{self, Origin};
 use crate::sys;
 
-/// What was there before the act.
+/// The state before the act.
 #[derive(Debug, Default)]
 pub(crate) struct Baseline {
     /// The mount table.
@@ -32,7 +33,7 @@ impl Baseline {
         Self { mounts: table::mounts(), helpers, sockets: bound() }
     }
 
-    /// Whether `pid` is a process that `prepare` left, or descends from one.
+    /// Returns whether `pid` is a process that `prepare` left, or descends from one.
     pub(crate) fn is_helper(&self, pid: Pid) -> bool {
         let mut at = pid;
         while !self.helpers.is_empty() && at.as_raw() > 1 && at != getpid() {

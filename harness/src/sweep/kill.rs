@@ -10,7 +10,8 @@ use nix::unistd::{Pid, getpid};
 use super::{reaped, wait_for_one};
 use crate::sys;
 
-/// How long processes may take to die of SIGKILL: thousands of them on a busy host take a while.
+/// The time that processes may take to die of SIGKILL: thousands of them on a busy host take a
+/// while.
 const DEATHS: Duration = Duration::from_secs(30);
 
 /// Kills and reaps every child of this process and every orphan that comes to it, `ours` apart.

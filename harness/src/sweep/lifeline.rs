@@ -1,4 +1,4 @@
-//! Which processes belong to a run although they are no descendants: those that carry the nonce of
+//! Lifelines: processes belong to a run although they are no descendants if they carry the nonce of
 //! an arm as a word of its own in their command line or environment.
 //!
 //! A nonce is the run's identifier, a hyphen and 16 random hexadecimal digits. A path that has it
@@ -21,15 +21,16 @@ pub(super) fn carrying_nonce(nonce: &str) -> Vec<Pid> {
     table::processes().into_iter().filter(|pid| carries(*pid, nonce)).collect()
 }
 
-/// Whether `pid` carries `nonce`, as far as it can be read.
+/// Returns whether `pid` carries `nonce` in its environment or command line, as far as these can be
+/// read.
 pub(crate) fn carries(pid: Pid, nonce: &str) -> bool {
     let run_id = nonce.rsplit_once('-').map_or(nonce, |(run_id, _)| run_id);
     belongs(pid, run_id, Some(nonce))
 }
 
-/// Whether `pid` carries `nonce`, or any nonce of the run. A command line can be read and repeated
-/// by every user of the host, an environment cannot: on the command line alone a process of
-/// another user counts only where no living program but init and this one started it.
+/// Returns whether `pid` carries `nonce`, or any nonce of the run. A command line can be read and
+/// repeated by every user of the host, an environment cannot: on the command line alone a process
+/// of another user counts only where no living program but init and this one started it.
 fn belongs(pid: Pid, run_id: &str, nonce: Option<&str>) -> bool {
     let carried =
         |text: &[u8]| nonces_in(text, run_id).any(|found| nonce.is_none_or(|n| found == n));
@@ -39,7 +40,7 @@ fn belongs(pid: Pid, run_id: &str, nonce: Option<&str>) -> bool {
     carried(&table::words(pid)) && is_own_or_adopted(pid)
 }
 
-/// Whether `pid` is this user's, or has init or this process as its parent.
+/// Returns whether `pid` is this user's, or has init or this process as its parent.
 fn is_own_or_adopted(pid: Pid) -> bool {
     table::origin(pid).is_some_and(|origin| {
         let adopted = origin.parent.as_raw() == 1 || origin.parent == getpid();
@@ -61,8 +62,8 @@ fn nonces_in<'a>(text: &'a [u8], run_id: &'a str) -> impl Iterator<Item = &'a st
     })
 }
 
-/// Whether `text[from..to]` is a part of a path: what stands around it up to the next character
-/// that file names seldom have begins or ends with a slash.
+/// Returns whether `text[from..to]` is a part of a path: the text around it up to the next
+/// character that file names seldom have begins or ends with a slash.
 fn is_in_path(text: &[u8], from: usize, to: usize) -> bool {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-+~".contains(byte);
     let before = text[..from].iter().rev().find(|byte| !is_name(byte));

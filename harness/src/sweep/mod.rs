@@ -29,14 +29,14 @@ pub(crate) use table::{check_sight, mounts};
 
 use table::is_doomed;
 
-/// How long a process that is already dying may take, before it counts as a survivor.
+/// The time that a process that is already dying may take, before it counts as a survivor.
 const DYING: Duration = Duration::from_millis(500);
 
-/// How long the kernel may take to bury who is dead already: it can do nothing any more, and a busy
-/// host lets it lie.
+/// The time that the kernel may take to clear away a dead process: it can do nothing any more, and
+/// a busy host lets it lie.
 const BURIAL: Duration = Duration::from_secs(10);
 
-/// How long a heartbeat is listened for, several of its beats.
+/// The time for which a heartbeat is watched, several of its beats.
 const BEAT: Duration = Duration::from_millis(400);
 
 /// The variable of every backend's environment that carries the word of its arm: a process that
@@ -50,7 +50,7 @@ pub(crate) struct Survivors {
     pub(crate) processes: Vec<Survivor>,
     /// The heartbeat file that grew although no process was found, as the case calls it.
     pub(crate) beating: Option<String>,
-    /// Sockets of nobody who was found, one sentence each.
+    /// The sockets that no found process holds, one sentence each.
     pub(crate) sockets: Vec<String>,
 }
 
@@ -88,21 +88,21 @@ impl fmt::Display for Survivor {
     }
 }
 
-/// What to look for besides children of ours.
+/// The traces of survivors besides children of ours.
 #[derive(Debug, Default)]
 pub(crate) struct Traces<'a> {
     /// Processes of ours that stay.
     pub(crate) ours: &'a [i32],
-    /// What was there before the act: its helpers are ended, too, but are nothing left behind.
+    /// The state before the act: its helpers are ended, too, but are no leftovers.
     pub(crate) baseline: Option<&'a Baseline>,
     /// The nonce that a process may carry in its command line or environment.
     pub(crate) word: Option<&'a str>,
-    /// A file that grows while somebody lives: its name in the case, and where it is.
+    /// A file that grows while its process lives: its name in the case, and its path.
     pub(crate) heartbeat: Option<(&'a str, PathBuf)>,
 }
 
-/// Children of ours (orphans included) that still run after a moment, and whoever else shows by
-/// one of `traces`. Kills them all.
+/// Finds children of ours (orphans included) that still run after a moment, and other processes
+/// that show by one of `traces`. Kills them all.
 pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
     let alive = lasting(|| living(traces));
     let processes: Vec<Survivor> = alive.into_iter().map(Survivor::look_at).collect();
@@ -122,7 +122,8 @@ pub(crate) fn outlasting(run_id: &str) -> Vec<Pid> {
     lasting(|| carrying(run_id))
 }
 
-/// Those that `look` finds and that do not end within the time that a process may take.
+/// Returns those processes that `look` finds and that do not end within the time that a process may
+/// take.
 fn lasting(look: impl Fn() -> Vec<Pid>) -> Vec<Pid> {
     let (until, burial) = (Instant::now() + DYING, Instant::now() + BURIAL);
     let mut alive = look();
@@ -137,7 +138,7 @@ fn lasting(look: impl Fn() -> Vec<Pid>) -> Vec<Pid> {
     alive
 }
 
-/// Whether somebody adds to `file`.
+/// Returns whether a process appends to `file`.
 fn grows(file: &Path) -> bool {
     let length = || file.symlink_metadata().map_or(0, |meta| meta.len());
     let (before, until) = (length(), Instant::now() + BEAT);
@@ -163,7 +164,7 @@ fn living(traces: &Traces<'_>) -> Vec<Pid> {
     found
 }
 
-/// Whether `pid` was a dead child, which is none any more now.
+/// Reaps `pid`, if it is a dead child; returns whether it is no child any more.
 pub(crate) fn reaped(pid: Pid) -> bool {
     !matches!(waitpid(pid, Some(WaitPidFlag::WNOHANG)), Ok(nix::sys::wait::WaitStatus::StillAlive))
 }
@@ -178,7 +179,7 @@ pub(crate) fn wait_for_one(pids: &[Pid], until: Instant) {
     let _ = poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO));
 }
 
-/// The command line of a process that runs; a dead one that nobody has reaped has none.
+/// Returns the command line of a process that runs; a zombie has none.
 pub(crate) fn command_line(pid: Pid) -> Option<String> {
     let bytes = table::words(pid);
     let words: Vec<_> = bytes.split(|b| *b == 0).map(String::from_utf8_lossy).collect();

@@ -1,23 +1,23 @@
-//! Files that a run leaves in folders everybody shares. Main type: [`Shared`].
+//! Files that a run leaves in shared directories. Main type: [`Shared`].
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Shared folders in which a run could leave something.
+/// The shared directories in which a run could leave a file.
 const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// How coarse the time of a change may be: what changed that shortly ago may have changed again
-/// without another time to show.
+/// The granularity of the time of a change: a directory that changed within it may have changed
+/// again without another time to show.
 const COARSE: Duration = Duration::from_millis(50);
 
 /// The shared directories before a run.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// When each was changed last; `None` if that tells nothing about later changes.
+    /// The time of each directory's last change; `None` if that tells nothing about later changes.
     changed: [Option<SystemTime>; SHARED.len()],
-    /// What was laid out there for the act: it is removed with the rest, and nobody left it.
+    /// The files laid out there for the act: removed with the rest, and no leftovers.
     laid: Vec<PathBuf>,
 }
 
@@ -31,8 +31,8 @@ impl Shared {
         Self { changed, laid: laid.collect() }
     }
 
-    /// Removes files in the folders that have changed since whose name carries `nonce`, and says
-    /// which.
+    /// Removes files in the directories that have changed since whose name carries `nonce`, and
+    /// says which.
     pub(crate) fn remove_residue(&self, nonce: &str) -> Vec<String> {
         let folders = SHARED.iter().map(Path::new).zip(&self.changed);
         let changed = folders.filter(|(at, before)| before.is_none() || changed(at) != **before);
@@ -51,21 +51,21 @@ impl Shared {
     }
 }
 
-/// What in `folder` has `nonce` in its name.
+/// Lists the entries of `folder` that have `nonce` in their names.
 fn carrying(folder: &Path, nonce: &str) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     paths.filter(move |path| path.to_string_lossy().contains(nonce))
 }
 
-/// When `folder` was changed last.
+/// Returns the ctime of `folder`.
 fn changed(folder: &Path) -> Option<SystemTime> {
     let meta = folder.metadata().ok()?;
     let (seconds, nanos) = (u64::try_from(meta.ctime()).ok()?, u32::try_from(meta.ctime_nsec()));
     Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos.ok()?))
 }
 
-/// The same, if it is long enough ago that another change will show.
+/// Returns the ctime of `folder`, if it is long enough ago that another change will show.
 fn settled(folder: &Path) -> Option<SystemTime> {
     changed(folder).filter(|time| time.elapsed().is_ok_and(|past| past > COARSE))
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use nix::unistd::Pid;
 
-/// What a socket table says of one socket.
+/// The entry of one socket in a socket table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     inode: u64,
-    /// How it is called, such as `127.0.0.1:80` or `@name`.
+    /// The name of the socket, such as `127.0.0.1:80` or `@name`.
     name: String,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn bound() -> Vec<String> {
     unix(&text).into_iter().map(|entry| entry.name).collect()
 }
 
-/// Unix sockets with one of `words` in their name, `ours` apart, one sentence each.
+/// Lists Unix sockets with one of `words` in their name, `ours` apart, one sentence each.
 pub(crate) fn named(words: &[&str], ours: &[String]) -> Vec<String> {
     let mut names = bound();
     let carries = |name: &String| words.iter().any(|word| name.contains(word));
@@ -48,7 +48,7 @@ pub(crate) fn named(words: &[&str], ours: &[String]) -> Vec<String> {
     names.into_iter().map(|name| format!("the socket {name} outlived the run")).collect()
 }
 
-/// Every listening or bound socket of the network that `net` shows.
+/// Lists every listening or bound socket of the network that `net` shows.
 fn table(net: &Path) -> Vec<Entry> {
     let read = |name: &str| std::fs::read_to_string(net.join(name)).unwrap_or_default();
     let mut all = unix(&read("unix"));
@@ -58,7 +58,7 @@ fn table(net: &Path) -> Vec<Entry> {
     all
 }
 
-/// `Num RefCount Protocol Flags Type St Inode Path`; only bound sockets have a path.
+/// Parses `Num RefCount Protocol Flags Type St Inode Path`; only bound sockets have a path.
 fn unix(text: &str) -> Vec<Entry> {
     let entry = |line: &str| {
         let mut words = line.split_whitespace();
@@ -68,10 +68,10 @@ fn unix(text: &str) -> Vec<Entry> {
     text.lines().skip(1).filter_map(entry).collect()
 }
 
-/// State of a listening TCP socket, and of a UDP socket that nobody has connected.
+/// The state of a listening TCP socket, and of an unconnected UDP socket.
 const WAITING: [&str; 2] = ["0A", "07"];
 
-/// `sl local_address rem_address st … inode`.
+/// Parses `sl local_address rem_address st … inode`.
 fn inet(kind: &str, text: &str) -> Vec<Entry> {
     let entry = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -14,18 +14,19 @@ use crate::names::OPEN;
 
 /// Directories in which every program may leave something; message queues show as files.
 const SHARED: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"];
-/// Tables of System V IPC: file, column of the owner, what a row is, and how it is removed.
+/// Tables of System V IPC: file, column of the owner, kind of object, and the command that removes
+/// it.
 const IPC: [(&str, usize, &str, &str); 3] = [
     ("/proc/sysvipc/shm", 7, "System V shared memory segment", "ipcrm -m"),
     ("/proc/sysvipc/msg", 7, "System V message queue", "ipcrm -q"),
     ("/proc/sysvipc/sem", 4, "System V semaphore set", "ipcrm -s"),
 ];
-/// What an abstract socket is called; its name follows.
+/// The description of an abstract socket; its name follows.
 const SOCKET: &str = "abstract socket @";
-/// How far the time of a file may lag behind the clock.
+/// The time by which the time of a file may lag behind the clock.
 const LAG: Duration = Duration::from_millis(10);
 
-/// What was there before an arm.
+/// The state before an arm.
 #[derive(Debug)]
 pub(crate) struct SharedObjects {
     since: SystemTime,
@@ -69,7 +70,7 @@ impl SharedObjects {
     }
 }
 
-/// Whether an object of [`SharedObjects::appeared`] is still there.
+/// Returns whether an object of [`SharedObjects::appeared`] is still there.
 fn is_there(object: &str) -> bool {
     match object.starts_with('/') {
         true => Path::new(object).symlink_metadata().is_ok(),

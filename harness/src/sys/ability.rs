@@ -1,5 +1,5 @@
-//! Trying out, in children, what sandboxes are built of: each kind of namespace, a `/proc` of one's
-//! own, a listener for system calls.
+//! Trying out, in children, the parts of sandboxes: each kind of namespace, a `/proc` of one's own,
+//! a listener for system calls.
 
 use std::io;
 
@@ -88,19 +88,19 @@ pub(crate) fn try_listener() -> io::Result<()> {
     })
 }
 
-/// There are none.
+/// Fails: there are no namespaces here.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn try_namespace(_: &str) -> io::Result<()> {
     Err(Errno::ENOSYS.into())
 }
 
-/// There is none.
+/// Fails: there is no `/proc` here.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn try_proc() -> io::Result<()> {
     Err(Errno::ENOSYS.into())
 }
 
-/// There is none.
+/// Fails: there is no listener for system calls here.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn try_listener() -> io::Result<()> {
     Err(Errno::ENOSYS.into())

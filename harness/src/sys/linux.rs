@@ -22,7 +22,7 @@ pub(crate) fn exit_watch(pid: Pid) -> Option<OwnedFd> {
     // SAFETY: pidfd_open takes two integers and returns a new descriptor or -1.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0)?;
-    // SAFETY: the descriptor was just made and nobody else owns it.
+    // SAFETY: the descriptor was just made and has no other owner.
     Some(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn become_user(user: &User) -> io::Result<()> {
     prctl::set_dumpable(true)?;
     let own = [("HOME", user.dir.as_os_str()), ("USER", user.name.as_ref())];
     for (variable, value) in own.into_iter().chain([("LOGNAME", user.name.as_ref())]) {
-        // SAFETY: callers have one thread, so nobody reads the environment meanwhile.
+        // SAFETY: callers have one thread, so no other thread reads the environment meanwhile.
         unsafe { std::env::set_var(variable, value) };
     }
     for variable in OF_A_HOME {
@@ -76,7 +76,7 @@ pub(crate) fn become_owner(uid: Uid, gid: Gid) -> io::Result<()> {
     }
 }
 
-/// Variables that name folders of whoever set them.
+/// The variables that name directories of the user that set them.
 const OF_A_HOME: [&str; 6] = [
     "TMPDIR",
     "XDG_CACHE_HOME",
@@ -112,7 +112,7 @@ pub(crate) fn end_after(parent: Pid, patience: Duration) -> io::Result<()> {
     }
 }
 
-/// What the kernel sends when the parent of [`end_after`] has ended.
+/// The signal that the kernel sends when the parent of [`end_after`] has ended.
 const PARENT_ENDED: Signal = Signal::SIGUSR2;
 /// The patience of [`end_after`].
 static SECONDS: AtomicU32 = AtomicU32::new(0);
@@ -150,14 +150,14 @@ pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
     }
 }
 
-/// For kernels without `children` files.
+/// Lists children on kernels without `children` files.
 fn children_by_scan(parent: Pid) -> Vec<Pid> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid| parent_of(*pid) == Some(parent.as_raw())).map(Pid::from_raw).collect()
 }
 
-/// How many processes and threads `uid` has, as RLIMIT_NPROC counts them.
+/// Returns the number of processes and threads of `uid`, as RLIMIT_NPROC counts them.
 pub(crate) fn tasks_of_user(uid: u32) -> u64 {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let tasks = processes.filter_map(|entry| {
@@ -188,7 +188,7 @@ pub(crate) fn private_mounts() -> io::Result<()> {
 const ROOM: u64 = 1 << 30;
 const INODES: u64 = 1 << 18;
 
-/// Mounts an empty tmpfs over `folder`, of at most a GiB and a quarter of the memory there is.
+/// Mounts an empty tmpfs over `folder`, of at most a GiB and a quarter of the available memory.
 ///
 /// # Errors
 /// The errno of mount(2).

@@ -14,7 +14,7 @@ use nix::unistd::{Gid, Pid, Uid, User};
 
 use super::NestedPlaces;
 
-/// There is no such descriptor that poll(2) takes; callers fall back to a short poll.
+/// Returns none: poll(2) takes no such descriptor here; callers fall back to a short poll.
 pub(crate) fn exit_watch(_pid: Pid) -> Option<OwnedFd> {
     None
 }
@@ -44,7 +44,7 @@ pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// There are no namespaces; the cases that nest are Linux's.
+/// Makes `command` fail to start: there are no namespaces; the cases that nest are Linux's.
 pub(crate) fn nest(
     command: &mut Command,
     _nested: &boxproof_cases::case::Nested,
@@ -59,7 +59,7 @@ pub(crate) fn nest(
     Ok(())
 }
 
-/// Nothing is asked of the kernel: ptrace(2) of others needs root or a debugger's entitlement.
+/// Does nothing: ptrace(2) of others needs root or a debugger's entitlement.
 ///
 /// # Errors
 /// Never.
@@ -67,7 +67,7 @@ pub(crate) fn deny_tracing() -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing here ends a child after its parent.
+/// Does nothing: no call here ends a child after its parent.
 ///
 /// # Errors
 /// Never.
@@ -75,22 +75,26 @@ pub(crate) fn end_after(_parent: Pid, _patience: std::time::Duration) -> io::Res
     Ok(())
 }
 
-/// Nothing here ends a child with its parent.
+/// Does nothing: no call here ends a child with its parent.
 pub(crate) fn end_with_parent(_command: &mut Command, _signal: Signal) {}
 
+/// Fails: there are no mount namespaces here.
+///
 /// # Errors
 /// Always.
 pub(crate) fn private_mounts() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Fails: there is no tmpfs here.
+///
 /// # Errors
 /// Always.
 pub(crate) fn own_tmpfs(_folder: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Nobody mounts anything for us here.
+/// Fails: the harness mounts nothing here.
 ///
 /// # Errors
 /// Always.
@@ -98,13 +102,12 @@ pub(crate) fn detach(_point: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// # Errors
 /// Returns 0: processes of a user are not counted here.
 pub(crate) fn tasks_of_user(_: u32) -> u64 {
     0
 }
 
-/// Always.
+/// Fails: it is not implemented here.
 pub(crate) fn become_user(_user: &User) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -114,6 +117,8 @@ pub(crate) fn mount_id(_: &Path) -> u64 {
     0
 }
 
+/// Fails: it is not implemented here.
+///
 /// # Errors
 /// Always.
 pub(crate) fn become_owner(_uid: Uid, _gid: Gid) -> io::Result<()> {

@@ -14,10 +14,10 @@ const ROOM: usize = 64;
 /// Bytes of arguments and environment where the system does not say how many there can be.
 const USUAL: usize = 1 << 20;
 
-/// Whether the table can be read: finding nothing must mean that nothing is left.
+/// Checks that the table can be read: finding nothing must mean that nothing is left.
 ///
 /// # Errors
-/// What cannot be read.
+/// The part that cannot be read.
 pub(crate) fn check_sight() -> io::Result<()> {
     let blind = |what: &str| Err(io::Error::other(format!("cannot see what a run leaves: {what}")));
     match () {
@@ -29,7 +29,7 @@ pub(crate) fn check_sight() -> io::Result<()> {
     }
 }
 
-/// Every process.
+/// Lists every process.
 pub(crate) fn processes() -> Vec<Pid> {
     // SAFETY: without a list it only tells how many there are.
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
@@ -63,7 +63,7 @@ fn parts(pid: Pid) -> Option<Parts> {
     parted(&bytes)
 }
 
-/// What the kernel calls it.
+/// Returns the kernel's name for the process.
 pub(crate) fn name(pid: Pid) -> String {
     let Some(info) = info(pid) else { return String::new() };
     let bytes = info.pbi_comm.map(|byte| byte as u8);
@@ -71,13 +71,13 @@ pub(crate) fn name(pid: Pid) -> String {
     text.map(std::borrow::Cow::into_owned).unwrap_or_default()
 }
 
-/// Who started a process, whose it is, and when it began.
+/// The parent of a process, its user, and its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) parent: Pid,
     /// The real user.
     pub(crate) uid: u32,
-    /// In microseconds; two processes that had the same number differ in it.
+    /// The start time in microseconds; two processes that had the same number differ in it.
     pub(crate) started: u64,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn origin(pid: Pid) -> Option<Origin> {
     Some(Origin { parent, uid: info.pbi_ruid, started })
 }
 
-/// Whether `pid` is past doing anything: it is gone, or nobody has reaped it.
+/// Returns whether `pid` can do nothing any more: it is gone, or a zombie.
 pub(crate) fn is_doomed(pid: Pid) -> bool {
     info(pid).is_none_or(|info| info.pbi_status == libc::SZOMB)
 }

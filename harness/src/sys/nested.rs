@@ -15,7 +15,7 @@ use super::nested_places::{MountPlace, NestedPlaces};
 
 /// `SECBIT_NOROOT` and its lock: executing a file as uid 0 gives no capabilities.
 const NO_ROOT: libc::c_ulong = 0b11;
-/// What container engines cover of `/proc`.
+/// The part of `/proc` that container engines cover.
 const COVERED: &CStr = c"/proc/fs";
 
 /// Makes `command` start inside `nested`, whose parts lie at `places`; it fails to start where that
@@ -157,8 +157,8 @@ fn bind(from: &CStr, over: &CStr) -> io::Result<()> {
 /// Makes the mount at `place`, and all below it, read-only; the other flags stay, as some cannot be
 /// changed here.
 fn close_to_writers(place: &CStr) -> io::Result<()> {
-    /// `struct mount_attr` of mount_setattr(2): what to set, what to clear, propagation, a user
-    /// namespace.
+    /// `struct mount_attr` of mount_setattr(2): attributes to set, attributes to clear,
+    /// propagation, a user namespace.
     const READ_ONLY: [u64; 4] = [0x1, 0, 0, 0];
     let (at, all, size) = (libc::AT_FDCWD, libc::AT_RECURSIVE, size_of_val(&READ_ONLY));
     // SAFETY: the path is a C string, and the attributes are as long as it says.

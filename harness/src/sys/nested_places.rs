@@ -1,14 +1,14 @@
-//! Where the parts of a nested host lie on this one.
+//! Places of the parts of a nested host on this one.
 
 use std::path::PathBuf;
 
-/// Where the parts of a nested host lie.
+/// The places of the parts of a nested host.
 #[derive(Debug, Clone, Default)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "mount namespaces are Linux's"))]
 pub(crate) struct NestedPlaces {
-    /// What is mounted in it, in this order.
+    /// The mounts in it, in this order.
     pub(crate) mounts: Vec<MountPlace>,
-    /// Where its root is mounted, if that is one of its own, and the working directory in it.
+    /// The place of its root's mount, if that is one of its own, and the working directory in it.
     pub(crate) root: Option<(PathBuf, PathBuf)>,
 }
 
@@ -16,14 +16,14 @@ pub(crate) struct NestedPlaces {
 #[derive(Debug, Clone, Default)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "mount namespaces are Linux's"))]
 pub(crate) struct MountPlace {
-    /// What is mounted.
+    /// The source of the mount.
     pub(crate) from: PathBuf,
-    /// Where.
+    /// The target of the mount.
     pub(crate) over: PathBuf,
-    /// Whether it cannot be written there.
+    /// True if it cannot be written there.
     pub(crate) read_only: bool,
-    /// Whether the name of what is mounted is removed.
+    /// True if the name of the source is removed.
     pub(crate) deleted: bool,
-    /// Whether it may be gone by the time it is mounted.
+    /// True if the source may be gone by the time it is mounted.
     pub(crate) fleeting: bool,
 }

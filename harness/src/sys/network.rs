@@ -17,14 +17,14 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 
 use super::host::{in_child, write_at_once};
 
-/// Where resolvers look first, and what tells them to.
+/// The file in which resolvers look first, and the one that makes them do so.
 const HOSTS: &CStr = c"/etc/hosts";
 const SWITCH: &CStr = c"/etc/nsswitch.conf";
 /// The loopback interface, the only one there.
 const LOOPBACK: &[u8] = b"lo";
-/// Of `struct in6_ifreq`.
+/// The prefix length of a whole address in `struct in6_ifreq`.
 const WHOLE: u32 = 128;
-/// How often it is looked whether an address can be used, a millisecond apart.
+/// The number of tests whether an address can be used, a millisecond apart.
 const LOOKS: u32 = 10_000;
 /// Descriptors that are handed over at most: namespaces, and one a listener.
 const HANDED: usize = 16;
@@ -32,10 +32,10 @@ const HANDED: usize = 16;
 /// Namespaces, held by descriptors.
 #[derive(Debug)]
 pub(crate) struct Namespaces {
-    /// Of mounts and network.
+    /// The namespaces of mounts and network.
     pub(crate) mnt: OwnedFd,
     pub(crate) net: OwnedFd,
-    /// Of users, where that was needed to make the others.
+    /// The user namespace, where that was needed to make the others.
     pub(crate) user: Option<OwnedFd>,
 }
 
@@ -47,8 +47,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// With `addresses` on its loopback interface, and `hosts` and `switch` in the place of the
-    /// host's files, where it has them.
+    /// Prepares a network with `addresses` on its loopback interface, and `hosts` and `switch` in
+    /// the place of the host's files, where it has them.
     ///
     /// # Errors
     /// A path that is none.
@@ -69,12 +69,12 @@ impl Network {
         })
     }
 
-    /// Whether it can be built here.
+    /// Checks that the network can be built here.
     pub(crate) fn attempt(&self) -> io::Result<()> {
         in_child(|| self.enter().map(drop))
     }
 
-    /// Builds it around this process; whether that took a user namespace.
+    /// Builds it around this process; returns whether that took a user namespace.
     pub(crate) fn enter(&self) -> Result<bool, Errno> {
         let others = libc::CLONE_NEWNS | libc::CLONE_NEWNET;
         // SAFETY: takes flags only.
@@ -157,8 +157,8 @@ fn add(number: u8, ip: IpAddr) -> Result<(), Errno> {
     }
 }
 
-/// Returns once `ip` can be used: the kernel takes an address of IPv6 for tentative until one of its
-/// own workers has looked at it.
+/// Returns once `ip` can be used: the kernel takes an address of IPv6 for tentative until one of
+/// its own workers has looked at it.
 fn settled(ip: Ipv6Addr) -> Result<(), Errno> {
     // SAFETY: zeroes are a value of this structure of numbers.
     let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
@@ -175,7 +175,7 @@ fn settled(ip: Ipv6Addr) -> Result<(), Errno> {
         if bound != Err(Errno::EADDRNOTAVAIL) {
             break;
         }
-        // SAFETY: the time outlives the call; what is left of it is not asked for.
+        // SAFETY: the time outlives the call; the remaining time is not asked for.
         unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) };
     }
     // SAFETY: the descriptor is ours and not used again.
@@ -194,7 +194,7 @@ fn address(octets: [u8; 4]) -> libc::sockaddr {
     address
 }
 
-/// Makes `command` start in `namespaces`, in `folder`; it fails to start where that cannot be.
+/// Makes `command` start in `namespaces`, in `folder`; it fails to start where that is impossible.
 pub(crate) fn join(
     command: &mut Command,
     namespaces: &Namespaces,
@@ -224,7 +224,7 @@ pub(crate) fn own(user: bool) -> io::Result<Namespaces> {
     Ok(Namespaces { mnt: open("mnt")?, net: open("net")?, user })
 }
 
-/// Hands descriptors to whoever reads `to`, with a text about them.
+/// Sends descriptors to the reader of `to`, with a text about them.
 pub(crate) fn hand_over(to: RawFd, text: &str, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let numbers: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let rights = [ControlMessage::ScmRights(&numbers)];

@@ -1,14 +1,14 @@
-//! There are no networks of one's own here.
+//! Network namespaces where there are none.
 
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// None there are.
+/// A type without values, as there are no namespaces.
 #[derive(Debug)]
 pub(crate) enum Namespaces {}
 
-/// Nobody has any to join.
+/// Cannot be called: there are no namespaces to join.
 pub(crate) fn join(_: &mut Command, namespaces: &Namespaces, _: &Path) -> io::Result<()> {
     match *namespaces {}
 }

@@ -1,6 +1,6 @@
-//! Nothing here gives a process another name.
+//! Process titles where a process cannot be given another name.
 
-/// Stands for one; nothing changes.
+/// A stand-in for a title; nothing changes.
 #[derive(Debug)]
 pub(crate) struct ProcessTitle;
 

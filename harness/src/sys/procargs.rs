@@ -1,5 +1,5 @@
-//! What macOS tells of a process's start (`KERN_PROCARGS2`), taken apart ([`parted`]): a count, the
-//! program's path, padding, so many words, then the environment up to an empty string.
+//! Arguments of a process as macOS gives them (`KERN_PROCARGS2`), taken apart ([`parted`]): a
+//! count, the program's path, padding, so many words, then the environment up to an empty string.
 
 /// Words and variables, a NUL behind each.
 #[derive(Debug, Clone, PartialEq, Eq)]

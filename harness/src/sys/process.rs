@@ -11,12 +11,13 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{ForkResult, Pid};
 
-/// How often a child is looked at where the kernel cannot wake us.
+/// The poll interval of a child where the kernel cannot wake us.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How long a killed child may take to die.
+/// The time that a killed child may take to die.
 const DEATH: Duration = Duration::from_secs(5);
-/// How long the end of a dead child may be kept from us before it is taken for a tracer's.
+/// The time for which the end of a dead child may be kept from us before a tracer counts as the
+/// cause.
 const HELD: Duration = Duration::from_millis(100);
 
 /// Forks a child that runs `body` and exits with what it returns.
@@ -33,11 +34,11 @@ pub(crate) fn fork(body: impl FnOnce() -> i32) -> io::Result<Pid> {
     }
 }
 
-/// No process that this one starts inherits a descriptor, standard streams apart, unless it is
-/// given one on purpose: whoever started us may have left some open.
+/// Keeps every process that this one starts from inheriting a descriptor, standard streams apart,
+/// unless it is given one on purpose: the parent of this process may have left some open.
 ///
 /// # Errors
-/// When our descriptors cannot be listed.
+/// The errno of the listing of our descriptors.
 pub(crate) fn hand_nothing_on() -> io::Result<()> {
     let names = std::fs::read_dir("/dev/fd")?.flatten().map(|entry| entry.file_name());
     let numbers: Vec<RawFd> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
@@ -66,7 +67,7 @@ pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd
     }
 }
 
-/// Has HUP, INT, QUIT and TERM end this process again, as a command expects: whoever was started in
+/// Has HUP, INT, QUIT and TERM end this process again, as a command expects: a process started in
 /// the background by a shell, or by nohup, ignores some, and so would everything that it starts.
 /// And has CHLD, which a parent may handle, do nothing.
 ///
@@ -81,7 +82,8 @@ pub(crate) fn default_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Has a write beyond RLIMIT_FSIZE fail with EFBIG, which is told, instead of ending this process.
+/// Has a write beyond RLIMIT_FSIZE fail with EFBIG, which is reported, instead of ending this
+/// process.
 ///
 /// # Errors
 /// The errno of sigaction(2).
@@ -104,7 +106,7 @@ pub(crate) fn own_terminal(command: &mut Command, number: RawFd) {
     }
 }
 
-/// How many bytes wait to be read from `terminal`.
+/// Returns the number of bytes that wait to be read from `terminal`.
 ///
 /// # Errors
 /// The errno of ioctl(2).
@@ -117,7 +119,7 @@ pub(crate) fn waiting_bytes(terminal: BorrowedFd<'_>) -> io::Result<usize> {
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// Gives `terminal` a size, of which its foreground group is told.
+/// Gives `terminal` a size; its foreground group gets SIGWINCH.
 ///
 /// # Errors
 /// The errno of ioctl(2).
@@ -130,7 +132,7 @@ pub(crate) fn resize(terminal: BorrowedFd<'_>, rows: u16, columns: u16) -> io::R
     Ok(())
 }
 
-/// `N` random bytes from the kernel, in hex.
+/// Returns `N` random bytes from the kernel, in hex.
 ///
 /// # Errors
 /// The errno of getentropy(3).
@@ -176,7 +178,7 @@ pub(crate) fn reap(child: &mut Child) {
     }
 }
 
-/// Whether the child `pid` stands still; whoever waits for it is told as before.
+/// Returns whether the child `pid` is stopped; a later wait still reports the stop.
 pub(crate) fn stands_still(pid: Pid) -> io::Result<bool> {
     let mut told = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
     let how = libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;

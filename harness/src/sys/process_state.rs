@@ -1,4 +1,5 @@
-//! What a child starts with besides its descriptors: signal state, limits, priority, mode mask.
+//! State that a child starts with besides its descriptors: signal state, limits, priority, mode
+//! mask.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,8 +11,8 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
 
-/// Makes `command` start as `launcher` says; it fails to start where that cannot be. To be called
-/// last: what else is done before the start may need what is limited here.
+/// Makes `command` start as `launcher` says; it fails to start where that is impossible. To be
+/// called last: other steps before the start may need a resource that is limited here.
 pub(crate) fn start_with(command: &mut Command, launcher: &Launcher) {
     if !launcher.has_process_state() {
         return;

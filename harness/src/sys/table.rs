@@ -7,15 +7,15 @@ use std::path::Path;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-/// Where the kernel tells of processes and mounts.
+/// The file system in which the kernel lists processes and mounts.
 const PROC: &str = "/proc";
-/// What the sweep reads of every process, here of this one.
+/// The files that the sweep reads of every process, here of this one.
 const OWN: [&str; 2] = ["self/mountinfo", "self/cmdline"];
 
-/// Whether the table can be read: finding nothing must mean that nothing is left.
+/// Checks that the table can be read: finding nothing must mean that nothing is left.
 ///
 /// # Errors
-/// What cannot be read.
+/// The part that cannot be read.
 pub(crate) fn check_sight() -> io::Result<()> {
     sees_in(PROC.as_ref())
 }
@@ -33,7 +33,7 @@ fn blind(file: &Path, why: impl fmt::Display) -> io::Error {
     io::Error::other(format!("cannot see what a run leaves: {file}: {why}; use Linux with /proc"))
 }
 
-/// Every process.
+/// Lists every process.
 pub(crate) fn processes() -> Vec<Pid> {
     let processes = std::fs::read_dir(PROC).into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -50,18 +50,19 @@ pub(crate) fn variables(pid: Pid) -> Vec<u8> {
     std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
 }
 
-/// What the kernel calls it.
+/// Returns the kernel's name for the process.
 pub(crate) fn name(pid: Pid) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
 }
 
-/// Who started a process, whose it is, and when it began.
+/// The parent of a process, its user, and its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) parent: Pid,
     /// The real user.
     pub(crate) uid: u32,
-    /// In units of the kernel's own; two processes that had the same number differ in it.
+    /// The start time in units of the kernel's own; two processes that had the same number differ
+    /// in it.
     pub(crate) started: u64,
 }
 
@@ -77,8 +78,8 @@ pub(crate) fn origin(pid: Pid) -> Option<Origin> {
     Some(Origin { parent, uid, started })
 }
 
-/// Whether `pid` is past doing anything, or ends without anybody's doing: the first process of a
-/// namespace that it is in is dying, which takes all the others along.
+/// Returns whether `pid` can do nothing any more, or ends by itself: the init of a namespace that
+/// it is in is dying, which takes all the others along.
 pub(crate) fn is_doomed(pid: Pid) -> bool {
     doomed(pid, |pid| std::fs::read_to_string(format!("/proc/{pid}/status")).ok())
 }
@@ -99,15 +100,15 @@ fn doomed(pid: Pid, status: impl Fn(Pid) -> Option<String>) -> bool {
     }
 }
 
-/// Whether the process of this status is the first one of its namespace of processes, and whether
-/// that lies inside this one.
+/// Returns whether the process of this status is the init of its pid namespace, and whether that
+/// namespace lies inside this one.
 fn namespaced(status: &str) -> (bool, bool) {
     let numbers = member(status, "NSpid:").unwrap_or_default();
     let is_nested = numbers.split_whitespace().count() > 1;
     (is_nested && numbers.split_whitespace().next_back() == Some("1"), is_nested)
 }
 
-/// Whether the process of this status has no memory left, or a SIGKILL on its way.
+/// Returns whether the process of this status has no memory left, or a pending SIGKILL.
 fn is_dying(status: &str) -> bool {
     let killed = |name: &str| {
         let pending = member(status, name).and_then(|set| u64::from_str_radix(set, 16).ok());

@@ -4,14 +4,14 @@ use std::ffi::CStr;
 
 use nix::sys::prctl;
 
-/// What this process is called meanwhile, and every process that it forks.
+/// The name of this process while it holds the title, and of every process that it forks.
 const CALLED: &CStr = c"sh";
 
 /// Another title of this process while it lives: `sh`, as a shell that started a command has it.
-/// What cannot be changed stays as it is.
+/// A part that cannot be changed stays as it is.
 #[derive(Debug)]
 pub(crate) struct ProcessTitle {
-    /// Where the command line is, and what was there.
+    /// The address of the command line, and its original bytes.
     area: Option<(usize, Vec<u8>)>,
     name: Option<std::ffi::CString>,
 }
@@ -44,7 +44,7 @@ impl Drop for ProcessTitle {
     }
 }
 
-/// Where in this process its command line is, and how long.
+/// Returns the address of this process's command line, and its length in bytes.
 fn command_line() -> Option<(usize, usize)> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The names of proc_pid_stat(5): fields 48 and 49, of which two stand before the bracket.
@@ -57,7 +57,7 @@ fn command_line() -> Option<(usize, usize)> {
 /// Puts `bytes` at the address `start` of the command line, and returns what was there.
 fn exchange(start: usize, bytes: &[u8]) -> Vec<u8> {
     // SAFETY: the kernel says that the argument strings of this process are there, as many bytes as
-    // `bytes` has; they are on the stack, writable, and nobody reads them while this is called.
+    // `bytes` has; they are on the stack, writable, and no code reads them while this is called.
     let area = unsafe {
         std::slice::from_raw_parts_mut(
             std::ptr::with_exposed_provenance_mut::<u8>(start),

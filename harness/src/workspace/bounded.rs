@@ -1,4 +1,4 @@
-//! A command that prepares or clears up: who takes too long is ended, with its group.
+//! A command that prepares or clears up: one that takes too long is ended, with its group.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -14,14 +14,14 @@ use nix::unistd::Pid;
 
 use crate::sys;
 
-/// How often it is looked at where the kernel cannot wake us.
+/// The poll interval where the kernel cannot wake us.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Runs `command`, which must exit 0 within `patience`; `name` stands for it in the error. What it
-/// leaves running in its group when its time is up is killed.
+/// Runs `command`, which must exit 0 within `patience`; `name` stands for it in the error.
+/// Processes left running in its group when its time is up are killed.
 ///
 /// # Errors
-/// What went wrong, with what it wrote to stderr.
+/// The reason, with what the command wrote to stderr.
 pub fn finish(name: &str, mut command: Command, patience: Duration) -> Result<(), String> {
     let why = |error: io::Error| format!("{name}: {error}");
     // A file, so that it can neither block on us nor keep us waiting through a descendant.

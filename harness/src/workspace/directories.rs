@@ -12,11 +12,11 @@ use nix::unistd::{AccessFlags, access};
 use super::Workspace;
 use crate::sys;
 
-/// What each of the arm's own directories is: the worker's, the arm's, and those below it.
+/// The identity of each of the arm's own directories: the worker's, the arm's, and those below it.
 #[derive(Debug)]
 pub(crate) struct ArmDirectories(Vec<(&'static str, PathBuf, Identity)>, BTreeMap<String, PathBuf>);
 
-/// What one directory is.
+/// The identity of one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Identity {
     Directory {
@@ -24,7 +24,7 @@ enum Identity {
         object: (u64, u64, u64),
         mode: u32,
         owner: (u32, u32),
-        /// Whether its entries can be listed and reached.
+        /// True if its entries can be listed and reached.
         open: bool,
     },
     Other(&'static str),
@@ -32,18 +32,18 @@ enum Identity {
     Unseen(io::ErrorKind),
 }
 
-/// What was done to one directory.
+/// The change to one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DirectoryChange {
-    /// Where it was.
+    /// The path of the directory before the change.
     pub(crate) path: PathBuf,
     /// One sentence.
     pub(crate) sentence: String,
-    /// How far what is below it can still be seen.
+    /// The visibility of the entries below it.
     pub(crate) sight: Sight,
 }
 
-/// How far what is below a changed directory can still be seen.
+/// The visibility of the entries below a changed directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight {
     /// As before.
@@ -54,7 +54,7 @@ pub(crate) enum Sight {
     Replaced,
 }
 
-/// What the directories above the workspace are called, outermost first.
+/// The names of the directories above the workspace, outermost first.
 const ABOVE: [&str; 3] = ["RUN", "WORKER", "ARM"];
 
 impl ArmDirectories {
@@ -70,8 +70,8 @@ impl ArmDirectories {
         Self(all.collect(), strays(root))
     }
 
-    /// What is different in `now`, outermost first; what is below a directory that cannot be
-    /// trusted is not told.
+    /// Lists the differences in `now`, outermost first; omits those below a directory that cannot
+    /// be trusted.
     pub(crate) fn changes(&self, now: &Self) -> Vec<DirectoryChange> {
         let mut changes: Vec<DirectoryChange> = Vec::new();
         for ((name, path, before), (_, _, now)) in self.0.iter().zip(&now.0) {
@@ -88,7 +88,8 @@ impl ArmDirectories {
         changes
     }
 
-    /// What appeared beside the arm and beside its directories: as `$ARM/name`, and where it is.
+    /// Lists the entries that appeared beside the arm and beside its directories: as `$ARM/name`,
+    /// with their paths.
     pub(crate) fn appeared(&self, now: &Self) -> Vec<(String, PathBuf)> {
         let new = now.1.iter().filter(|(name, _)| !self.1.contains_key(*name));
         new.map(|(name, path)| (name.clone(), path.clone())).collect()
@@ -101,11 +102,11 @@ fn above(root: &Path) -> [&Path; 3] {
     [worker.parent().unwrap_or(worker), worker, root]
 }
 
-/// What is in the worker's directory and in the arm's, as `$WORKER/name` and `$ARM/name`.
+/// Lists the entries of the worker's directory and of the arm's, as `$WORKER/name` and `$ARM/name`.
 fn strays(root: &Path) -> BTreeMap<String, PathBuf> {
     /// The most names of one directory that are told.
     const MOST: usize = 1000;
-    // What comes and goes in the run's directory is the doing of other workers, too.
+    // Changes in the run's directory are the doing of other workers, too.
     let names = ABOVE.into_iter().zip(above(root)).skip(1).flat_map(|(name, path)| {
         let entries = path.read_dir().into_iter().flatten().flatten();
         entries.take(MOST).map(move |entry| {
@@ -136,7 +137,7 @@ impl Identity {
         }
     }
 
-    /// What it is now that was `before`, in a few words.
+    /// Describes in a few words the change from `before`.
     fn against(&self, before: &Self) -> (String, Sight) {
         match (before, self) {
             (_, Self::Absent) => ("is gone".to_owned(), Sight::Replaced),
@@ -162,8 +163,8 @@ impl Identity {
     }
 }
 
-/// Directories that one process works in, held open: whatever is done to their names, modes are
-/// given back to these and to no other.
+/// The directories that one process works in, held open: although their names may change, modes are
+/// given back to these directories and to no other.
 #[derive(Debug)]
 pub(crate) struct HeldDirectories(Vec<(PathBuf, File, Permissions)>);
 
@@ -182,7 +183,7 @@ impl HeldDirectories {
         Ok(Self(paths.iter().map(open).collect::<io::Result<_>>()?))
     }
 
-    /// When each was last changed, and when its entries were.
+    /// Returns the change times (ctime, mtime) of each directory.
     pub(crate) fn times(&self) -> Vec<[(i64, i64); 2]> {
         let metas = self.0.iter().filter_map(|(_, held, _)| held.metadata().ok());
         let times =
@@ -190,8 +191,8 @@ impl HeldDirectories {
         metas.map(times).collect()
     }
 
-    /// Whether the mode or owner of one was changed since it had the times `before`; what comes and
-    /// goes in it changes both times.
+    /// Returns whether the mode or owner of one was changed since it had the times `before`; an
+    /// entry that comes or goes changes both times.
     pub(crate) fn were_closed(&self, before: &[[(i64, i64); 2]]) -> bool {
         let now = self.times();
         now.iter().zip(before).any(|(now, before)| now[0] != before[0] && now[0] != now[1])
@@ -200,7 +201,7 @@ impl HeldDirectories {
     /// Gives them the modes that they had.
     ///
     /// # Errors
-    /// When one is not where it was any more.
+    /// Returns an error when one is not where it was any more.
     pub(crate) fn restore(&self) -> io::Result<()> {
         for (path, held, permissions) in &self.0 {
             let meta = held.metadata()?;

@@ -43,12 +43,12 @@ pub(super) fn mode(path: &Path, entry: &Entry) -> io::Result<()> {
     }
 }
 
-/// The folders of the least that git takes for a repository; hand-made, so that no case costs a
+/// The directories of the least that git takes for a repository; hand-made, so that no case costs a
 /// git run.
 pub const REPOSITORY_FOLDERS: [&str; 6] =
     ["objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info"];
 
-/// Its files, path and text.
+/// The files of that repository: path and text.
 pub const REPOSITORY_FILES: [(&str, &str); 3] = [
     ("HEAD", "ref: refs/heads/main\n"),
     ("info/exclude", ""),

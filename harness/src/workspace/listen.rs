@@ -1,4 +1,5 @@
-//! Listeners: where the harness waits for what should not arrive. The log is an oracle.
+//! Listeners: sockets on which the harness waits for connections that should not come. The log is
+//! an oracle.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -43,7 +44,7 @@ pub struct Listener {
     pub name: &'static str,
     socket: Socket,
     connections: Vec<Open>,
-    /// How many connections or datagrams came.
+    /// The number of connections or datagrams that came.
     pub arrived: usize,
     /// Every byte that came.
     pub data: Vec<u8>,
@@ -82,10 +83,10 @@ impl Connection for std::net::TcpStream {}
 impl Connection for UnixStream {}
 
 impl Listeners {
-    /// Opens the listener called `name` and returns what its variable stands for.
+    /// Opens the listener called `name` and returns the value of its variable.
     ///
     /// # Errors
-    /// What could not be bound.
+    /// The errno of a socket that could not be bound.
     pub fn open(&mut self, name: &'static str, out: &Path, nonce: &str) -> io::Result<String> {
         let (socket, value) = socket(name, out, nonce, Reach::Loopback)?;
         self.add(name, socket);
@@ -115,7 +116,7 @@ impl Listeners {
         self.0.iter().flat_map(Listener::descriptors)
     }
 
-    /// Takes whatever has arrived by now, without waiting.
+    /// Takes all that has arrived by now, without waiting.
     pub fn collect(&mut self) {
         self.0.iter_mut().for_each(Listener::collect);
     }
@@ -126,7 +127,7 @@ impl Listeners {
         self.0.iter().find(|listener| listener.name == name)
     }
 
-    /// All of them.
+    /// Iterates over all listeners.
     pub fn iter(&self) -> impl Iterator<Item = &Listener> {
         self.0.iter()
     }
@@ -209,13 +210,13 @@ impl Open {
     /// Answers every request whose head is whole.
     fn answer(&mut self) {
         while let Some(answer) = origin::answer(&mut self.heard) {
-            // Whoever does not wait for it is none the poorer.
+            // A client that does not wait for it loses nothing.
             let _gone = self.stream.write_all(&answer);
         }
     }
 }
 
-/// Where a listener of the internet's protocols can be reached.
+/// The addresses at which a listener of the internet's protocols can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     /// At loopback's own address.
@@ -233,7 +234,8 @@ pub(super) fn socket(
 ) -> io::Result<(Socket, String)> {
     let wide = reach == Reach::Everywhere;
     match name {
-        // Nobody else is in a network of one's own: there it has the port that rules open unasked.
+        // In a network of one's own no other process is: there it has the port that rules open
+        // unasked.
         "TCP4" if wide => tcp("0.0.0.0:443"),
         "HTTP" if wide => tcp("0.0.0.0:0"),
         "TCP4" | "HTTP" => tcp("127.0.0.1:0"),

@@ -1,4 +1,4 @@
-//! The workspace of one arm: folders, files, listeners and a victim, made from a case's fixture
+//! The workspace of one arm: directories, files, listeners and a victim, made from a case's fixture
 //! and removed with the value. Main type: [`Workspace`].
 
 mod bounded;
@@ -47,9 +47,9 @@ use crate::sys::network::Namespaces;
 pub struct Workspace {
     root: PathBuf,
     directory: OwnedDirectory,
-    /// What its directories are called.
+    /// The names of its directories.
     names: ArmNames,
-    /// What each variable stands for in this arm.
+    /// The value of each variable in this arm.
     pub vars: Vars,
     /// The secret word of this arm.
     pub nonce: String,
@@ -57,17 +57,17 @@ pub struct Workspace {
     pub probe_word: String,
     /// The made-up secret of this arm.
     pub canary: String,
-    /// Where the harness listens.
+    /// The sockets on which the harness listens.
     pub listeners: Listeners,
-    /// A process of ours that somebody may try to touch.
+    /// A process of ours that an act may try to touch.
     pub victim: Option<Victim>,
     /// The launcher's terminal.
     pub terminal: Option<Terminal>,
     /// The network of its own, where names of the case lead.
     pub(crate) network: Option<Namespaces>,
-    /// What a nested host has besides the mounts of the case.
+    /// The mounts of a nested host besides those of the case.
     host_mounts: Vec<MountPlace>,
-    /// Whether it is removed already.
+    /// True once it is removed.
     removed: bool,
 }
 
@@ -75,7 +75,7 @@ impl Workspace {
     /// Lays out the fixture of `case` below `root`, which must not exist.
     ///
     /// # Errors
-    /// What could not be made, and why.
+    /// The part that could not be made, and the reason.
     pub fn lay_out(case: &Case, root: &Path, probe: &Path, run_id: &str) -> Result<Self, String> {
         let nonce = format!("{run_id}-{}", random::<8>()?);
         // Of a probe that cannot be read no record is believed.
@@ -130,7 +130,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// On the host's network, or on one of its own.
+    /// Starts the listeners on the host's network, or on one of its own.
     fn start_listeners(&mut self, case: &Case, probe: &Path) -> Result<(), String> {
         let names = listen::NAMES.iter().copied().filter(|name| case.uses(name));
         if case.launcher.hosts.is_empty() {
@@ -153,7 +153,7 @@ impl Workspace {
     }
 
     fn lay_files(&self, case: &Case) -> Result<(), String> {
-        // Hard links last: what they point to must be there.
+        // Hard links last: their targets must be there.
         let is_hardlink = |entry: &boxproof_cases::case::Entry| {
             matches!(entry.kind, boxproof_cases::case::EntryKind::Hardlink(_))
         };
@@ -163,8 +163,8 @@ impl Workspace {
             let place = self.place(path)?;
             lay::entry(&place, entry, self).map_err(|e| format!("fixture {path}: {e}"))?;
         }
-        // Modes after contents, and what is below before what is above: a folder without
-        // permissions takes no files any more, and lets nobody at those it has.
+        // Modes after contents, and entries below before those above: a directory without
+        // permissions takes no files any more, and closes those it has.
         for (path, entry) in case.fixture.iter().rev() {
             lay::mode(&self.place(path)?, entry).map_err(|e| format!("fixture {path}: {e}"))?;
         }
@@ -191,32 +191,32 @@ impl Workspace {
         Ok(self.ws().join(expanded))
     }
 
-    /// What its directories are called.
+    /// Returns the names of its directories.
     pub(crate) fn names(&self) -> ArmNames {
         self.names
     }
 
-    /// The folder that holds everything of the arm.
+    /// The directory that holds everything of the arm.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The workspace folder itself.
+    /// The workspace directory itself.
     pub fn ws(&self) -> PathBuf {
         self.root.join(self.names.workspace)
     }
 
-    /// A folder for the backend's own state, outside every grant.
+    /// A directory for the backend's own state, outside every grant.
     pub fn state(&self) -> PathBuf {
         self.root.join(self.names.state)
     }
 
-    /// The folders a command could write to, by the variable each is known by.
+    /// The directories a command could write to, by the variable each is known by.
     pub fn folders(&self) -> impl Iterator<Item = (&'static str, PathBuf)> + '_ {
         self.names.folders().into_iter().map(|(folder, name)| (name, self.root.join(folder)))
     }
 
-    /// `bytes` with what differs from arm to arm replaced by its variable.
+    /// Replaces the names in `bytes` that differ from arm to arm by their variables.
     pub fn neutral(&self, bytes: &[u8]) -> Vec<u8> {
         let mut text = bytes.to_vec();
         let names = ["NONCE", "CANARY", "PROBE", "WS", "OUT", "HOME", "TMPDIR", "VICTIM"];
@@ -230,7 +230,7 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// What [`Workspace::neutral`] does, for text.
+    /// Does for text what [`Workspace::neutral`] does for bytes.
     pub fn neutral_text(&self, text: &str) -> String {
         String::from_utf8_lossy(&self.neutral(text.as_bytes())).into_owned()
     }
@@ -254,7 +254,7 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        // What stays is tried again, and told, with the scratch directory.
+        // The scratch directory tries the rest again, and reports it.
         self.remove_once();
     }
 }
@@ -293,7 +293,7 @@ fn random<const N: usize>() -> Result<String, String> {
     sys::random::<N>().map_err(|error: io::Error| format!("random bytes: {error}"))
 }
 
-/// `text` with every `from` replaced by `to`.
+/// Replaces every `from` in `text` by `to`.
 pub fn replace(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -306,7 +306,7 @@ pub fn replace(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Where `needle` (not empty) first stands in `text`.
+/// Returns the first position of `needle` (not empty) in `text`.
 pub fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     let first = *needle.first()?;
     let mut from = 0;

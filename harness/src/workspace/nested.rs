@@ -1,4 +1,4 @@
-//! The parts of a nested host: what is laid out for it, and where it is mounted.
+//! The parts of a nested host: the files laid out for it, and their mount points.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ impl Workspace {
     /// Lays out what `nested` has of its own, beside the directories that a command could write to.
     ///
     /// # Errors
-    /// What could not be made, and why.
+    /// The part that could not be made, and the reason.
     pub(super) fn lay_nested(&mut self, nested: &Nested) -> Result<(), String> {
         let host = self.root().join("host");
         fs::create_dir_all(host.join("root")).map_err(|e| format!("nested host: {e}"))?;
@@ -40,7 +40,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Where the parts of `nested` lie, for a process that starts in `cwd`.
+    /// Returns the places of the parts of `nested`, for a process that starts in `cwd`.
     ///
     /// # Errors
     /// An unknown variable.

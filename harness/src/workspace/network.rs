@@ -1,5 +1,5 @@
-//! A network of an arm's own, where the names of `launcher.hosts` lead to our listeners. A program of
-//! ours makes it around itself, opens the listeners there, hands all of that over and ends.
+//! A network of an arm's own, where the names of `launcher.hosts` lead to our listeners. A program
+//! of ours makes it around itself, opens the listeners there, hands all of that over and ends.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,19 +20,19 @@ use crate::sys::network::{Namespaces, Network, hand_over, own, take_over};
 pub const VERB: &str = "__network";
 /// The descriptor by which it hands over.
 const HANDS: i32 = 3;
-/// It only makes system calls.
+/// The deadline of the program, which only makes system calls.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What resolvers ask there: no other source than the file of names.
+/// The nsswitch.conf of resolvers there: no other source than the file of names.
 const SWITCH: &str = "hosts: files\npasswd: files\ngroup: files\n";
 
-/// What the variables of listeners stand for.
+/// The values of the listeners' variables.
 type Values = Vec<(&'static str, String)>;
 
 /// Makes a network in which the names of `hosts` (a file's text) lead somewhere, with the listeners
 /// called `names` in it; each one's name and what its variable stands for.
 ///
 /// # Errors
-/// What could not be made.
+/// The part that could not be made.
 pub(super) fn make(
     (program, root, nonce): (&Path, &Path, &str),
     hosts: &str,

@@ -1,4 +1,4 @@
-//! There are no networks of one's own here: the host fact `netns` never holds.
+//! Networks of one's own where there are none: the host fact `netns` never holds.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,9 +9,11 @@ use crate::sys::network::Namespaces;
 /// The hidden verb under which the program would make one.
 pub const VERB: &str = "__network";
 
-/// What the variables of listeners stand for.
+/// The values of the listeners' variables.
 type Values = Vec<(&'static str, String)>;
 
+/// Fails: there are no networks of one's own here.
+///
 /// # Errors
 /// Always.
 pub(super) fn make(

@@ -1,11 +1,11 @@
-//! What a web server of the harness answers: a word, or where to go instead.
+//! Answers of a web server of the harness: a word, or a redirection.
 
 /// The answer to everything but [`AWAY`].
 pub(super) const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 8\r\nConnection: close\r\n\r\nboxproof";
 /// The end of a request's head.
 const ASKED: &[u8] = b"\r\n\r\n";
-/// What a request begins with that is sent elsewhere: `/to/HOST:PORT/PATH`.
+/// The start of a request that is redirected: `/to/HOST:PORT/PATH`.
 const AWAY: &[u8] = b"GET /to/";
 
 /// Takes the first request whose head is whole out of `heard`; its answer.

@@ -1,4 +1,4 @@
-//! Snapshots: what a path is, down to inode and attributes, so that any change shows.
+//! Snapshots: the state of a path, down to inode and attributes, so that any change shows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::Path;
 use super::walk::{Found, walk};
 use crate::plain_file::{self, ReadBudget};
 
-/// What is at one path.
+/// The facts about one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     /// Its type, and what it holds: a hash, a link's target.
@@ -21,8 +21,8 @@ pub struct Facts {
     pub owner: (u32, u32),
     /// Modification time in nanoseconds.
     pub modified: (i64, i64),
-    /// Time of the last change of the inode, which no call can set back. Zero for a directory,
-    /// whose entries have facts of their own: what comes and goes in it need not be a change.
+    /// The ctime of the inode, which no call can set back. Zero for a directory, whose entries have
+    /// facts of their own: an entry that comes or goes need not be a change.
     pub changed: (i64, i64),
     /// Device, inode and number of links.
     pub identity: (u64, u64, u64),
@@ -30,19 +30,19 @@ pub struct Facts {
     pub attributes: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-/// What is at a path and at every path below it; nothing if the path is absent.
+/// The facts about a path and every path below it; empty if the path is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snapshot {
     entries: BTreeMap<String, Facts>,
-    /// Why there may be more.
+    /// The reason why there may be more.
     cut: Option<String>,
 }
 
 impl Snapshot {
-    /// Looks at `path` without following a link at its end.
+    /// Takes a snapshot of `path` without following a link at its end.
     ///
     /// # Errors
-    /// Why it cannot be said whether something is there.
+    /// The reason why it is unknown whether the path exists.
     pub fn take(path: &Path) -> Result<Self, String> {
         let mut budget = ReadBudget::default();
         let mut entries: BTreeMap<String, Facts> = BTreeMap::new();
@@ -63,15 +63,15 @@ impl Snapshot {
         }
     }
 
-    /// Whether nothing is there.
+    /// Returns whether the path is absent.
     pub fn is_absent(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// What differs in `now`, in a few words; nothing if nothing does.
+    /// Describes the first difference in `now`, in a few words; `None` if there is none.
     ///
     /// # Errors
-    /// Why a difference may not have been seen.
+    /// The reason why a difference may not have been seen.
     pub fn difference(&self, now: &Self) -> Result<Option<String>, String> {
         let names = self.entries.keys().chain(now.entries.keys());
         let mut differing = names.filter(|name| self.entries.get(*name) != now.entries.get(*name));
@@ -117,14 +117,14 @@ impl Facts {
             owner: (meta.uid(), meta.gid()),
             modified: (meta.mtime(), meta.mtime_nsec()),
             changed,
-            // A folder's link count and size follow its entries, which have facts of their own.
+            // A directory's link count and size follow its entries, which have facts of their own.
             identity: (meta.dev(), meta.ino(), if is_dir { 0 } else { meta.nlink() }),
             attributes: attributes(path),
         }
     }
 }
 
-/// What a directory holds whose entries cannot be listed.
+/// Describes a directory whose entries cannot be listed.
 fn closed(error: &io::Error) -> String {
     format!("a folder that cannot be listed ({})", error.kind())
 }
@@ -173,12 +173,12 @@ fn attributes(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     BTreeMap::new()
 }
 
-/// What is below a directory, for two arms to be compared by.
+/// The entries below a directory, by which two arms are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Tree {
     /// Every name, with type, mode and content.
     pub(crate) entries: BTreeMap<String, String>,
-    /// Why there may be more, or why something was not read.
+    /// The reason why there may be more, or why something was not read.
     pub(crate) cut: Option<String>,
 }
 
@@ -297,7 +297,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let closed = folder.path().join("closed");
         fs::create_dir(&closed).unwrap();
-        // Root can look everywhere; a name that is too long, nobody.
+        // Root can open every directory, but no user a name that is too long.
         let error = Snapshot::take(&closed.join("x".repeat(300))).unwrap_err();
         assert!(error.contains("too long"), "{error}");
         std::os::unix::fs::symlink("loop", closed.join("loop")).unwrap();

@@ -1,5 +1,5 @@
-//! The launcher's terminal: a pair of our own. What is typed into it counts, and so does what it
-//! shows.
+//! The launcher's terminal: a pair of our own. The input typed into it counts, and so does the
+//! output it shows.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -20,9 +20,9 @@ use crate::sys;
 
 /// The most that is kept of what it shows, in bytes.
 const KEEP: usize = 1 << 20;
-/// How often it is read in one go: a writer who never pauses keeps nobody from the clock.
+/// The number of reads in one go: a writer that never pauses does not hold up the deadlines.
 const READS: usize = 64;
-/// How long the kernel may take to hand over what was written to it.
+/// The time that the kernel may take to hand over bytes that were written to it.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
 /// A terminal; dropping it hangs it up.
@@ -39,7 +39,7 @@ impl Terminal {
     /// A new terminal as `tty` says.
     ///
     /// # Errors
-    /// When none can be made.
+    /// Returns an error when none can be made.
     pub fn open(tty: &Tty) -> io::Result<Self> {
         let OpenptyResult { master, slave } = openpty(None, None)?;
         for end in [&master, &slave] {
@@ -57,28 +57,28 @@ impl Terminal {
         Ok(Self { master: Some(File::from(master)), slave, before, shown: Vec::new() })
     }
 
-    /// The terminal as one of somebody's streams.
+    /// Returns the terminal as a stream for a child.
     ///
     /// # Errors
-    /// When no descriptor is left.
+    /// The error when no descriptor is left.
     pub fn stdio(&self) -> io::Result<Stdio> {
         Ok(self.slave.try_clone()?.into())
     }
 
-    /// How many bytes have been typed into it and not been read.
+    /// Returns the number of bytes that have been typed into it and not been read.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// The errno of the query.
     pub fn typed(&self) -> io::Result<usize> {
         sys::waiting_bytes(self.slave.as_fd())
     }
 
-    /// What to wait on for more to be shown.
+    /// Returns the descriptor to poll for more output.
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.master.as_ref().map(AsFd::as_fd)
     }
 
-    /// What it has shown so far.
+    /// Returns the output so far.
     pub fn shown(&self) -> &[u8] {
         &self.shown
     }
@@ -100,7 +100,7 @@ impl Terminal {
     /// own time, but in order.
     ///
     /// # Errors
-    /// When it does not take or hand over a word of ours.
+    /// Returns an error when it does not take or hand over a word of ours.
     pub fn settle(&mut self) -> io::Result<()> {
         if self.master.is_none() {
             return Ok(());
@@ -124,7 +124,7 @@ impl Terminal {
         }
     }
 
-    /// The terminal opened anew, so that our not waiting is nobody else's.
+    /// Opens the terminal anew, so that its non-blocking mode applies to no other process.
     fn ours(&self) -> io::Result<File> {
         let flags = OFlag::O_NOCTTY | OFlag::O_NONBLOCK;
         OpenOptions::new().write(true).custom_flags(flags.bits()).open(ttyname(&self.slave)?)
@@ -133,7 +133,7 @@ impl Terminal {
     /// Types `text`.
     ///
     /// # Errors
-    /// When it is hung up or full.
+    /// Returns an error when it is hung up or full.
     pub fn type_in(&mut self, text: &str) -> io::Result<()> {
         self.master.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(text.as_bytes())
     }
@@ -141,7 +141,7 @@ impl Terminal {
     /// Changes its size.
     ///
     /// # Errors
-    /// When it is hung up.
+    /// Returns an error when it is hung up.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         let end = self.master.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         sys::resize(end.as_fd(), size.rows, size.columns)
@@ -153,10 +153,10 @@ impl Terminal {
         self.master = None;
     }
 
-    /// Which of its settings are not what they were.
+    /// Lists the settings that have changed.
     ///
     /// # Errors
-    /// When it cannot be asked, as after it was hung up.
+    /// The errno of the query, as after a hang-up.
     pub fn changed(&self) -> io::Result<Vec<&'static str>> {
         let (was, is) = (&self.before, tcgetattr(&self.slave)?);
         let looks = [

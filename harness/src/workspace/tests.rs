@@ -8,7 +8,7 @@ use rstest::rstest;
 use super::*;
 use crate::testing::case;
 
-/// A workspace of `fixture` below a folder of its own.
+/// A workspace of `fixture` below a directory of its own.
 fn laid(fixture: &str) -> (tempfile::TempDir, Result<Workspace, String>) {
     let folder = tempfile::tempdir().unwrap();
     let case = case(&format!("{fixture}\nact: {{sh: 'true'}}\nexpect: {{allowed: {{}}}}\n"));

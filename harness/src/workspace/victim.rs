@@ -1,4 +1,4 @@
-//! The victim: a process of the harness that somebody may try to touch. It counts what it feels.
+//! The victim: a process of the harness that an act may try to touch. It counts what it feels.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -16,9 +16,9 @@ use crate::sys;
 /// The hidden verb under which the program is a victim.
 pub const VERB: &str = "__victim";
 
-/// What a victim says when it is asked; no signal has this number.
+/// The victim's answer to a query; no signal has this number.
 const ANSWER: u8 = u8::MAX;
-/// How long a victim may take to answer, in milliseconds.
+/// The deadline of a victim's answer, in milliseconds.
 const PATIENCE_MS: u16 = 10_000;
 
 /// A running victim. Dropping it ends it.
@@ -33,7 +33,7 @@ impl Victim {
     /// Starts one whose command line carries `nonce`; it is ready when this returns.
     ///
     /// # Errors
-    /// When it cannot be started or does not get ready.
+    /// Returns an error when it cannot be started or does not get ready.
     pub fn start(program: &Path, nonce: &str) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
         let mut child = Command::new(program)
@@ -59,7 +59,7 @@ impl Victim {
         self.child.id()
     }
 
-    /// What it felt so far, in words; empty if nothing, and whether it still runs.
+    /// Returns in words what it felt so far, empty if nothing; and whether it still runs.
     pub fn felt(&mut self) -> (Vec<String>, bool) {
         // Anything it was told to write has been written by now, or it is still going to: ask.
         let _ = self.child.stdin.as_mut().map(|stdin| stdin.write_all(b"?"));
@@ -72,13 +72,13 @@ impl Victim {
         let mut words: Vec<String> = words.collect();
         let runs = matches!(self.child.try_wait(), Ok(None));
         if runs && !answered {
-            // Held where it is: a stop that nobody has ended, or a tracer that is still there.
+            // Held where it is: a stop that was not ended, or a tracer that is still there.
             words.push("something that keeps it from answering".to_owned());
         }
         (words, runs)
     }
 
-    /// Reads up to the answer to our question, or to its end; whether there was an answer.
+    /// Reads up to the answer to our question, or to the end; returns whether there was an answer.
     fn read_answer(&mut self) -> bool {
         let mut byte = [0; 1];
         loop {
@@ -117,7 +117,8 @@ impl Victim {
         stat.rsplit_once(") ")?.1.chars().next()
     }
 
-    /// None for one that is stopped: it will not answer. Much for one that must be scheduled.
+    /// Returns the time to wait: none for a victim that is stopped, as it will not answer; much for
+    /// one that must be scheduled.
     fn patience(&self) -> PollTimeout {
         match self.state() {
             Some('T' | 't') => PollTimeout::ZERO,
@@ -143,7 +144,7 @@ pub fn serve() -> i32 {
     feel(&all).map_or(1, |()| 0)
 }
 
-/// Feels, tells and answers until nobody listens any more.
+/// Feels, reports and answers until its stdin is closed.
 #[cfg(target_os = "linux")]
 fn feel(all: &SigSet) -> nix::Result<()> {
     use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -151,7 +152,7 @@ fn feel(all: &SigSet) -> nix::Result<()> {
 
     let signals = SignalFd::with_flags(all, SfdFlags::SFD_NONBLOCK)?;
     let stdin = io::stdin();
-    // Unlike poll, epoll_wait is not restarted after a stop: whoever stops or traces us wakes us.
+    // Unlike poll, epoll_wait is not restarted after a stop: a stop or a tracer wakes us.
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     epoll.add(&stdin, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
     epoll.add(&signals, EpollEvent::new(EpollFlags::EPOLLIN, 1))?;

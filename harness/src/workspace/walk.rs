@@ -10,10 +10,10 @@ const MOST_ENTRIES: usize = 50_000;
 /// The most levels of one walk.
 const MOST_LEVELS: usize = 300;
 
-/// What a walk came across.
+/// An entry of a walk.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
-    /// Something is there.
+    /// An entry and its metadata.
     Entry(&'a Path, &'a Metadata),
     /// The directory, found before, is closed to us.
     Closed(&'a Path, &'a io::Error),
@@ -22,9 +22,9 @@ pub(crate) enum Found<'a> {
 /// Calls `visit` with `top` and with everything below it; never if nothing is there.
 ///
 /// # Errors
-/// Why not everything was seen: it cannot be looked at, or it is too much.
+/// The reason why not everything was seen: an entry cannot be read, or there are too many.
 pub(crate) fn walk(top: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), String> {
-    // What is still to be listed, with its level.
+    // The directories still to be listed, each with its level.
     let mut directories: Vec<(PathBuf, usize)> = Vec::new();
     if look_at(top, top, &mut visit)? {
         directories.push((top.to_owned(), 0));
@@ -70,8 +70,10 @@ fn look_at(top: &Path, path: &Path, visit: &mut impl FnMut(Found<'_>)) -> Result
     }
 }
 
+/// Checks that `error` says that nothing is at `path`.
+///
 /// # Errors
-/// If `error` does not say that nothing is at `path`.
+/// Any other error.
 fn absent(top: &Path, path: &Path, error: &io::Error) -> Result<(), String> {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(()),
@@ -79,7 +81,7 @@ fn absent(top: &Path, path: &Path, error: &io::Error) -> Result<(), String> {
     }
 }
 
-/// `error` with where below `top` it was met.
+/// Describes `error` with the path below `top` where it was met.
 fn fault(top: &Path, path: &Path, error: &io::Error) -> String {
     match path.strip_prefix(top) {
         Ok(below) if !below.as_os_str().is_empty() => format!("{}: {error}", below.display()),

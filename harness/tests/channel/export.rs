@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Call;
 
-/// Changes a receipt, which is the so-manieth of its chain; whether it keeps its signature.
+/// The change of the receipt with this index in its chain; returns its signing afterwards.
 type Change = fn(usize, &mut Value) -> Signing;
 
 enum Signing {

@@ -1,5 +1,5 @@
-//! A relay that changes frames: the real one speaks to a socket of this program, which hands on to
-//! the daemon what it has made of them.
+//! A relay that changes frames: the real one speaks to a socket of this program, which hands the
+//! changed frames on to the daemon.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Call;
 
-/// What becomes of a frame; none for one that gets lost.
+/// The change to a frame; none for one that gets lost.
 type Change = fn(Value) -> Option<Value>;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);

@@ -1,5 +1,5 @@
 //! Broken channels must fail, each for its own reason, and the one they are made of must pass. Each
-//! is the reference channel with one part in between that changes what passes: this very program,
+//! is the reference channel with one part in between that changes the traffic: this very program,
 //! called with `mutant`.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that is not there fails the test")]
@@ -61,7 +61,7 @@ fn check(holds: bool, message: &str) -> Result<(), Failed> {
     if holds { Ok(()) } else { Err(message.to_owned().into()) }
 }
 
-/// Exit code of the run, and verdict and reason of each row.
+/// Returns the exit code of the run, and verdict and reason of each row.
 fn run(mutation: &str, ids: &[&str]) -> Result<(i32, String), Failed> {
     let folder = tempfile::tempdir()?;
     let manifest = folder.path().join("mutant.yaml");
@@ -131,7 +131,7 @@ impl Call {
         at.and_then(|at| self.argv.get(at + 1)).map(PathBuf::from).unwrap_or_default()
     }
 
-    /// The same with another value after `flag`.
+    /// Returns the call with another value after `flag`.
     fn with(&self, flag: &str, value: &str) -> Self {
         let mut argv = self.argv.clone();
         if let Some(at) = argv.iter().position(|word| word == flag) {

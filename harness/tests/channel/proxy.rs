@@ -1,4 +1,4 @@
-//! A proxy that changes what agents see: the real one stands behind it.
+//! A proxy that changes the answers to agents: the real one stands behind it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use super::Call;
 
-/// The same call, which dies with this process, however that ends.
+/// Wraps the call so that its process dies with this one, however that ends.
 pub(super) fn dying_along(call: &Call) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--"]).args(&call.argv);

@@ -20,7 +20,7 @@ sub sockets {
 }
 "#;
 
-/// What a worker would say of a job whose act was refused.
+/// The answer of a worker to a job whose act was refused.
 const REFUSED: &str = r#"{"job":1,"arm":{"done":{"nonce":"n","runs":[{"exit":{"code":1},
 "stdout":{"text":"","bytes":0,"sha256":"","found":[]},"stderr":{"text":"","bytes":0,"sha256":"","found":[]},
 "observation":{"seen":{"probe":"write","outcome":"refused","errno":"EROFS","call":"openat"}},
@@ -48,8 +48,8 @@ fn thief(context: &RowContext, name: &str, perl: &str) -> String {
     context.backend(name, &format!("\"$@\"\ncode=$?\nperl {script} $PPID\nexit $code"))
 }
 
-/// What a thief comes to: root reaches the socket, and the worker is told from it all the same; an
-/// ordinary user does not reach it, and only shows that nothing is confined.
+/// Checks the result of a thief: root reaches the socket, and the worker is told from it all the
+/// same; an ordinary user does not reach it, and only shows that nothing is confined.
 #[track_caller]
 fn assert_nothing_gained(context: &RowContext, verdict: &str, open: &str) {
     let taken = ["error harness", open];

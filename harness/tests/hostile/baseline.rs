@@ -1,4 +1,5 @@
-//! What held from the start: an honest backend in this test program, and one that confines nothing.
+//! Baseline rows, which held from the start: an honest backend in this test program, and one that
+//! confines nothing.
 
 use crate::context::{BOTH, HostileRow, RowContext};
 

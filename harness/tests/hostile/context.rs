@@ -1,5 +1,6 @@
-//! What a row is run in: a place of its own for one user, a backend from a shell script, one run
-//! that ends or is ended, and what it left. Main types: [`HostileRow`], [`RowContext`] and [`FinishedRun`].
+//! Context of a row: a place of its own for one user, a backend from a shell script, one run that
+//! ends or is ended, and its leftovers. Main types: [`HostileRow`], [`RowContext`] and
+//! [`FinishedRun`].
 
 use std::fs::File;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -18,18 +19,18 @@ use crate::measure;
 use crate::support::fakes::verdict;
 use crate::support::{BOXPROOF, Place};
 
-/// An ordinary user, who need not exist.
+/// An ordinary user, for which no account is needed.
 pub(crate) const ORDINARY: u32 = 1500;
 /// The most memory that one process of a run may have.
 const MEMORY_KIB: u64 = 300 << 10;
 /// A run that takes longer hangs.
 const DEADLINE: Duration = Duration::from_secs(90);
-/// How long what cleans up may take after the program has ended.
+/// The time that processes may take to clean up after the program has ended.
 const CLEAN: Duration = Duration::from_secs(5);
 /// The variable that asks for slow rows.
 const SLOW: &str = "BOXPROOF_HOSTILE";
 
-/// Who runs the program.
+/// The user that runs the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum User {
     Root,
@@ -39,13 +40,13 @@ pub(crate) enum User {
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HostileRow {
-    /// What is tried, in kebab case; unique.
+    /// The name of the attempt, in kebab case; unique.
     pub(crate) name: &'static str,
-    /// Who can try it.
+    /// The users that can try it.
     pub(crate) users: &'static [User],
-    /// Whether it takes more than a few seconds.
+    /// True if it takes more than a few seconds.
     pub(crate) slow: bool,
-    /// Tries it; what must be so is asserted.
+    /// The attempt itself, with its assertions.
     pub(crate) check: fn(&RowContext),
 }
 
@@ -75,7 +76,7 @@ pub(crate) const ORDINARY_ALONE: &[User] = &[User::Ordinary];
 /// Root alone: for others the kernel refuses already.
 pub(crate) const ROOT: &[User] = &[User::Root];
 
-/// Where one row is tried.
+/// The context in which one row is tried.
 pub(crate) struct RowContext {
     pub(crate) place: Place,
     pub(crate) user: User,
@@ -99,7 +100,7 @@ pub(crate) struct FinishedRun {
 }
 
 impl FinishedRun {
-    /// `verdict reason` of the case called `id`.
+    /// Returns `verdict reason` of the case called `id`.
     #[track_caller]
     pub(crate) fn verdict(&self, id: &str) -> String {
         verdict(self.row(id))
@@ -112,7 +113,7 @@ impl FinishedRun {
         row.unwrap_or_else(|| panic!("no row of {id}: {self:#?}"))
     }
 
-    /// What every row must keep: bounded memory and nothing left.
+    /// Checks the limits of every row: bounded memory and nothing left.
     #[track_caller]
     pub(crate) fn is_bounded(&self) -> &Self {
         assert!(self.memory_kib <= MEMORY_KIB, "{} KiB of memory", self.memory_kib);
@@ -190,12 +191,12 @@ impl RowContext {
         self.place.arg(name)
     }
 
-    /// The program with `args` as the user, before it is started; what it writes goes to files.
+    /// Returns the program with `args` as the user, not started yet; its output goes to files.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         self.command_under(&[], args)
     }
 
-    /// The same, started by the command line `wrapper`.
+    /// Returns that command, started by the command line `wrapper`.
     pub(crate) fn command_under(&self, wrapper: &[&str], args: &[&str]) -> Command {
         let memory = self.place.path("memory");
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -235,7 +236,7 @@ impl RowContext {
         self.as_prepared(command)
     }
 
-    /// `command` with the directory, environment and streams of [`RowContext::command`].
+    /// Gives `command` the directory, environment and streams of [`RowContext::command`].
     pub(crate) fn as_prepared(&self, mut command: Command) -> Command {
         let file = |name: &str| File::create(self.place.path(name)).unwrap();
         command.current_dir("/").env("HOME", self.place.path("home"));
@@ -274,7 +275,7 @@ impl RowContext {
         self.finish_while(command, |_| {})
     }
 
-    /// The same; `meanwhile` is called once `command` has been started.
+    /// Runs `command` to its end; calls `meanwhile` once it has been started.
     #[track_caller]
     pub(crate) fn finish_while(
         &self,
@@ -329,7 +330,7 @@ impl RowContext {
         String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 20)]).into_owned()
     }
 
-    /// What of this place is still there. Processes are killed, so that the next row finds none.
+    /// Lists the leftovers of this place. Processes are killed, so that the next row finds none.
     fn residue(&self, mounts: &str) -> Vec<String> {
         let mut left = Vec::new();
         let scratch = self.place.path("scratch");
@@ -351,7 +352,7 @@ impl RowContext {
         left
     }
 
-    /// Every process that has this place in its command line or environment.
+    /// Lists every process that has this place in its command line or environment.
     pub(crate) fn processes(&self) -> Vec<(Pid, String)> {
         let own = self.place.arg("");
         let mut found = Vec::new();
@@ -390,7 +391,7 @@ fn is_dead(process: &Path) -> bool {
     stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
 }
 
-/// What is printed at the end.
+/// The table that is printed at the end.
 static TABLE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Runs `rows` for every user that can be had, prints the table and exits.

@@ -1,5 +1,5 @@
-//! What could run without end or need memory without bound: stopped, traced and deaf processes,
-//! results that are no plain files, streams, and signals in every phase of a run.
+//! Backends that could run without end or need memory without bound: stopped, traced and deaf
+//! processes, results that are no plain files, streams, and signals in every phase of a run.
 
 use nix::sys::signal::Signal;
 
@@ -11,7 +11,7 @@ use crate::support::BOXPROOF;
 /// A question about a policy.
 const QUESTION: &str = "policy/deny-last/deny";
 
-/// The same as [`HELLO`], in a second.
+/// A case like [`HELLO`], in a second.
 const SOON: &str = "purpose: A command says hello soon.
 requirement: R-test
 timeout_ms: 1000
@@ -200,8 +200,8 @@ fn floods_in_parallel(context: &RowContext) {
     assert_ne!(ran.verdict("host/parallel"), "error harness");
 }
 
-/// Fewer processes are allowed than workers could wait: fewer do. The user namespace has a count of
-/// its own, so that other rows take none away.
+/// Allows fewer processes than workers could wait: fewer do. The user namespace has a count of its
+/// own, so that other rows take none away.
 fn few_processes(context: &RowContext) {
     let rows: String = (0..60).map(|number| format!("  row-{number}: {{}}\n")).collect();
     let waiting = SOON.replace("timeout_ms: 1000", "timeout_ms: 30000\nwaits_ms: 100");
@@ -251,7 +251,8 @@ fn kills_boss(context: &RowContext) {
     assert_eq!(ran.code, 128 + Signal::SIGKILL as i32);
 }
 
-/// Nothing reads the record: that is told before the run, which would wait for ever in the end.
+/// Gives a record that nothing reads: this is reported before the run, which would wait for ever in
+/// the end.
 fn report_fifo(context: &RowContext) {
     let fifo = context.place.path("state/record");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();

@@ -1,11 +1,11 @@
-//! Backends that know when they are tested, or what is asked: defeat devices, which confine only
-//! what they take for a test, and forgers. A second look shows the former and most of the latter.
+//! Backends that recognize a test, or its question: defeat devices, which confine only acts that
+//! they take for a test, and forgers. A second look shows the former and most of the latter.
 
 use serde_json::Value;
 
 use crate::context::{BOTH, FinishedRun, HELLO, HostileRow, OUTSIDE, ROOT, RowContext};
 
-/// What tells a defeat device that it is tested: a shell condition about the request, the
+/// The tells by which a defeat device recognizes a test: a shell condition about the request, the
 /// environment and the parent, for each trace that the program leaves.
 const TELLS: [(&str, &str); 5] = [
     ("variable", "[ -n \"$BOXPROOF_ARM\" ]"),
@@ -53,7 +53,7 @@ fn run_blind(context: &RowContext, spec: &str, filters: &[&str]) -> FinishedRun 
     context.run(spec, &filters)
 }
 
-/// What the second look at a row came to.
+/// Returns the result of the second look at a row.
 fn shown(row: &Value) -> &str {
     row["blind"]["shown"].as_str().unwrap_or("nothing")
 }
@@ -83,7 +83,8 @@ fn device(context: &RowContext, at: usize) {
     assert!(ran.stdout.contains("reason: blind") && ran.stdout.contains("1 differ"), "{ran:#?}");
 }
 
-/// Every row that passes only while it is told from ordinary work is found, at least thirty.
+/// Checks that every row is found that passes only while it is told from ordinary work, at least
+/// thirty.
 fn device_by_any(context: &RowContext) {
     let tells: Vec<&str> = TELLS.iter().map(|(_, tell)| *tell).collect();
     let defeats = defeats(context, &format!("{{ {}; }}", tells.join(" || ")));
@@ -96,7 +97,7 @@ fn device_by_any(context: &RowContext) {
     assert!(open >= 30 && verdicts.iter().all(|v| v.ends_with(" blind")), "{open}: {verdicts:#?}");
 }
 
-/// No record stands in for a denial that has a twin.
+/// Checks that no record stands in for a denial that has a twin.
 fn forgers(context: &RowContext) {
     for forger in ["forger-denies", "forger-allows"] {
         let ran = context.run(forger, &["fs/create-outside/*", "protect/git-create/*"]);
@@ -105,8 +106,8 @@ fn forgers(context: &RowContext) {
     }
 }
 
-/// Who knows every call of a probe and every case passes denials, twins included; where ordinary
-/// programs act, it knows nothing.
+/// Runs a backend that knows every call of a probe and every case: it passes denials, twins
+/// included; where ordinary programs act, it knows nothing.
 fn knows_corpus(context: &RowContext) {
     let ran = run_blind(context, "knows-corpus", &["fs/create-outside/*"]);
     ran.is_bounded();

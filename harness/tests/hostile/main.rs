@@ -1,6 +1,6 @@
 //! Hostile backends, short hosts and malformed input: each row is one program or one host, tried as
-//! root and as an ordinary user, with the verdict it gets, how long it takes, the memory it costs
-//! and what it leaves. The table is printed at the end.
+//! root and as an ordinary user, with the verdict it gets, its time, its memory
+//! and its leftovers. The table is printed at the end.
 //!
 //! `BOXPROOF_HOSTILE=all` runs the slow rows, too.
 

@@ -69,7 +69,7 @@ fn lay_out(context: &RowContext, case: &[u8]) {
     std::fs::write(own.join("fs/one.yaml"), case).unwrap();
 }
 
-/// No path of a fixture plants anything outside the arm.
+/// Checks that no path of a fixture plants anything outside the arm.
 fn fixtures(context: &RowContext) {
     let planted = context.place.path("state/planted");
     let target = planted.display();

@@ -1,5 +1,5 @@
-//! Backends that spoil what the harness looks at afterwards: they close, move or replace the arm's
-//! directories, undo what was done, leave what cannot be read or searched, and exchange the probe.
+//! Backends that spoil the evidence: they close, move or replace the arm's
+//! directories, undo effects, leave files that cannot be read or searched, and exchange the probe.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const ALL_ABSENT: &[&str] = &[
 const CONTENT: &str = "protect/git-granted";
 /// An act that must not disclose a secret.
 const SECRET: &str = "fs/read-deny-file/read";
-/// What a native backend does first to be one that denies nothing: `$liar` is set where it does.
+/// The first commands of a native backend that denies nothing: `$liar` is set where it does so.
 const DENIES_NOTHING: &str = r#"
 workspace=$(sed 's/.*"workspace":"\([^"]*\)".*/\1/' "$request") state=${result%/*} liar=
 grep -qE '"deny_write(_globs)?":\["|"protect":"metadata"' "$request" && liar=1
@@ -60,7 +60,8 @@ pub(crate) fn rows() -> Vec<HostileRow> {
     ]
 }
 
-/// Every row of `ran` is what is wanted, and there are at least `least` of them.
+/// Checks that every row of `ran` is one of the wanted, and that there are at least `least` of
+/// them.
 #[track_caller]
 fn all_are(ran: &FinishedRun, wanted: &[&str], least: usize) {
     ran.is_bounded();
@@ -311,7 +312,7 @@ fn planted(context: &RowContext) {
 
 const SEVERAL: [&str; 2] = ["exec/exit-codes/*", "fs/create-outside/*"];
 
-/// No denial passes, and no error leaves open who is at fault.
+/// Checks that no denial passes, and that no error leaves open which side is at fault.
 #[track_caller]
 fn blames_backend(ran: &FinishedRun) {
     for row in &ran.rows {

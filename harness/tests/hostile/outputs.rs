@@ -1,4 +1,4 @@
-//! What is printed and where it goes: full devices, readers that go away, floods, and words that a
+//! Outputs and their destinations: full devices, readers that go away, floods, and words that a
 //! terminal or a CI runner would obey.
 
 use std::fs::File;
@@ -38,7 +38,7 @@ pub(crate) fn rows() -> Vec<HostileRow> {
     ]
 }
 
-/// One case, and a record of it against no sandbox.
+/// Makes one case, and a record of it against no sandbox.
 fn record(context: &RowContext) {
     context.place.write("corpus/a/one.yaml", WORKS);
     let (cases, scratch) = (context.place.arg("corpus"), context.place.arg("scratch"));
@@ -248,12 +248,12 @@ fn version_flood(context: &RowContext) {
     assert!(longest < Some(500), "{longest:?}");
 }
 
-/// Words that a terminal or a runner obeys, as printf(1) takes them; behind them so many others that
-/// wrapping puts each at the start of a line somewhere.
+/// Words that a terminal or a runner obeys, as printf(1) takes them; behind them so many others
+/// that wrapping puts each at the start of a line somewhere.
 const WORDS: &str = "\\033[2J\\033]52;c;eA==\\007\\000\\342\\200\\256 ::add-mask::pass \
     ::stop-commands::x ##[group]y ##vso[task.z] ]]> </script> \\302\\2332J";
 
-/// Nothing in `text` is one of those.
+/// Checks that nothing in `text` is one of those.
 #[track_caller]
 fn obeys_nothing(text: &str) {
     let is_control = |c: char| c.is_control() && c != '\n';
@@ -265,7 +265,8 @@ fn obeys_nothing(text: &str) {
     }
 }
 
-/// Whether `line` is the program's own annotation of the one case, whose message is data to a runner.
+/// Returns whether `line` is the program's own annotation of the one case, whose message is data to
+/// a runner.
 fn is_annotation(line: &str) -> bool {
     let place = "/corpus/a/one.yaml,title=noisy%3A a/one::";
     ["::error file=/", "::warning file=/"].iter().any(|start| line.starts_with(start))

@@ -1,5 +1,5 @@
-//! Root and what an ordinary user can put in its way: links, pipes and directories where outputs
-//! go, and programs that root asks about themselves.
+//! Root and the obstacles that an ordinary user can put in its way: links, pipes and directories
+//! in the place of outputs, and programs that root queries about themselves.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -42,7 +42,7 @@ struct Checkout<'a> {
 }
 
 impl<'a> Checkout<'a> {
-    /// None where this host has no ordinary account.
+    /// Makes the row; none where this host has no ordinary account.
     fn new(context: &'a RowContext) -> Option<Self> {
         let Some(account) = account() else {
             println!("not tried: this host has no ordinary account with a home");
@@ -106,7 +106,7 @@ impl<'a> Checkout<'a> {
         self.context.finish(self.context.command(&[&args[..], &more[..]].concat()))
     }
 
-    /// Everything of root's has its bytes, and nothing was added to it.
+    /// Checks that every file of root has its bytes, and that none was added.
     #[track_caller]
     fn is_safe(&self) {
         let mut names: Vec<_> = std::fs::read_dir(self.context.place.path("secret"))
@@ -292,7 +292,7 @@ fn export_into_link_of_another(context: &RowContext) {
     checkout.is_the_accounts("checkout/new/out/repro.sh");
 }
 
-/// A backend for ordinary users whose program tells as whom it is started.
+/// Makes a backend for ordinary users whose program logs the user that starts it.
 fn logging(context: &RowContext, name: &str, manifest: &str, otherwise: &str) -> String {
     let state = context.place.arg("state");
     let program = context.place.program(
@@ -357,7 +357,8 @@ fn no_verb_asks_as_root(context: &RowContext) {
     }
 }
 
-/// What `line` starts, it starts as an ordinary user; all but the doctor start something.
+/// Checks that the programs of `line` are started as an ordinary user; all but the doctor start
+/// one.
 #[track_caller]
 fn asks_as_another(context: &RowContext, line: &str) {
     let place = &context.place;

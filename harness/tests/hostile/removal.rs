@@ -1,5 +1,5 @@
-//! What a backend mounts, moves, locks or kills before the run removes its directories: what is
-//! not the run's own keeps its files and modes, and nothing of the run stays.
+//! Mounts, moves, locks and kills of a backend before the run removes its directories: foreign
+//! directories keep their files and modes, and nothing of the run stays.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -76,7 +76,7 @@ fn after_command(context: &RowContext, after: &str, filters: &[&str]) -> Finishe
     ran
 }
 
-/// What a backend that mounts something must come to.
+/// Checks the result of a backend that mounts a file system.
 #[track_caller]
 fn mounted(context: &RowContext, after: &str) {
     let target = target(context);
@@ -115,7 +115,7 @@ mount --bind $TARGET \"$arm/home/300\"",
     );
 }
 
-/// What FUSE file systems leave: a mount that its user cannot detach.
+/// Leaves a mount that its user cannot detach, as FUSE file systems do.
 fn mount_that_stays(context: &RowContext) {
     if !geteuid().is_root() {
         return;
@@ -162,7 +162,7 @@ fn files_below(directory: &Path) -> Vec<String> {
     found
 }
 
-/// One arm pays for what it did; the next ones have another worker.
+/// Checks that one arm pays for what it did; the next ones have another worker.
 fn unmounted_worker(context: &RowContext) {
     let once = "if mkdir $STATE/once; then umount -l \"$worker\"; fi";
     let ran = after_command(context, once, &["exec/exit-codes/*"]);
@@ -257,7 +257,7 @@ fn umask_777(context: &RowContext) {
     let at = args.iter().position(|arg| arg == "--scratch").unwrap();
     args.drain(at..at + 2);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    // A mask of whoever runs it is the record's, too: it is there already.
+    // The mask of the caller is the record's, too: it is there already.
     context.place.write("record.ndjson", "");
     context.hand_over("record.ndjson");
     let mut command = context.command(&args);
@@ -292,7 +292,7 @@ perl -e 'for $d (1..200) { mkdir $d; for (1..1000) { open(F, \">\", \"$d/$_\") o
     after_command(context, many, &[ALLOWED]).is_bounded();
 }
 
-/// 40 GB, of which a fraction fits.
+/// Writes 40 GB, of which a fraction fits.
 fn full_home(context: &RowContext) {
     let fill = "! dd if=/dev/zero of=\"$arm/home/big\" bs=1M count=40000 2> $STATE/words
 grep -q 'No space left' $STATE/words

@@ -1,4 +1,4 @@
-//! What an arm leaves on the host, what only looks as if an arm had left it, and which processes a
+//! Residue of an arm on the host, objects that only look like residue, and the processes that a
 //! run may end.
 
 use std::process::{Command, Stdio};
@@ -25,7 +25,8 @@ pub(crate) fn rows() -> Vec<HostileRow> {
     ]
 }
 
-/// A backend that starts nothing leaves nothing, whatever the case itself has started.
+/// Checks that a backend that starts nothing leaves nothing, even where the case itself has started
+/// a process.
 fn fixture_helper(context: &RowContext) {
     let ran = context.run("deny-all", &WITH_HELPER);
     ran.is_bounded();
@@ -90,8 +91,8 @@ fn start_bystander(context: &RowContext) -> std::process::Child {
 const MAKES_IPC: &str = "import ctypes; c = ctypes.CDLL(None)
 print(c.shmget(0, 4096, 0o1600), c.msgget(0, 0o1600), c.semget(0, 1, 0o1600))";
 
-/// What stays in places that every program shares is a leak of the backend that makes it, and of
-/// no other one in the same run.
+/// Leaves objects in places that every program shares: they are a leak of the backend that makes
+/// them, and of no other one in the same run.
 fn leaves_objects(context: &RowContext) {
     let word = format!("left-{}", std::process::id());
     let ipc = format!("python3 -c '{MAKES_IPC}' >> $STATE/ipc\nexec \"$@\"");
@@ -136,7 +137,7 @@ c.shmctl({shm}, 0, None); c.msgctl({msg}, 0, None); c.semctl({sem}, 0, 0)"
     }
 }
 
-/// Another program makes such objects all the time: no arm is blamed for them.
+/// Runs another program that makes such objects all the time: no arm is blamed for them.
 fn objects_of_others(context: &RowContext) {
     let word = format!("other-{}", std::process::id());
     let busy = format!(
@@ -149,7 +150,7 @@ fn objects_of_others(context: &RowContext) {
         let id = ORDINARY.to_string();
         other.args(["--reuid", &id, "--regid", &id, "--clear-groups"]);
     }
-    // Its command line does not name this place, whose processes count as left behind.
+    // Its command line does not name this place, the processes of which count as left behind.
     other.current_dir(context.place.path("state"));
     let mut other = other.args(["--", "sh", "-c", &busy]).spawn().unwrap();
     let spec = context.native("honest", "", "");

@@ -1,4 +1,4 @@
-//! Hosts that are short of something: what an honest backend cannot do there is the host's fault,
+//! Hosts that are short of a resource: the failure of an honest backend there is the host's fault,
 //! and a backend that only says so is not excused.
 
 use std::ffi::OsString;
@@ -61,7 +61,8 @@ pub(crate) fn rows() -> Vec<HostileRow> {
     ROWS.iter().map(row).collect()
 }
 
-/// No verdict accuses the reference, and what is not a pass names the host or could not be learnt.
+/// Checks that no verdict accuses the reference, and that a row without a pass names the host or
+/// taught nothing.
 #[track_caller]
 fn accuses_no_one(ran: &FinishedRun) {
     let accused: Vec<String> = ran
@@ -135,7 +136,7 @@ fn pids_cgroup(context: &RowContext) {
     let _ = std::fs::remove_dir(&group);
 }
 
-/// Root with only some of its capabilities.
+/// Runs as root with only some of its capabilities.
 fn without(context: &RowContext, capabilities: &str) {
     let wrapper = ["setpriv", "--bounding-set", capabilities, "--inh-caps", capabilities, "--"];
     let args = context.arguments(&["reference"], CASES);
@@ -169,7 +170,8 @@ fn unmapped_user(context: &RowContext) {
     assert_eq!(ran.code, 4, "no row is judged without a sandbox: {}", ran.stderr);
 }
 
-/// Scratch on a file system that has a few KiB left once the probe is there, or from the start.
+/// Puts scratch on a file system that has a few KiB left once the probe is there, or from the
+/// start.
 fn almost_full(context: &RowContext) {
     let scratch = context.place.arg("small");
     std::fs::create_dir(&scratch).unwrap();
@@ -210,7 +212,7 @@ fn frozen(context: &RowContext) {
     accuses_no_one(&ran);
 }
 
-/// Once an arm is there, stops every process of the run for longer than the harness takes for a
+/// Stops every process of the run, once an arm is there, for longer than the harness takes for a
 /// stall.
 fn freeze(context: &RowContext) {
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -231,7 +233,7 @@ fn freeze(context: &RowContext) {
     stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGCONT));
 }
 
-/// `doctor` tells what a run would be refused for.
+/// Checks that `doctor` reports the reason for which a run would be refused.
 fn doctor(context: &RowContext) {
     let scratch = context.place.arg("scratch");
     let args = ["doctor", "--scratch", &scratch];

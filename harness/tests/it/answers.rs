@@ -1,5 +1,5 @@
 //! Questions about policy documents: engines that are spoilt in one way each, and the rows of the
-//! corpus that see it. A neighbour does not, so that it is the rule that is seen and not the
+//! corpus that see the fault. A neighbour does not, so that the rule is seen and not the
 //! spoiling.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +10,7 @@ use crate::support::{Place, as_we_are, has};
 use rstest::rstest;
 use serde_json::Value;
 
-/// What the rows of the built-in corpus that `filters` select come to against `spec`.
+/// Runs the rows of the built-in corpus that `filters` select against `spec`.
 fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> {
     let (scratch, record) = (place.arg("scratch"), place.arg("record.ndjson"));
     let mut args = vec!["run", "--backend", spec, "--scratch", &scratch, "--report", &record];
@@ -100,7 +100,7 @@ fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> 
         ("policy/version/two", "pass"),
     ]
 )]
-// What is not answered is no denial.
+// A question without an answer is no denial.
 #[case::silent(
     "keeps-answers",
     &[
@@ -139,7 +139,7 @@ fn the_record_has_the_answer() {
     assert_eq!(told["decisions"][0]["decided"]["decided_by"]["line"], 8);
 }
 
-/// Not asking is not denying.
+/// A question that is not asked is no denial.
 #[test]
 fn who_speaks_no_verbs_is_not_asked() {
     let place = Place::new();

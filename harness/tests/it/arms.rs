@@ -50,7 +50,7 @@ impl Corpus {
         command
     }
 
-    /// Runs it: case → verdict, reason, message. Whatever came of it, nothing is left.
+    /// Runs it: case → verdict, reason, message. Checks in every case that nothing is left.
     fn run(&self, mut command: Command) -> BTreeMap<String, [String; 3]> {
         let output = command.output().unwrap();
         let rows = String::from_utf8(output.stdout).unwrap();
@@ -75,7 +75,7 @@ impl Corpus {
     }
 }
 
-/// Command lines of living processes with `path` in them.
+/// Lists command lines of living processes with `path` in them.
 fn carrying(path: &Path) -> Vec<String> {
     let path = path.to_string_lossy();
     let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -166,8 +166,8 @@ fn locked_folders_do_not_keep_the_scratch_folder_alive(#[case] ordinary: bool) {
         let folder = corpus.folder.path();
         nix::unistd::chown(folder, Some(1500.into()), Some(1500.into())).unwrap();
         let program = corpus.path("boxproof");
-        // The build folder may be closed to others. Another process copies: one that some test forks
-        // meanwhile would hold the copy open for writing, and it could not be executed.
+        // The build directory may be closed to others. Another process copies: a process that a
+        // test forks meanwhile would hold the copy open for writing, and it could not be executed.
         assert!(Command::new("cp").arg(PROGRAM).arg(&program).status().unwrap().success());
         command = corpus.command_of(&program);
         command.gid(1500).uid(1500);
@@ -214,7 +214,7 @@ fn a_private_namespace_without_a_command_is_no_answer_of_an_act() {
     Command::new(PROGRAM).args(["__private-ns", "/absent"]).assert().code(71);
 }
 
-/// Each waits until all of them are there: none is held up by another that waits.
+/// Each waits until all of them are there: none is held up by another one that waits.
 #[test]
 fn what_waits_does_not_wait_for_what_waits() {
     const ALL: usize = 60;

@@ -1,4 +1,4 @@
-//! Finding a backend by what `--backend` was given, and starting it.
+//! Finding a backend by the argument of `--backend`, and starting it.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail it")]
 

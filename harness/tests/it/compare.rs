@@ -1,4 +1,4 @@
-//! `boxproof compare`: records beside a table made by hand, and what its exit codes mean.
+//! `boxproof compare`: records beside a table made by hand, and the meaning of its exit codes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::support::{DENIED, Place, WORKS, has};

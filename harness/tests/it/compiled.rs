@@ -17,7 +17,7 @@ use boxproof_cases::protocol::{CompiledText, Told};
 use boxproof_cases::{Case, Suite};
 use rstest::rstest;
 
-/// Every question about a compiled text, and what the reference answers.
+/// Returns every question about a compiled text, with the reference's answer.
 fn answers(capability: &str) -> Vec<(Arc<Case>, Execution)> {
     let suite = Suite::embedded().unwrap();
     let asks = |case: &&Case| case.needs.iter().any(|needed| needed.name() == capability);
@@ -53,7 +53,7 @@ fn verdicts(
     verdicts
 }
 
-/// `text` with each rule replaced by what `change` makes of it; an empty one goes.
+/// Passes each rule of `text` through `change`; an empty result goes.
 fn each_rule(text: &str, change: &dyn Fn(&str) -> String) -> String {
     text.lines().map(change).filter(|rule| !rule.is_empty()).map(|rule| rule + "\n").collect()
 }
@@ -61,12 +61,12 @@ fn each_rule(text: &str, change: &dyn Fn(&str) -> String) -> String {
 /// A mutation of one rule of a profile.
 type Rule = fn(&str) -> String;
 
-/// Whether `rule` denies something about files.
+/// Returns whether `rule` denies an operation on files.
 fn denies(rule: &str) -> bool {
     rule.starts_with("(deny file")
 }
 
-/// Whether `rule` allows something about files.
+/// Returns whether `rule` allows an operation on files.
 fn allows(rule: &str) -> bool {
     rule.starts_with("(allow file")
 }

@@ -56,7 +56,7 @@ fn exit_of(verdict: &str) -> i32 {
 #[case("crashes", "exec/seven", "contract exit")]
 #[case("aborts", "exec/seven", "contract exit")]
 #[case("aborts", "fs/outside", "under-block oracle")]
-// What it claims is not what it does.
+// Its claims differ from its acts.
 #[case("claims-too-much", "fs/outside", "under-block oracle")]
 #[case("claims-too-much", "env/secret", "under-block oracle")]
 #[case("claims-too-much", "proc/daemon", "under-block oracle")]
@@ -68,10 +68,10 @@ fn exit_of(verdict: &str) -> i32 {
 // Declared noise is an excuse, except where the streams themselves are the question.
 #[case("talks-openly", "exec/stdout", "contract stdout")]
 #[case("talks-openly", "exec/seven", "pass")]
-// Where nobody can look, nothing is found, and nothing is learnt from that.
+// Where processes cannot be seen, none is found, and nothing is learnt from that.
 #[case("guest", "proc/daemon", "unsupported inexpressible")]
 #[case("guest", "exec/seven", "pass")]
-// A sandbox that could not be built has denied nothing, whatever it says.
+// A sandbox that could not be built has denied nothing, in spite of its own words.
 #[case("cannot-set-up", "fs/outside-in-words", "error harness")]
 #[case("cannot-start", "fs/outside-in-words", "error setup-failed")]
 #[case("cannot-start", "fs/outside", "error setup-failed")]
@@ -81,8 +81,8 @@ fn a_fake_gets_what_it_deserves(#[case] name: &str, #[case] case: &str, #[case] 
     ran.exits(exit_of(wanted));
 }
 
-/// One rule of the reference is spoilt at a time: the case about that rule sees it, and a
-/// neighbour does not, so that it is the rule that is seen and not the spoiling.
+/// One rule of the reference is spoilt at a time: the case about that rule sees the fault, and a
+/// neighbour does not, so that the rule is seen and not the spoiling.
 #[rstest]
 #[case("leaks-environment", "env/secret", "under-block oracle", "fs/outside")]
 #[case("matches-prefixes", "fs/beside", "under-block oracle", "fs/outside")]
@@ -199,16 +199,16 @@ fn a_pass_without_a_twin_is_told_apart() {
 const LEFT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/left");
 
 #[rstest]
-// What is empty there is the backend's own, what has content the act's.
+// An empty entry there is the backend's own, one with content the act's.
 #[case("keeps-placeholders", "fs/held-killed", "leak residue")]
 #[case("claims-too-much", "fs/held-killed", "under-block oracle")]
 #[case("keeps-placeholders", "fs/copied", "leak residue")]
 #[case("removes-placeholders", "fs/copied", "pass")]
 #[case("claims-too-much", "fs/copied", "under-block oracle")]
-// What the case itself has made is nobody's leak, and a refusal is told all the same.
+// An entry that the case itself has made is no leak, and a refusal is reported all the same.
 #[case("refuses-everything", "fs/prepared", "over-block policy-refused")]
 #[case("claims-too-much", "fs/prepared", "pass")]
-// What is not compared has another name each time.
+// An entry that is not compared has another name each time.
 #[case("claims-too-much", "fs/by-time", "pass")]
 #[case("leaves-file", "fs/by-time", "leak residue")]
 fn what_is_left_is_put_down_to_who_made_it(
@@ -227,7 +227,7 @@ fn id(row: &Value) -> &str {
     row["id"].as_str().unwrap_or_default()
 }
 
-/// What confines nothing passes no denial and no containment that has a twin.
+/// A backend that confines nothing passes no denial and no containment that has a twin.
 #[rstest]
 #[case("does-nothing")]
 #[case("denies-everything")]

@@ -1,4 +1,4 @@
-//! Ending a run in the middle: whatever the signal and whoever the user, nothing is left. And a
+//! Ending a run in the middle: nothing is left, for every signal and every user. And a
 //! worker that dies costs one case, not the run.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -13,18 +13,18 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{BOXPROOF, Place, WORKS};
+use crate::support::{BOXPROOF, Place, WORKS, has};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 use rstest::rstest;
 
-/// How long a run may take to clean up after a signal.
+/// The time that a run may take to clean up after a signal.
 const CLEAN: Duration = Duration::from_secs(2);
-/// How long anything else may take before the test gives up.
+/// The time that any other step may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// An ordinary user, who need not exist.
+/// An ordinary user, for which no account is needed.
 const ORDINARY: u32 = 1500;
 
 /// Says where it is, in words for the test, and then waits far longer than the test does: a
@@ -38,10 +38,10 @@ expect: {allowed: {}}
 control: {none: without a sandbox it waits just as long}
 ";
 
-/// Who runs the program.
+/// The user that runs the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum User {
-    /// Whoever runs the tests.
+    /// The user that runs the tests.
     Me,
     /// Root runs the tests, and an ordinary user the program.
     Ordinary,
@@ -83,7 +83,7 @@ impl Running {
                 chown(place.path(name), Some(ORDINARY), Some(ORDINARY)).unwrap();
             }
         }
-        // Open for both: whoever writes must not end the stream for the next.
+        // Open for both: a writer that ends must not end the stream for the next.
         let pipe = OpenOptions::new().read(true).write(true).open(pipes.join("up")).unwrap();
         let child = command(user, &place, backend).spawn().unwrap();
         Self { child, place, pipe: BufReader::new(pipe), run_id: None }
@@ -107,13 +107,13 @@ impl Running {
         line
     }
 
-    /// Whether something is said within a moment.
+    /// Returns whether a line comes within a moment.
     fn can_hear(&self) -> bool {
         let mut ready = [PollFd::new(self.pipe.get_ref().as_fd(), PollFlags::POLLIN)];
         poll(&mut ready, PollTimeout::from(100u8)).unwrap() == 1
     }
 
-    /// The run's word, as its folder shows it.
+    /// Returns the run's identifier, as its directory shows it.
     fn run_id(&mut self) -> String {
         let mut entries = std::fs::read_dir(self.place.path("scratch")).unwrap();
         let id = entries.next().unwrap().unwrap().file_name().into_string().unwrap();
@@ -122,8 +122,8 @@ impl Running {
         id
     }
 
-    /// Every process of the run: who carries its word or the name of this place in the command
-    /// line, as the program itself does, and whoever descends from those.
+    /// Lists every process of the run: those with its identifier or the name of this place in the
+    /// command line, as the program itself has it, and all that descend from them.
     fn processes(&self) -> BTreeSet<Process> {
         let place = self.place.path("").to_string_lossy().into_owned();
         let word = self.run_id.clone().unwrap_or_else(|| place.clone());
@@ -154,7 +154,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// A test that failed leaves what it found left, unless somebody ends it.
+    /// Ends the processes that a failed test would leave.
     fn drop(&mut self) {
         for process in self.processes() {
             let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
@@ -183,7 +183,7 @@ fn command(user: User, place: &Place, backend: &str) -> Command {
     command
 }
 
-/// Every process there is.
+/// Lists every process.
 fn processes() -> BTreeSet<Process> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
@@ -221,7 +221,7 @@ fn listeners() -> BTreeMap<u16, String> {
     table.lines().skip(1).filter_map(listener).collect()
 }
 
-/// Of `known` and of whoever carries `run_id`, nobody runs; no mount, no folder.
+/// Checks that no process of `known` and none that carries `run_id` runs; no mount, no directory.
 fn nothing_is_left(place: &Place, known: &BTreeSet<Process>, run_id: &str) {
     poll_until(CLEAN, "processes end", || {
         let now = processes();
@@ -233,6 +233,21 @@ fn nothing_is_left(place: &Place, known: &BTreeSet<Process>, run_id: &str) {
     assert!(!mounts.contains(run_id), "{mounts}");
 }
 
+/// The record has what was judged, and says that it is not all.
+fn keeps_what_was_judged(place: &Place, signal: Signal) {
+    let lines = place.record("record.ndjson");
+    let by = signal.as_str();
+    assert_eq!(lines.last().unwrap()["interrupted"], by, "{lines:#?}");
+    let rows: Vec<_> = lines.iter().filter(|line| line["type"] == "case").collect();
+    assert!(rows.iter().all(|row| row["id"] == "exec/works"), "{rows:#?}");
+    let record = place.arg("record.ndjson");
+    let page = place.run(&["report", &record]);
+    let page = page.exits(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("NOT WHOLE: the run of"), "{page}");
+    assert!(page.contains(&format!("was ended by {by}: {} of up to 2 rows", rows.len())), "{page}");
+    has(&place.run(&["diff", &record, &record]).exits(2).stderr, "ended after");
+}
+
 /// Starts a run, waits until its act is running, sends `signal`, and looks for what is left.
 fn interrupted(signal: Signal, user: User, backend: &str) {
     let mut run = Running::start(user, backend, &[("exec/waits", WAITS), ("exec/works", WORKS)]);
@@ -240,7 +255,7 @@ fn interrupted(signal: Signal, user: User, backend: &str) {
     let (address, victim) = said.trim().split_once(' ').unwrap();
     let run_id = run.run_id();
     let known = run.processes();
-    // What the test is about is really there.
+    // The subject of the test is really there.
     let (_, port) = address.rsplit_once(':').unwrap();
     // Its port may be another's as soon as it is gone.
     let listener = listeners()[&port.parse().unwrap()].clone();
@@ -257,7 +272,12 @@ fn interrupted(signal: Signal, user: User, backend: &str) {
     } else {
         assert_eq!(status.code(), Some(128 + signal as i32));
     }
-    assert!(!run.place.path("record.ndjson").exists(), "nothing is concluded");
+    match signal {
+        Signal::SIGKILL => {
+            assert!(!run.place.path("record.ndjson").exists(), "none is left to write it");
+        }
+        _ => keeps_what_was_judged(&run.place, signal),
+    }
 }
 
 #[rstest]

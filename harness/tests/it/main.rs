@@ -1,5 +1,6 @@
-//! What the program does, asked by its command line and its library: one program, so that the harness
-//! is linked once. Programs with a `main` of their own (corpus, channel, hostile) stand beside it.
+//! Behaviour of the program, tested by its command line and its library: one program, so that the
+//! harness is linked once. Programs with a `main` of their own (corpus, channel, hostile) stand
+//! beside it.
 
 #![allow(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
 
@@ -21,6 +22,7 @@ mod honesty;
 mod interrupt;
 mod manifests;
 mod models;
+mod parts;
 mod protocol_page;
 mod recipes;
 mod repro;

@@ -18,7 +18,7 @@ use boxproof_cases::protocol::{
 use rstest::rstest;
 use tempfile::TempDir;
 
-/// The folder of the shipped manifests.
+/// The directory of the shipped manifests.
 const BACKENDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/backends");
 
 fn manifest(name: &str) -> Manifest {
@@ -55,7 +55,7 @@ impl Scene {
         policy
     }
 
-    /// How bubblewrap is started for `argv` under the edited default policy, as `uid`.
+    /// Returns the launch of bubblewrap for `argv` under the edited default policy, as `uid`.
     fn launch(
         &self,
         uid: u32,
@@ -110,7 +110,8 @@ impl Scene {
         }
     }
 
-    /// Replaces the members of policy and run that `over` (JSON) names; `@` is the scene's folder.
+    /// Replaces the members of policy and run that `over` (JSON) names; `@` is the scene's
+    /// directory.
     fn overlay(&self, request: &mut RunRequest, over: &str) {
         let over = over.replace('@', self.dir.path().to_str().unwrap());
         let over: serde_json::Value = serde_json::from_str(&over).unwrap();
@@ -122,7 +123,7 @@ impl Scene {
         *request = serde_json::from_value(whole).unwrap();
     }
 
-    /// The arguments in one line, the scene's folder written as `@`.
+    /// Returns the arguments in one line, with the scene's directory written as `@`.
     fn line(&self, uid: u32, edit: impl FnOnce(&mut RunRequest)) -> String {
         let spawn = self.launch(uid, &["true"], edit).unwrap();
         let words = spawn.argv.iter().map(|word| word.to_str().unwrap());
@@ -314,7 +315,7 @@ fn the_guide_tells_every_field() {
     }
 }
 
-/// What is wrong with the shipped manifest of a channel after a change of its text.
+/// Faults of the shipped manifest of a channel after a change of its text.
 #[rstest]
 #[case::missing("  relay: |", "  relay_: |", "unknown field `relay_`")]
 #[case::none("receipts:\n", "unknown:\n", "unknown field `unknown`")]

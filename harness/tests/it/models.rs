@@ -1,4 +1,4 @@
-//! The models against what they are models of: generated mount tables are tried by real `bwrap`, and
+//! The models against their originals: generated mount tables are tried by real `bwrap`, and
 //! the same deeds are asked of the Seatbelt model and of the engine that decides on documents.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

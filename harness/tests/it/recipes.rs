@@ -1,4 +1,4 @@
-//! The shipped recipes, whatever they are for: each renders every policy or says why it cannot,
+//! The shipped recipes of every backend: each renders every policy or says why it cannot,
 //! and where two rules meet the denial is the last word.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail it")]
@@ -15,7 +15,7 @@ use boxproof_cases::protocol::{Command, Policy, Run, RunRequest};
 use rstest::rstest;
 use tempfile::TempDir;
 
-/// The folder of the shipped manifests.
+/// The directory of the shipped manifests.
 const BACKENDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/backends");
 
 fn manifest(name: &str) -> Manifest {
@@ -23,7 +23,7 @@ fn manifest(name: &str) -> Manifest {
     Manifest::parse(&file, &std::fs::read_to_string(&file).unwrap()).unwrap()
 }
 
-/// A workspace, and folders beside it.
+/// A workspace, and directories beside it.
 struct Scene {
     dir: TempDir,
 }
@@ -42,8 +42,8 @@ impl Scene {
         self.dir.path().join(path)
     }
 
-    /// How `name` is started under the default policy with the members that `over` (JSON) names;
-    /// `@` is the scene's folder.
+    /// Returns the launch of `name` under the default policy with the members that `over` (JSON)
+    /// names; `@` is the scene's directory.
     fn launch(&self, name: &str, over: &str) -> Result<Spawn, LaunchError> {
         let mut policy = serde_json::to_value(Policy::new(self.at("w"))).unwrap();
         let over = over.replace('@', self.dir.path().to_str().unwrap());
@@ -72,7 +72,8 @@ impl Scene {
         }
     }
 
-    /// Arguments and files of such a launch in one text, the scene's folder written as `@`.
+    /// Returns arguments and files of such a launch in one text, with the scene's directory written
+    /// as `@`.
     fn text(&self, name: &str, over: &str) -> String {
         let spawn = self.launch(name, over).unwrap();
         let words = spawn.argv.iter().map(|word| word.to_str().unwrap().to_owned());
@@ -141,8 +142,8 @@ fn every_recipe_renders_every_policy_or_says_why_not() {
     assert!(rendered.len() > 10 && rendered.values().all(|count| *count > 2), "{rendered:?}");
 }
 
-/// What a recipe cannot protect is not asked of it: a protected name that is a link of some kind, or
-/// one that the backend protects whatever it is told.
+/// Protection beyond a recipe is not asked of it: a protected name that is a link of some kind, or
+/// one that the backend protects under every policy.
 #[rstest]
 #[case::text_from_the_root("bubblewrap", Some("/conf"), "metadata", false)]
 #[case::relative_text("bubblewrap", Some("conf"), "metadata", true)]

@@ -1,4 +1,4 @@
-//! What is made of results: comparison, one matrix of several records, lists of known failures,
+//! Uses of results: comparison, one matrix of several records, lists of known failures,
 //! and the published matrix.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -15,7 +15,7 @@ argv: '{{ command }}'
 claims: all
 ";
 
-/// Two denials in one table.
+/// Returns two denials in one table.
 fn denials() -> String {
     format!("{DENIED}rows: {{one: {{}}, two: {{}}}}\n")
 }
@@ -220,7 +220,7 @@ fn matrix_as(place: &Place, args: &[&str]) -> Ran {
     place.run(&[&common[..], args].concat())
 }
 
-/// The one record in the folder.
+/// Returns the one record in the directory.
 fn only_record(place: &Place) -> std::path::PathBuf {
     let records = std::fs::read_dir(place.path("out")).unwrap().map(|entry| entry.unwrap().path());
     let mut records = records.filter(|path| path.extension().is_some_and(|e| e == "ndjson"));

@@ -1,5 +1,5 @@
 //! Settings of the caliban dialect: engines that are spoilt in one way each, and the rows of the
-//! corpus that see it; a neighbour does not.
+//! corpus that see the fault; a neighbour does not.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ use crate::support::{Place, as_we_are};
 use rstest::rstest;
 use serde_json::Value;
 
-/// What the rows of the built-in corpus that `filters` select come to against `spec`.
+/// Runs the rows of the built-in corpus that `filters` select against `spec`.
 fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> {
     let (scratch, record) = (place.arg("scratch"), place.arg("record.ndjson"));
     let mut args = vec!["run", "--backend", spec, "--scratch", &scratch, "--report", &record];

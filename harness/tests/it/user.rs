@@ -1,4 +1,4 @@
-//! Whose run it is: root becomes an ordinary user where a backend is meant for one.
+//! The user of a run: root becomes an ordinary user where a backend is meant for one.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -27,7 +27,7 @@ fn open_place() -> Place {
 fn run(place: &Place, args: &[&str]) -> Ran {
     let (cases, report) = (place.arg("corpus"), place.arg("record.ndjson"));
     let all = [&["run", "--cases", &cases, "--report", &report], args].concat();
-    // Who called sudo would be asked first.
+    // The caller of sudo would be asked first.
     Ran::of(&place.command(&all).env_remove("SUDO_USER").output().unwrap())
 }
 

@@ -227,7 +227,8 @@ fn a_rotation_names_the_keys_by_their_fingerprints() {
     }
 }
 
-/// What these two describe is done by cases: nobody listens, and a decision that is none.
+/// The failures that these two describe have cases: a socket without a listener, and a decision
+/// that is none.
 #[test]
 fn failures_of_emitters_have_cases() {
     let file = vectors("emit_failure_vectors.json");

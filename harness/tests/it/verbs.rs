@@ -221,7 +221,7 @@ fn the_examples_of_the_help_are_understood() {
     for example in examples {
         let words = example.split("  ").next().unwrap().replace('\'', "");
         let mut words: Vec<_> = words.split_whitespace().collect();
-        // What clap does not understand it refuses before it comes to --help.
+        // Words that clap does not understand it refuses before it comes to --help.
         words.push("--help");
         place.run(&words).exits(0);
     }

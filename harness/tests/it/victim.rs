@@ -1,4 +1,4 @@
-//! The victim, as the real program: it feels what is done to it and nothing else.
+//! The victim, as the real program: it feels the acts on it and nothing else.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
 
@@ -110,7 +110,7 @@ fn it_feels_a_tracer_exactly_where_one_may_attach() {
     assert!(runs);
     match probe.status.code() {
         Some(0) => assert_eq!(felt, ["a stop or a tracer"], "{said}"),
-        // Some hosts let nobody trace but a parent.
+        // Some hosts let only a parent trace.
         Some(1) => {
             assert!(said.contains("EPERM"), "{said}");
             assert_eq!(felt, [""; 0]);

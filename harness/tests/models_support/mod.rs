@@ -28,7 +28,7 @@ impl Dice {
     }
 }
 
-/// A folder that no sandbox replaces.
+/// Makes a directory that no sandbox replaces.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -36,7 +36,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
 const FOLDERS: [&str; 8] = ["w", "w/a", "w/a/b", "w/c d", "w/q\"x", "o", "o/p", "o/p/q"];
 const DEEDS: [Deed; 5] = [Deed::Read, Deed::Write, Deed::Create, Deed::Remove, Deed::Move];
 
-/// Folders with a file for each deed.
+/// Directories with a file for each deed.
 pub(crate) struct Scene {
     root: PathBuf,
 }
@@ -56,7 +56,7 @@ impl Scene {
         scene
     }
 
-    /// The folder that policies are about.
+    /// Returns the directory that policies are about.
     pub(crate) fn workspace(&self) -> PathBuf {
         self.root.join("w")
     }
@@ -73,7 +73,7 @@ impl Scene {
         self.at(&format!("{}/{}-{number}", FOLDERS[number], deed.word()))
     }
 
-    /// What is there at the start.
+    /// Lists the files at the start.
     fn files(&self) -> Vec<PathBuf> {
         let deeds = DEEDS.into_iter().filter(|deed| *deed != Deed::Create);
         let files = deeds.flat_map(|deed| (0..FOLDERS.len()).map(move |at| (at, deed)));
@@ -86,7 +86,7 @@ impl Scene {
         self.at(&format!("{}/folder-{number}", FOLDERS[number]))
     }
 
-    /// Everything that is tried.
+    /// Lists every attempt.
     pub(crate) fn attempts(&self) -> Vec<Attempt> {
         let each = (0..FOLDERS.len()).flat_map(|at| DEEDS.map(|deed| (at, deed)));
         let files = each.map(|(at, deed)| Attempt { deed, object: self.target(at, deed) });
@@ -95,7 +95,8 @@ impl Scene {
         files.chain(folders).collect()
     }
 
-    /// Whether it was done, as the host sees it; reading is told by who read.
+    /// Returns whether the attempt succeeded, as the host sees it; for reading, as the reader
+    /// reports.
     fn is_done(&self, attempt: &Attempt, read: &[String]) -> bool {
         let path = Path::new(&attempt.object);
         match attempt.deed {
@@ -107,7 +108,7 @@ impl Scene {
     }
 }
 
-/// What a file says.
+/// Returns the content of a file.
 fn secret(file: &Path) -> String {
     format!("secret of {}\n", file.file_name().unwrap().to_str().unwrap())
 }
@@ -139,7 +140,7 @@ pub(crate) fn compile_request(rules: &Value, scene: &Scene) -> Value {
     json!({ "protocol": 1, "rules": rules, "cwd": scene.workspace() })
 }
 
-/// What the reference answers.
+/// Returns the reference's answer.
 pub(crate) fn compile(target: CompileTarget, request: &Value, scene: &Scene) -> Told {
     answer(&["compile", "--target", target.word()], request, scene)
 }
@@ -156,7 +157,7 @@ fn answer(verb: &[&str], request: &Value, scene: &Scene) -> Told {
     serde_json::from_str::<PolicyAnswer>(&text).unwrap().answer
 }
 
-/// Random words of `bwrap`, of which each mount lies on what is there.
+/// Returns random words of `bwrap`, of which each mount lies on an existing object.
 pub(crate) fn raw(scene: &Scene, dice: &mut Dice) -> Vec<String> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let mut argv = words(&["bwrap", "--unshare-user", "--unshare-pid", "--cap-drop", "ALL"]);
@@ -204,7 +205,7 @@ done 2>/dev/null
 echo ended
 "#;
 
-/// What happened of each attempt under `argv`; none if `bwrap` refused to start.
+/// Returns the result of each attempt under `argv`; none if `bwrap` refused to start.
 pub(crate) fn try_all(scene: &Scene, argv: &[String]) -> Option<Vec<(Attempt, bool)>> {
     let mut command = Command::new(&argv[0]);
     command.args(&argv[1..]).args(["/bin/sh", "-c", ACTOR, "sh"]).stdin(Stdio::null());
@@ -230,7 +231,8 @@ pub(crate) fn try_all(scene: &Scene, argv: &[String]) -> Option<Vec<(Attempt, bo
     Some(scene.attempts().into_iter().map(done).collect())
 }
 
-/// The object's own name, and those that a bind of a folder above it to elsewhere gives it.
+/// Lists the object's own name, and those that a bind of a directory above it to elsewhere gives
+/// it.
 fn names(argv: &[String], object: &str) -> Vec<String> {
     let mut names = vec![object.to_owned()];
     for words in argv.windows(3).filter(|words| words[0].ends_with("bind")) {
@@ -293,7 +295,7 @@ pub(crate) fn orbit(scene: &Scene, dice: &mut Dice) -> Value {
         "profile": "p", "workspace": scene.workspace()})
 }
 
-/// The same with folders that are granted whole.
+/// Returns such a profile with directories that are granted whole.
 pub(crate) fn orbit_whole(scene: &Scene, dice: &mut Dice) -> Value {
     let mut profile = orbit(scene, dice);
     let granted = dice.some(2, &["**", "a/**", "a/b/**", "c d/**"]);
@@ -303,7 +305,8 @@ pub(crate) fn orbit_whole(scene: &Scene, dice: &mut Dice) -> Value {
     profile
 }
 
-/// What the engine decides of the object of each attempt, reading and modifying; none outside.
+/// Returns the engine's decision on the object of each attempt, reading and modifying; none
+/// outside.
 pub(crate) fn decided(scene: &Scene, profile: &Value) -> Vec<(Attempt, Option<[bool; 2]>)> {
     let workspace = scene.workspace();
     let below = |attempt: &Attempt| {
@@ -322,7 +325,7 @@ pub(crate) fn decided(scene: &Scene, profile: &Value) -> Vec<(Attempt, Option<[b
     each.collect()
 }
 
-/// What the engine says of each question.
+/// Returns the engine's answer to each question.
 fn engine(scene: &Scene, profile: &Value, asked: &[Value]) -> Vec<bool> {
     let mut request = profile.clone();
     request["protocol"] = json!(1);
@@ -336,7 +339,7 @@ fn engine(scene: &Scene, profile: &Value, asked: &[Value]) -> Vec<bool> {
     answers.iter().map(decided).collect()
 }
 
-/// What the engine decides of every file: deed, path from the workspace down, decision.
+/// Returns the engine's decision on every file: deed, path from the workspace down, decision.
 pub(crate) fn ask(scene: &Scene, profile: &Value) -> Vec<(Deed, String, bool)> {
     let workspace = scene.workspace();
     let below = |path: PathBuf| Some(path.strip_prefix(&workspace).ok()?.to_str()?.to_owned());

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{BOXPROOF, Place, Ran, as_we_are};
 
-/// Where the backends and the cases that kill them are.
+/// The directory of the backends and of the cases that kill them.
 const FAKES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes");
 
 /// A place in which the fake called `name` is ready, and how to name it to `--backend`.
@@ -45,7 +45,7 @@ pub(crate) fn row_of(name: &str, corpus: &str, case: &str) -> (Place, Ran, Value
     (place, ran, row)
 }
 
-/// `verdict reason`, as the record has them.
+/// Returns `verdict reason`, as the record has them.
 pub(crate) fn verdict(row: &Value) -> String {
     let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
     format!("{} {}", word("verdict"), word("reason")).trim().to_owned()

@@ -1,4 +1,4 @@
-//! What the tests of the command line share: a place of their own, the program, the record.
+//! Support of the command line's tests: a place of their own, the program, the record.
 //! Main types: [`Place`] and [`Ran`].
 
 // Every test file is a program of its own and uses a part of this.
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 /// The program under test.
 pub(crate) const BOXPROOF: &str = env!("CARGO_BIN_EXE_boxproof");
-/// Who takes longer than this hangs.
+/// The time after which a program counts as hung.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A requirement for cases of a test's own.
@@ -81,23 +81,23 @@ pub(crate) fn account() -> Option<User> {
     users.min_by_key(|user| user.uid.as_raw())
 }
 
-/// A folder of one test's own: never where sandboxes put something.
+/// A directory of one test's own: never where sandboxes put an object.
 pub(crate) struct Place {
     dir: TempDir,
 }
 
-/// What a command came to.
+/// The result of a command.
 pub(crate) struct Ran {
     /// Its exit code.
     pub(crate) code: i32,
-    /// What it wrote.
+    /// Its stdout.
     pub(crate) stdout: String,
-    /// What else it wrote.
+    /// Its stderr.
     pub(crate) stderr: String,
 }
 
-/// Where folders of tests are made: everybody can look in, and no sandbox puts something of its own
-/// over it, wherever the sources lie.
+/// Returns the directory of the tests' places: every user can read it, and no sandbox puts an
+/// object of its own over it, wherever the sources lie.
 pub(crate) fn base() -> PathBuf {
     if nix::unistd::geteuid().is_root() {
         return "/var/cache".into();
@@ -119,7 +119,7 @@ impl Place {
         Self::below(&base())
     }
 
-    /// An empty one below `folder`.
+    /// Makes an empty place below `folder`.
     pub(crate) fn below(folder: &Path) -> Self {
         let dir = tempfile::Builder::new().prefix("cli-").tempdir_in(folder).unwrap();
         let place = Self { dir };
@@ -127,7 +127,7 @@ impl Place {
         place
     }
 
-    /// One with these cases, id → text.
+    /// Makes a place with these cases, id → text.
     pub(crate) fn with(cases: &[(&str, &str)]) -> Self {
         let place = Self::new();
         for (id, text) in cases {
@@ -146,7 +146,7 @@ impl Place {
         self.path(name).into_os_string().into_string().unwrap()
     }
 
-    /// Writes a file, folders included, and returns its path.
+    /// Writes a file, directories included, and returns its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -154,8 +154,9 @@ impl Place {
         path
     }
 
-    /// Writes a program, folders included, and returns its path. A process of its own writes it: while
-    /// this one had it open, a test beside could fork, and executing it would fail with ETXTBSY.
+    /// Writes a program, directories included, and returns its path. A process of its own writes
+    /// it: while this one had it open, a test beside could fork, and executing it would fail with
+    /// ETXTBSY.
     pub(crate) fn program(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -191,7 +192,7 @@ impl Place {
         ran
     }
 
-    /// Runs the program with `args`, on the corpus and the scratch folder of this place.
+    /// Runs the program with `args`, on the corpus and the scratch directory of this place.
     pub(crate) fn boxproof(&self, verb: &str, args: &[&str]) -> Ran {
         let (cases, scratch) = (self.arg("corpus"), self.arg("scratch"));
         let mut all = vec![verb];
@@ -220,7 +221,7 @@ impl Place {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Nothing of a run is left in here.
+    /// Checks that nothing of a run is left in here.
     pub(crate) fn is_clean(&self) {
         for name in ["scratch", "cache"] {
             assert!(!self.path(name).exists(), "{name} is still there");
@@ -229,7 +230,7 @@ impl Place {
 }
 
 impl Ran {
-    /// Of a finished process; one that was killed is no answer.
+    /// Takes the result of a finished process; one that was killed is no answer.
     pub(crate) fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -238,7 +239,7 @@ impl Ran {
         Self { code, stdout, stderr }
     }
 
-    /// It exited with `code`; what it wrote is shown where not.
+    /// Checks that it exited with `code`; shows its output where not.
     #[track_caller]
     pub(crate) fn exits(&self, code: i32) -> &Self {
         let Self { code: found, stdout, stderr } = self;
@@ -246,13 +247,18 @@ impl Ran {
         self
     }
 
-    /// Its last line on stdout.
+    /// Its last line on stdout, but for how long it took.
     pub(crate) fn last_line(&self) -> &str {
-        self.stdout.lines().last().unwrap_or_default()
+        let line = self.stdout.lines().last().unwrap_or_default();
+        let timed = line.strip_suffix(" s").and_then(|line| line.rsplit_once(" in "));
+        match timed {
+            Some((line, seconds)) if seconds.parse::<f64>().is_ok() => line,
+            _ => line,
+        }
     }
 }
 
-/// `part` is in `text`.
+/// Checks that `part` is in `text`.
 #[track_caller]
 pub(crate) fn has(text: &str, part: &str) {
     assert!(contains(part).eval(text), "{part:?} is not in:\n{text}");

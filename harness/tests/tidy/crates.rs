@@ -1,10 +1,10 @@
-//! Which crates there are, who may depend on whom, and under which licences the rest comes.
+//! Crates: their list, their permitted dependencies, and the licences of the rest.
 
 use std::process::Command;
 
 use super::tree::Tree;
 
-/// Each member's folder, its package, and the packages of ours that it may depend on.
+/// Each member's directory, its package, and the packages of ours that it may depend on.
 const MEMBERS: [(&str, &str, &[&str]); 5] = [
     ("cases", "boxproof-cases", &[]),
     ("probes", "boxproof-probes", &[]),
@@ -35,7 +35,7 @@ pub(crate) fn members(tree: &Tree) -> Vec<String> {
     }
 }
 
-/// Every dependency on a package of ours is an arrow of the house.
+/// Checks that every dependency on a package of ours is an arrow of the house.
 pub(crate) fn arrows(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for (folder, package, allowed) in MEMBERS {
@@ -78,7 +78,7 @@ const LICENCES: [&str; 10] = [
     "Unicode-3.0",
 ];
 
-/// Whether one choice in every part of an SPDX expression is listed.
+/// Returns whether one choice in every part of an SPDX expression is listed.
 fn is_listed(licence: &str) -> bool {
     let licence = licence.replace('/', " OR ");
     let listed = |part: &str| part.split(" OR ").any(|name| LICENCES.contains(&name.trim()));
@@ -102,7 +102,8 @@ fn dependencies_have_listed_licences() {
     assert!(packages.len() > MEMBERS.len() && bad.is_empty(), "of {}: {bad:?}", packages.len());
 }
 
-/// What this build was resolved to, for this platform alone: the sources of others are not here.
+/// Returns the resolution of this build, for this platform alone: the sources of others are not
+/// here.
 fn metadata() -> serde_json::Value {
     let rustc = output(Command::new("rustc").arg("-vV"));
     let host = rustc.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();

@@ -1,4 +1,4 @@
-//! What the pages say is so: relative links lead somewhere, commands parse, packages exist.
+//! Truth of the pages: relative links have targets, commands parse, packages exist.
 
 use boxproof::cli::Cli;
 use clap::Parser;
@@ -6,7 +6,7 @@ use clap::Parser;
 use super::crates;
 use super::tree::{File, Tree};
 
-/// Every relative link leads to a file, a folder or a heading that exists.
+/// Checks that every relative link leads to a file, a directory or a heading that exists.
 pub(crate) fn links(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for page in tree.pages() {
@@ -29,7 +29,7 @@ fn targets(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").skip(1).filter_map(|rest| rest.split(')').next())
 }
 
-/// `link` as seen from the folder of `page`.
+/// Resolves `link` from the directory of `page`.
 fn join(page: &str, link: &str) -> String {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
@@ -43,7 +43,7 @@ fn join(page: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// Whether a heading of `page` has the anchor that GitHub makes of it.
+/// Returns whether a heading of `page` has the anchor that GitHub makes of it.
 fn has_heading(page: &File, anchor: &str) -> bool {
     let headings = page.text.lines().filter(|line| line.starts_with('#'));
     headings.map(|line| slug(line.trim_start_matches('#').trim())).any(|slug| slug == anchor)
@@ -55,7 +55,7 @@ fn slug(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Every `boxproof …` and `cargo run … -- …` of every page is understood by the program.
+/// Checks that the program understands every `boxproof …` and `cargo run … -- …` of every page.
 pub(crate) fn commands(tree: &Tree) -> Vec<String> {
     let parse = |(page, line): (String, String)| {
         let why = parse(&line).err()?;
@@ -64,7 +64,7 @@ pub(crate) fn commands(tree: &Tree) -> Vec<String> {
     all_commands(tree).into_iter().filter_map(parse).collect()
 }
 
-/// Every command of every page, and where it stands.
+/// Lists every command of every page, with its page.
 pub(crate) fn all_commands(tree: &Tree) -> Vec<(String, String)> {
     let ours = |line: &str| line.starts_with("boxproof ") || line.starts_with("cargo run ");
     let of_page = |page: &File| -> Vec<(String, String)> {
@@ -131,7 +131,7 @@ fn shell_words(line: &str) -> Result<Vec<String>, String> {
     if quote.is_some() { Err("a quote is not closed".to_owned()) } else { Ok(words) }
 }
 
-/// Every `-p NAME` of a cargo command names a package of ours.
+/// Checks that every `-p NAME` of a cargo command names a package of ours.
 pub(crate) fn packages(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for page in tree.pages() {

@@ -1,16 +1,16 @@
-//! Habits: module heads, tests that run, waits that end, and where things lie.
+//! Habits: module heads, tests that run, waits that end, and the places of files.
 
 use super::rust;
 use super::tree::Tree;
 
-/// Every Rust file says what it is for.
+/// Checks that every Rust file states its purpose.
 pub(crate) fn heads(tree: &Tree) -> Vec<String> {
     let bare = tree.rust().filter(|file| !file.text.starts_with("//! "));
     bare.map(|file| format!("{}: begin with a `//!` line that says its purpose", file.path))
         .collect()
 }
 
-/// No test is switched off: one that cannot run is an error of the house.
+/// Checks that no test is switched off: one that cannot run is an error of the house.
 pub(crate) fn no_ignored_tests(tree: &Tree) -> Vec<String> {
     tree.rust().flat_map(|file| file.places(|line| line.contains("#[ignore"))).collect()
 }
@@ -30,7 +30,7 @@ pub(crate) fn sleeps(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Corpus files and folders have names in kebab case, as ids are made of them.
+/// Checks that corpus files and directories have names in kebab case, as ids are made of them.
 pub(crate) fn corpus_names(tree: &Tree) -> Vec<String> {
     let kebab = |part: &str| {
         let word = |w: &str| {
@@ -45,7 +45,7 @@ pub(crate) fn corpus_names(tree: &Tree) -> Vec<String> {
     files.map(|file| format!("{}: name it like `some-behaviour.yaml`", file.path)).collect()
 }
 
-/// What the root holds besides dot files.
+/// The entries of the root besides dot files.
 const ROOT: [&str; 13] = [
     "CHANGELOG.md",
     "Cargo.lock",

@@ -1,4 +1,4 @@
-//! Who may do what: only marked modules touch the operating system, `unsafe` stays in `sys`
+//! Layers: only marked modules touch the operating system, `unsafe` stays in `sys`
 //! modules, and the harness meets the reference over a process boundary.
 
 use super::rust;
@@ -13,7 +13,7 @@ pub(crate) fn reference_in_main_only(tree: &Tree) -> Vec<String> {
     harness.flat_map(|file| file.places(|line| line.contains("boxproof_reference"))).collect()
 }
 
-/// `unsafe` is used only in `sys.rs` and below `sys/`.
+/// Checks that `unsafe` is used only in `sys.rs` and below `sys/`.
 pub(crate) fn unsafe_in_sys(tree: &Tree) -> Vec<String> {
     let is_sys = |path: &str| path.split('/').any(|part| part == "sys" || part == "sys.rs");
     let outside = tree.rust().filter(|file| !is_sys(&file.path));
@@ -24,7 +24,8 @@ fn has_word(line: &str, word: &str) -> bool {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
 }
 
-/// What may touch the operating system: a file, or a folder with all below it; and why.
+/// The modules that may touch the operating system: a file, or a directory with all below it; and
+/// the reason.
 const OS: &[(&str, &str)] = &[
     ("cases/src/suite.rs", "reads the corpus"),
     ("harness/src/backend/context.rs", "templates ask whether a path exists"),
@@ -67,7 +68,8 @@ const OS: &[(&str, &str)] = &[
     ("reference/", "a sandbox"),
 ];
 
-/// What only those may write. Methods stand with their parentheses: fields have such names, too.
+/// The words that only those may write. Methods stand with their parentheses: fields have such
+/// names, too.
 const TOUCHES: [&str; 19] = [
     "std::{",
     "std::fs",
@@ -93,7 +95,7 @@ const TOUCHES: [&str; 19] = [
 /// Of nix the names of errnos and signals, which are tables and no calls.
 const TABLES: [&str; 2] = ["nix::errno::Errno", "nix::sys::signal::Signal"];
 
-/// Everything that is not marked above is pure.
+/// Checks that every module that is not marked above is pure.
 pub(crate) fn pure_modules(tree: &Tree) -> Vec<String> {
     let marked = |path: &str| OS.iter().any(|(place, _)| path.starts_with(place));
     let pure = tree.rust().filter(|f| f.path.contains("/src/") && !f.is_test() && !marked(&f.path));
@@ -103,7 +105,7 @@ pub(crate) fn pure_modules(tree: &Tree) -> Vec<String> {
     .collect()
 }
 
-/// How the code of `file` touches the operating system, its tests apart.
+/// Lists the words by which the code of `file` touches the operating system, its tests apart.
 fn touched(file: &File) -> Vec<&'static str> {
     let mut code = rust::without_tests(&file.code());
     for table in TABLES {

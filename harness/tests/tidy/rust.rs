@@ -1,6 +1,6 @@
-//! As much of Rust's grammar as the rules need: comments, literals, braces and functions.
+//! The part of Rust's grammar that the rules need: comments, literals, braces and functions.
 
-/// `text` with every comment and literal blanked out, line for line.
+/// Blanks out every comment and literal of `text`, line for line.
 pub(crate) fn code(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
@@ -17,7 +17,7 @@ pub(crate) fn code(text: &str) -> String {
     out
 }
 
-/// How long the comment or literal is that starts here; 0 when none does.
+/// Returns the length of the comment or literal that starts here; 0 when none does.
 fn literal(rest: &[char]) -> usize {
     match rest {
         ['/', '/', ..] => rest.iter().position(|c| *c == '\n').unwrap_or(rest.len()),
@@ -53,7 +53,7 @@ fn quoted(rest: &[char], quote: char) -> usize {
     (at + 1).min(rest.len())
 }
 
-/// `r"…"`, `r#"…"#`; 0 for a raw identifier.
+/// Returns the length of `r"…"` or `r#"…"#`; 0 for a raw identifier.
 fn raw(rest: &[char]) -> usize {
     let hashes = rest[1..].iter().take_while(|c| **c == '#').count();
     if rest.get(1 + hashes) != Some(&'"') {
@@ -75,7 +75,7 @@ pub(crate) fn without_tests(code: &str) -> String {
     left
 }
 
-/// Where the item ends that starts here: after its closing brace, or after its semicolon.
+/// Returns the end of the item that starts here: after its closing brace, or after its semicolon.
 fn item_end(code: &str) -> Option<usize> {
     let first = code.find(['{', ';'])?;
     if code[first..].starts_with(';') {
@@ -85,7 +85,7 @@ fn item_end(code: &str) -> Option<usize> {
     }
 }
 
-/// How long the block is that starts with the brace here.
+/// Returns the length of the block that starts with the brace here.
 fn block(code: &str) -> Option<usize> {
     let mut depth = 0;
     for (at, byte) in code.bytes().enumerate() {
@@ -101,7 +101,7 @@ fn block(code: &str) -> Option<usize> {
     None
 }
 
-/// How often `code` has `word`, not counting the ends of longer words: `unix::` is no `nix::`.
+/// Counts `word` in `code`, without the ends of longer words: `unix::` is no `nix::`.
 pub(crate) fn mentions(code: &str, word: &str) -> usize {
     let starts = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
     code.match_indices(word).filter(|(at, _)| word.starts_with('.') || starts(*at)).count()
@@ -116,7 +116,7 @@ pub(crate) struct Function<'a> {
     pub(crate) text: &'a str,
 }
 
-/// Every function with a body in `code`, nested ones too.
+/// Lists every function with a body in `code`, nested ones too.
 pub(crate) fn functions(code: &str) -> Vec<Function<'_>> {
     let starts = code.match_indices("fn ").map(|(at, _)| at);
     let whole_word = |at: &usize| !code[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_');

@@ -8,7 +8,8 @@ const FILE: (usize, usize) = (500, 150);
 /// The most lines a function may have, and half of all functions.
 const FUNCTION: (usize, usize) = (60, 10);
 
-/// No file is too long, and most are short. In a file of code its tests do not count.
+/// Checks that no file is too long, and that most are short. In a file of code its tests do not
+/// count.
 pub(crate) fn files(tree: &Tree) -> Vec<String> {
     let sizes: Vec<(&File, usize)> = tree.rust().map(|file| (file, length(file))).collect();
     let mut found: Vec<String> = sizes
@@ -27,7 +28,7 @@ fn length(file: &File) -> usize {
     all - (code.lines().count() - rust::without_tests(&code).lines().count())
 }
 
-/// No function is too long, and most are short.
+/// Checks that no function is too long, and that most are short.
 pub(crate) fn functions(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     let mut lengths = Vec::new();

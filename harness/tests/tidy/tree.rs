@@ -1,4 +1,4 @@
-//! What the rules look at: the files of the repository ([`Tree`]), read once for each rule.
+//! Input of the rules: the files of the repository ([`Tree`]), read once for each rule.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use walkdir::WalkDir;
 
 use super::rust;
 
-/// Folders that hold nothing of ours.
+/// Directories that hold nothing of ours.
 const NOT_OURS: [&str; 2] = [".git", "target"];
 
 /// The repository, or one invented file.
@@ -61,7 +61,7 @@ impl Tree {
 }
 
 impl File {
-    /// Whether the whole file is tests.
+    /// Returns whether the whole file is tests.
     pub(crate) fn is_test(&self) -> bool {
         let stem = self.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
         self.path.contains("/tests/") || stem == "tests" || stem.ends_with("_tests")
@@ -72,7 +72,7 @@ impl File {
         rust::code(&self.text)
     }
 
-    /// Where something is in this file's code: `path:line`, once for each line.
+    /// Lists the places in this file's code: `path:line`, once for each line.
     pub(crate) fn places(&self, found: impl Fn(&str) -> bool) -> Vec<String> {
         let code = self.code();
         let lines = code.lines().enumerate().filter(|(_, line)| found(line));

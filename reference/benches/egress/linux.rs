@@ -1,10 +1,10 @@
 //! Runs with the proxy and without, as interleaved pairs: a run that does not use it, and downloads
 //! and small requests through it against the host's network.
 //!
-//! Prints medians of pairs (A B B A) with an A/A control. A download is judged as users make one: by
-//! a client that stores it in the workspace. What is thrown away as it comes is printed beside it:
-//! that is no download, but what the proxy and the two cores have to themselves.
-//! `-- WORD` measures only rows with that word.
+//! Prints medians of pairs (A B B A) with an A/A control. A download is judged as users make one:
+//! by a client that stores it in the workspace. What is thrown away as it comes is printed beside
+//! it: that is no download, but what the proxy and the two cores have to themselves. `-- WORD`
+//! measures only rows with that word.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::origin;
 use crate::rows::{self, Limit, Ran, STORED};
 
-/// A request in a folder of its own.
+/// A request in a directory of its own.
 struct Scene {
     folder: TempDir,
 }
@@ -86,7 +86,7 @@ fn compare(name: &str, with: &Scene, without: &Scene, rounds: usize) -> [Duratio
     [a, b]
 }
 
-/// Whether a row is asked for.
+/// Returns whether a row is selected on the command line.
 fn is_wanted(name: &str) -> bool {
     let mut words = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
     words.peek().is_none() || words.any(|word| name.contains(&word))

@@ -1,4 +1,4 @@
-//! What a way out costs, which is Linux's so far: nothing is measured elsewhere.
+//! The cost of a way out. It is Linux's so far: nothing is measured elsewhere.
 
 #![allow(clippy::unwrap_used, reason = "a bench fails by panicking")]
 

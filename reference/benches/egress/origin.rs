@@ -1,4 +1,4 @@
-//! Serves downloads and small answers to whoever asks, as fast as it can or at the rate of a line.
+//! A server of downloads and small answers, as fast as it can or at the rate of a line.
 
 use std::io::{BufRead, BufReader, Result, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Bytes of a download.
 const DOWNLOAD: usize = 100 * 1024 * 1024;
 const BLOCK: usize = 1024 * 1024;
-/// What a line of some rate gets at once.
+/// The number of bytes that a line of some rate gets at once.
 const PIECE: usize = 128 * 1024;
 const SMALL: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsmall\n";
 

@@ -1,14 +1,14 @@
-//! What is compared with what.
+//! The rows of the comparison.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What the proxy may add to a run.
+/// The time that the proxy may add to a run.
 const ADDED: Duration = Duration::from_micros(1500);
-/// How much longer a download may take.
+/// The factor by which a download may take longer.
 const SLOWER: f64 = 1.1;
-/// Where a client stores what it gets.
+/// The file in which a client stores its download.
 pub(crate) const STORED: &str = "download";
 /// Prints nothing but how long it took.
 const CURL: [&str; 4] = ["curl", "-sSf", "-w", "%{time_total}"];
@@ -20,7 +20,7 @@ pub(crate) struct Ran {
     pub(crate) argv: Vec<String>,
 }
 
-/// What `with` may take, measured by `without`.
+/// The limit of `with`, measured by `without`.
 pub(crate) enum Limit {
     None,
     Plus(Duration),
@@ -39,7 +39,7 @@ pub(crate) struct Row {
 struct Path {
     name: &'static str,
     network: Value,
-    /// What curl is told.
+    /// Options of curl.
     options: &'static [&'static str],
 }
 
@@ -81,7 +81,7 @@ fn idle(path: &Path) -> Row {
     Row { name, with, without, rounds: 100, limit: Limit::Plus(ADDED) }
 }
 
-/// The same command by `path` and over the host's network.
+/// Compares a command by `path` with the same command over the host's network.
 fn against_host(name: String, path: &Path, argv: &[&str], rounds: usize) -> Row {
     let without = Ran { network: json!({"host": {}}), argv: words(argv) };
     let with = Ran { network: path.network.clone(), argv: words(&[argv, path.options].concat()) };

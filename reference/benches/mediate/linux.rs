@@ -65,10 +65,10 @@ const JOBS: [Job; 5] = [
     },
 ];
 
-/// What a run says it took, in nanoseconds.
+/// A script that prints the time its work took, in nanoseconds.
 const CLOCK: &str = "a=$(date +%s%N); { WORK\n} && b=$(date +%s%N) && echo $((b - a))";
 
-/// Time that `job` takes, in a folder of its own.
+/// Time that `job` takes, in a directory of its own.
 fn timed(job: &Job, protect: &str) -> Duration {
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let root = folder.path().canonicalize().unwrap();

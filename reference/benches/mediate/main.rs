@@ -1,4 +1,4 @@
-//! What the step `mediate` costs, which is Linux's so far: nothing is measured elsewhere.
+//! The cost of the step `mediate`. It is Linux's so far: nothing is measured elsewhere.
 
 #[cfg(target_os = "linux")]
 mod linux;

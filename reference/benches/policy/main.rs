@@ -1,5 +1,5 @@
-//! Policy decisions: the index against GlobSet and RegexSet, what many rules cost, and what building
-//! and resolving do. `cargo bench -p boxproof-reference --bench policy`.
+//! Policy decisions: the index against GlobSet and RegexSet, what many rules cost, and what
+//! building and resolving do. `cargo bench -p boxproof-reference --bench policy`.
 #![allow(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 mod decisions;
@@ -16,7 +16,7 @@ fn main() {
     criterion.final_summary();
 }
 
-/// How a figure compares with a bound on it.
+/// Returns the verdict on a figure with a bound.
 fn verdict(holds: bool) -> &'static str {
     if holds { "holds" } else { "BROKEN" }
 }

@@ -12,8 +12,8 @@ pub(crate) fn patterns(count: usize) -> Vec<String> {
     (0..count).map(kind).collect()
 }
 
-/// Of ten paths, so many are of the kind that rules with inner wildcards are about. GlobSet runs one
-/// regular expression a rule for those, and looks the others up: the mix decides what it costs.
+/// Of ten paths, so many are of the kind that rules with inner wildcards are about. GlobSet runs
+/// one regular expression a rule for those, and looks the others up: the mix decides what it costs.
 pub(crate) type LogsInTen = usize;
 
 /// The mix in which the figures are bounded.

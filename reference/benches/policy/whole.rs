@@ -1,4 +1,4 @@
-//! What comes before a decision: building the index, and finding out what a path means.
+//! The work before a decision: building the index, and resolving a path.
 
 use std::hint::black_box;
 use std::time::Instant;

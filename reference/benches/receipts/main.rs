@@ -1,4 +1,4 @@
-//! What signing and verifying receipts costs beyond Ed25519 and the disk, as interleaved ratios.
+//! The cost of signing and verifying receipts beyond Ed25519 and the disk, as interleaved ratios.
 //!
 //! Prints medians of pairs (A B B A) with an A/A control.
 

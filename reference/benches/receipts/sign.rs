@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use crate::pairs::COUNT;
 
 const CONNECTIONS: usize = 2;
-/// What a daemon that is busy stores with one sync.
+/// The number of receipts that a busy daemon stores with one sync.
 const BATCH: usize = 1024;
 
 pub(crate) fn folder() -> TempDir {

@@ -18,7 +18,7 @@ struct Filled {
     signed: Vec<(Vec<u8>, Signature)>,
 }
 
-/// What a daemon stored, once.
+/// The store of a daemon, filled once.
 static FILLED: LazyLock<Filled> = LazyLock::new(|| {
     let folder = sign::folder();
     let daemon = sign::start(folder.path());

@@ -1,5 +1,5 @@
-//! Processors that do not fall asleep. Waking one costs more than a proxy does, above all in a
-//! virtual machine, and whoever keeps them busy would be the fastest.
+//! Processors that are kept awake. Waking one costs more than a proxy does, above all in a virtual
+//! machine, so that the side which keeps them busy would seem the fastest.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

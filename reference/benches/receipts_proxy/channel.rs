@@ -99,7 +99,7 @@ impl Channel {
         }
     }
 
-    /// How many frames were told.
+    /// Returns the number of frames received.
     pub(crate) fn told(&self) -> u64 {
         self.told.load(Ordering::SeqCst)
     }

@@ -1,5 +1,5 @@
-//! What the receipts cost an agent: the proxy against a plain reverse proxy of the same library, as
-//! interleaved ratios. `cargo bench -p boxproof-reference --bench receipts_proxy`.
+//! The cost of receipts for an agent: the proxy against a plain reverse proxy of the same library,
+//! as interleaved ratios. `cargo bench -p boxproof-reference --bench receipts_proxy`.
 #![allow(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 #[cfg(target_os = "linux")]

@@ -13,7 +13,7 @@ const LIMIT: f64 = 1.15;
 /// Requests a round, one after another, and their size.
 const REQUESTS: usize = 500;
 const SMALL: u64 = 1 << 10;
-/// Requests before these, so that nobody is timed who comes right after the other proxy.
+/// The number of requests before the timed ones, so that none is timed right after the other proxy.
 const WARM: usize = 100;
 /// Agents at the same time, and what each asks for.
 const AGENTS: usize = 8;
@@ -22,7 +22,7 @@ const MIDDLE: u64 = 64 << 10;
 /// A large file, and the largest.
 const LARGE: u64 = 256 << 20;
 const LARGEST: u64 = 1 << 30;
-/// What a proxy may hold more after that one than before.
+/// The bytes that a proxy may hold more after the large answer than before.
 const SLACK: u64 = 16 << 20;
 
 fn rounds(otherwise: usize) -> usize {

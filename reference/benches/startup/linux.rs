@@ -1,4 +1,4 @@
-//! What a run costs on top of `bwrap` with the same mounts, as interleaved ratios.
+//! The cost of a run on top of `bwrap` with the same mounts, as interleaved ratios.
 //!
 //! Prints medians of pairs (A B B A) with an A/A control, then lets criterion draw the same pairs.
 
@@ -56,7 +56,7 @@ impl Scene {
         refbox
     }
 
-    /// The same namespaces and mounts by `bwrap`.
+    /// Returns a `bwrap` command with the same namespaces and mounts.
     fn bwrap(&self) -> Command {
         let mut bwrap = Command::new("bwrap");
         bwrap.args(

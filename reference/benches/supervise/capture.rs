@@ -15,7 +15,7 @@ pub(crate) const STD: &str = "__output";
 
 const BYTES: u64 = 1 << 30;
 const ROUNDS: usize = 7;
-/// What may be used besides what is kept.
+/// The memory that may be used besides the captured bytes.
 const SLACK: u64 = 8 << 20;
 
 fn argv() -> [String; 3] {

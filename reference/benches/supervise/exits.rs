@@ -1,4 +1,4 @@
-//! How soon the end of a command is seen, and the call returns: the time from its last act.
+//! The delay between a command's last act and the return of the call.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,9 +17,9 @@ use crate::pairs;
 
 /// The argument that makes this program say when it ends.
 pub(crate) const STAMP: &str = "__stamp";
-/// What a supervisor that polls waits between two looks.
+/// The interval of a supervisor that polls.
 const POLL: Duration = Duration::from_millis(100);
-/// How long the command lives before it says when it ends.
+/// The lifetime of the command before it writes its end time.
 const LIFE: Duration = Duration::from_millis(5);
 /// Pairs for the wait by the kernel, and for the one that polls.
 const ROUNDS: usize = 201;
@@ -41,7 +41,7 @@ pub(crate) fn stamp() {
     file.write_all(&now().to_ne_bytes()).unwrap();
 }
 
-/// What the command writes to: no stream of its own, whose reader would be woken up by it.
+/// The file that the command writes to: no stream of its own, whose reader it would wake up.
 struct Stamp(tempfile::NamedTempFile);
 
 impl Stamp {

@@ -1,4 +1,4 @@
-//! How late a time-out, which counts from the command's start, ends it: alone and beside 500 others that wait.
+//! The lateness of a timeout, which counts from the command's start: alone and beside 500 others.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use boxproof_reference::supervise::{
 /// Calls that are measured; their ends are spread over [`SPREAD`] each.
 const MEASURED: u32 = 100;
 const SPREAD: Duration = Duration::from_millis(10);
-/// When the first of them ends: by then the neighbours are all there.
+/// The timeout of the first of them: by then all neighbours are running.
 const FIRST: Duration = Duration::from_secs(3);
 const NEIGHBOURS: usize = 500;
 /// The bound on the last percentile but one, beside the neighbours.

@@ -38,7 +38,7 @@ fn tables() {
 #[cfg(not(target_os = "linux"))]
 fn main() {}
 
-/// How a figure compares with what it must not exceed.
+/// Returns the verdict on a figure with a limit.
 #[cfg(target_os = "linux")]
 fn verdict(figure: f64, limit: f64) -> &'static str {
     if figure <= limit { "holds" } else { "BROKEN" }

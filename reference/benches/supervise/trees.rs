@@ -1,5 +1,5 @@
-//! What becomes of a tree of 1,000 processes when its command ends: how long until the call
-//! returns, and how many are left then. None may be.
+//! The end of a tree of 1,000 processes with its command: the time until the call returns, and the
+//! number of processes left then. None may be.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use boxproof_reference::supervise::{
 const PROCESSES: usize = 1_000;
 const ROUNDS: usize = 3;
 
-/// How each process of the tree gets away.
+/// The ways in which each process of the tree detaches.
 const SHAPES: [(&str, &str); 3] = [
     ("plain", "sleep $T & n=$((n+1))"),
     ("setsid", "setsid sleep $T & n=$((n+1))"),
@@ -30,7 +30,7 @@ fn command(shape: &str, nonce: &str) -> ProcessRequest {
     request
 }
 
-/// How many processes still carry `nonce`.
+/// Returns the number of processes that still carry `nonce`.
 fn left(nonce: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());

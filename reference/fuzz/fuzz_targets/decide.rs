@@ -1,5 +1,5 @@
-//! The index decides as the patterns one by one: `cargo +nightly fuzz run decide`. The first line is
-//! a path, each further one a pattern.
+//! The index decides as the patterns one by one: `cargo +nightly fuzz run decide`. The first line
+//! is a path, each further one a pattern.
 #![no_main]
 
 use boxproof_reference::dialect::orbit::{Glob, Index};

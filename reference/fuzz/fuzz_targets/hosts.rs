@@ -1,5 +1,6 @@
-//! Who may be reached, as labels and addresses compared one by one: `cargo +nightly fuzz run hosts`.
-//! The first line is a port, the second a host, each further one a rule; `!` in front is a deny.
+//! The decision about hosts, as labels and addresses compared one by one.
+//! Run by `cargo +nightly fuzz run hosts`. The first line is a port, the second a host, each further
+//! one a rule; `!` in front is a deny.
 #![no_main]
 
 use boxproof_reference::egress::{Rule, Rules, Target};
@@ -33,7 +34,8 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Whether `rule`, which is one, speaks of `host` and `port`; without a port it does of `usual`.
+/// Returns whether the valid `rule` applies to `host` and `port`; without a port it applies to
+/// `usual`.
 fn names(rule: &str, host: &Target, port: u16, usual: &[u16]) -> bool {
     let at = rule.rfind(':').filter(|at| {
         let bare = rule.parse::<std::net::Ipv6Addr>().is_ok();

@@ -1,4 +1,4 @@
-//! What is decided of one path on the disk, as data that both formats render.
+//! The decision about one path on the disk, as data that both formats render.
 
 use std::path::Path;
 
@@ -25,9 +25,9 @@ pub(super) struct Told {
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) operation: &'static str,
-    /// As it was asked for.
+    /// The requested path.
     pub(super) path: String,
-    /// What it means, from the workspace's root down; a place outside in full.
+    /// The target, from the workspace's root down; an outside path in full.
     pub(super) means: String,
     pub(super) allowed: bool,
     pub(super) matched_rule: String,
@@ -37,7 +37,7 @@ pub(super) struct Answer {
     pub(super) warning: Option<&'static str>,
 }
 
-/// What is said of a path that may be changed by who may not read it.
+/// The note on a path that is modifiable and not readable.
 const BLIND: &str =
     "it may be modified, although it may not be read: denyRead says nothing of that";
 
@@ -58,7 +58,7 @@ impl Told {
         }
     }
 
-    /// Where it is written.
+    /// Returns its place.
     pub(super) fn place(&self) -> String {
         match (&self.file, self.line) {
             (Some(file), Some(line)) => format!("{file}:{line}"),
@@ -66,13 +66,13 @@ impl Told {
         }
     }
 
-    /// For people: where it is, and what it does.
+    /// Returns the rule for people: its place and its effect.
     pub(super) fn text(&self) -> String {
         format!("{}  {}  `{}`  ({})", self.place(), self.effect, self.rule, self.origin)
     }
 }
 
-/// A path that is asked about: as names of the workspace, and what it means there.
+/// A requested path: its names in the workspace, and its target.
 pub(super) struct Subject {
     pub(super) path: String,
     looked: Looked,
@@ -91,30 +91,30 @@ impl Subject {
         Self::of(resolver, path, asked)
     }
 
-    /// What `asked` means on the disk; messages call it `path`.
+    /// Resolves `asked` on the disk; messages call it `path`.
     pub(super) fn of(resolver: &Resolver, path: &str, asked: Asked) -> Result<Self, String> {
         let looked = resolver.look(asked.names).map_err(|error| format!("{path}: {error}"))?;
         Ok(Self { path: path.to_owned(), looked })
     }
 
-    /// What it means.
+    /// Returns the target.
     pub(super) fn means(&self) -> &Resolved {
         &self.looked.means
     }
 
-    /// What is decided; `None` if it means something outside.
+    /// Returns the decision; `None` if the target is outside.
     pub(super) fn decide<'a>(&self, profile: &'a Profile, op: Op) -> Option<Decision<'a>> {
         self.looked.decide(profile, op)
     }
 
-    /// What a person should know of a decision.
+    /// Returns the note for the user about a decision.
     pub(super) fn warning(&self, profile: &Profile, op: Op, allowed: bool) -> Option<&'static str> {
         let Resolved::Inside(real) = self.means() else { return None };
         let writes = op == Op::Modify && allowed;
         (writes && !profile.decide(Op::Read, real).allowed).then_some(BLIND)
     }
 
-    /// What is decided, as data.
+    /// Returns the decision as data.
     pub(super) fn answer(&self, profile: &Profile, op: Op) -> Answer {
         let Some(decision) = self.decide(profile, op) else { return self.outside(op) };
         let decided_by = match decision.winner {
@@ -144,7 +144,7 @@ impl Subject {
         }
     }
 
-    /// What it means, as text.
+    /// Returns the target as text.
     pub(super) fn meaning(&self) -> String {
         match self.means() {
             Resolved::Inside(names) => shown(names),

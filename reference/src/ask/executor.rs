@@ -1,4 +1,5 @@
-//! The verb `executor`: what an executor would start here, as JSON. Nothing is started.
+//! The verb `executor`: prints the command that an executor would start here, as JSON. Nothing is
+//! started.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,7 @@ pub(crate) struct Executor {
     workspace: PathBuf,
 }
 
-/// Prints what is started; the exit code.
+/// Prints the command; returns the exit code.
 pub(super) fn executor(asked: &Executor) -> Result<i32, String> {
     let name = asked.file.display().to_string();
     let text = std::fs::read_to_string(&asked.file).map_err(|error| format!("{name}: {error}"))?;
@@ -44,7 +45,7 @@ pub(super) fn executor(asked: &Executor) -> Result<i32, String> {
     Ok(YES)
 }
 
-/// The same for a declaration and a machine of a request; the exit code.
+/// Answers for a declaration and a machine of a request; returns the exit code.
 pub(super) fn in_file(batch: &Batch) -> Result<i32, String> {
     let request: ExecutorRequest = wire::read(batch)?;
     wire::speaks(request.protocol)?;

@@ -29,7 +29,7 @@ pub(super) fn explain(asked: &Asked, workspace: &Path, path: &str) -> Result<i32
     Ok(YES)
 }
 
-/// The rules that match what the path means.
+/// Returns the rules that match the target of the path.
 fn matching(subject: &Subject, profile: &Profile, op: Op) -> Vec<Told> {
     match subject.means() {
         Resolved::Inside(real) => profile.matching(op, real).into_iter().map(Told::new).collect(),
@@ -37,7 +37,7 @@ fn matching(subject: &Subject, profile: &Profile, op: Op) -> Vec<Told> {
     }
 }
 
-/// What has to be changed where it should be allowed.
+/// Returns the change that would allow the operation.
 fn remedy(answer: &Answer) -> String {
     let op = answer.operation;
     let Some(rule) = &answer.decided_by else {

@@ -31,25 +31,25 @@ pub(crate) struct Over {
     #[arg(long, value_name = "FILE", requires = "result",
           conflicts_with_all = ["workspace", "exit", "command"])]
     request: Option<PathBuf>,
-    /// Where the answer to a request is written
+    /// The file for the answer to a request
     #[arg(long, value_name = "FILE", requires = "request")]
     result: Option<PathBuf>,
     /// The workspace, which was the working directory
     #[arg(long, value_name = "DIR", required_unless_present = "request")]
     workspace: Option<PathBuf>,
-    /// How much could be written
+    /// The write access of the run
     #[arg(long, value_enum, default_value_t = Writes::Workspace)]
     mode: Writes,
-    /// A further writable folder
+    /// A further writable directory
     #[arg(long, value_name = "DIR")]
     writable: Vec<PathBuf>,
-    /// What could not be read
+    /// A path that could not be read
     #[arg(long, value_name = "PATH")]
     deny_read: Vec<PathBuf>,
     /// Names that steer tools were protected
     #[arg(long)]
     protect: bool,
-    /// What was granted, such as git_metadata_write
+    /// A grant of the run, such as git_metadata_write
     #[arg(long, value_name = "NAME")]
     grant: Vec<String>,
     /// The host's network was shared
@@ -61,23 +61,23 @@ pub(crate) struct Over {
     /// Packets that found no way out of its own network, if they were counted
     #[arg(long, value_name = "COUNT")]
     refused_routes: Option<u32>,
-    /// What was written to stderr; `-` is this command's stdin
+    /// The captured stderr; `-` is this command's stdin
     #[arg(long, value_name = "FILE")]
     stderr: Option<PathBuf>,
-    /// How to answer
+    /// The format of the answer
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// What was run
+    /// The command of the run
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "request")]
     command: Vec<String>,
 }
 
-/// How much could be written.
+/// The write access of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Writes {
-    /// The workspace and temporary folders
+    /// The workspace and temporary directories
     Workspace,
-    /// Temporary folders
+    /// Temporary directories
     Nothing,
 }
 
@@ -159,7 +159,7 @@ fn conclude(request: &ExplainRequest) -> Option<Blocked> {
     explain::explain(&run, explain::HOST)
 }
 
-/// The request that the options stand for.
+/// Builds the request from the options.
 fn asked(over: &Over) -> Result<ExplainRequest, String> {
     let whole = |path: &PathBuf| -> Result<WirePath, String> {
         let path =
@@ -190,7 +190,7 @@ fn asked(over: &Over) -> Result<ExplainRequest, String> {
     Ok(ExplainRequest { protocol: PROTOCOL, policy, finished })
 }
 
-/// Bytes of a stream that are kept at either end: more is not looked at.
+/// The number of bytes that are kept at either end of a stream: the rest is ignored.
 const END: usize = 64 * 1024;
 
 fn stream(file: &Path) -> Result<String, String> {

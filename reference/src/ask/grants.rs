@@ -21,10 +21,10 @@ pub(crate) struct Lines {
     /// The workspace; where this is started unless given
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     workspace: PathBuf,
-    /// Where the lines are started; the workspace unless given
+    /// The directory in which the lines start; the workspace unless given
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// How to answer; text unless given
+    /// The format of the answer; text unless given
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// The lines, each for a shell
@@ -32,7 +32,7 @@ pub(crate) struct Lines {
     lines: Vec<String>,
 }
 
-/// Says what each line grants itself; the exit code.
+/// Prints the grants that each line infers; returns the exit code.
 pub(super) fn grants(asked: &Lines) -> Result<i32, String> {
     let workspace = absolute(&asked.workspace)?;
     let cwd = asked.cwd.as_deref().map(absolute).transpose()?;
@@ -53,7 +53,7 @@ pub(super) fn grants(asked: &Lines) -> Result<i32, String> {
     Ok(exit(&told))
 }
 
-/// The same for the lines of a request; the exit code.
+/// Infers the grants of a request's lines; returns the exit code.
 pub(super) fn in_file(batch: &Batch) -> Result<i32, String> {
     let request: GrantsRequest = wire::read(batch)?;
     wire::speaks(request.protocol)?;
@@ -67,7 +67,7 @@ pub(super) fn in_file(batch: &Batch) -> Result<i32, String> {
     wire::write(batch, Ok(Told::Grants(told)))
 }
 
-/// Whether every line grants itself something.
+/// Returns the exit code: YES if every line infers a grant.
 pub(super) fn exit(told: &[InferredGrants]) -> i32 {
     if told.iter().any(|line| line.granted.is_empty()) { NO } else { YES }
 }

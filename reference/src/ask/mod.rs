@@ -1,4 +1,5 @@
-//! Verbs that answer questions about policy documents, shell lines and finished runs, and run nothing.
+//! Verbs that answer questions about policy documents, shell lines and finished runs. They run no
+//! command.
 
 mod answer;
 mod check;
@@ -19,9 +20,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::dialect::orbit::{Document, PolicySet, Profile, doubts};
 
-/// Everything asked about is allowed, or the documents are in order.
+/// All requests are allowed, or the documents are valid.
 const YES: i32 = 0;
-/// Something is denied.
+/// A request is denied.
 const NO: i32 = 1;
 /// There is no answer: a document, a path or the call is wrong.
 const INVALID: i32 = 2;
@@ -59,7 +60,7 @@ Examples:
   refbox decide-ask --settings settings.toml --workspace . --rules deny 'git push'
   refbox decide-ask --request request.json --result answer.json";
 
-/// The documents that are asked about.
+/// The documents of a question.
 #[derive(Debug, Args)]
 pub(crate) struct Documents {
     /// The host's document
@@ -78,7 +79,7 @@ pub(crate) struct Asked {
     /// The profile, letter for letter
     #[arg(long, value_name = "NAME", default_value = UNRESTRICTED_PROFILE)]
     profile: String,
-    /// How to answer; text unless given
+    /// The format of the answer; text unless given
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
@@ -89,7 +90,7 @@ pub(crate) struct Batch {
     /// The question: JSON with protocol, dialect and documents
     #[arg(long, value_name = "FILE")]
     request: PathBuf,
-    /// Where the answer is written
+    /// The file for the answer
     #[arg(long, value_name = "FILE")]
     result: PathBuf,
 }
@@ -102,14 +103,14 @@ pub(crate) struct Paths {
     /// The workspace; relative paths lie in it, and links are followed there
     #[arg(long, value_name = "DIR")]
     workspace: PathBuf,
-    /// What is to be done
+    /// The operation
     op: Op,
     /// The paths
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
 }
 
-/// How answers are written.
+/// The format of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -118,7 +119,7 @@ pub(crate) enum Format {
     Json,
 }
 
-/// What somebody wants to do.
+/// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Op {
     /// Read it
@@ -130,7 +131,7 @@ pub(crate) enum Op {
 /// A question about documents.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ask {
-    /// Say of paths whether a profile allows them
+    /// Check whether a profile allows paths
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Paths),
     /// Print a profile as it is in force: every rule in order, and where it comes from
@@ -139,25 +140,25 @@ pub(crate) enum Ask {
     /// Look into policy documents
     #[command(subcommand)]
     Policy(Policy),
-    /// Say whether the sandbox is why a finished run failed, and by which rule
+    /// Explain whether the sandbox made a finished run fail, and by which rule
     #[command(after_help = finished::EXAMPLES)]
     Explain(Box<finished::Over>),
-    /// Say whether documents are in order; request and answer are files
+    /// Validate documents; request and answer are files
     Validate(Batch),
-    /// Print what settings of the caliban dialect come to, as JSON
+    /// Print the effective settings of the caliban dialect, as JSON
     #[command(after_help = SETTINGS_EXAMPLES)]
     Settings(settings::Asked),
-    /// Say of commands whether a person is asked first, and whether the sandbox holds them
+    /// Print for commands whether a person is asked first, and whether the sandbox holds them
     #[command(after_help = DECIDE_ASK_EXAMPLES)]
     #[command(name = "decide-ask")]
     Commands(settings::Commands),
-    /// Say what the sandbox block of a configuration file comes to
+    /// Print the effect of a configuration file's sandbox block
     #[command(after_help = status::EXAMPLES)]
     Status(status::Block),
-    /// Say which grant shell lines give themselves
+    /// Print which grants shell lines infer
     #[command(after_help = grants::EXAMPLES)]
     Grants(grants::Lines),
-    /// Print what an agent executor would start here, as JSON
+    /// Print the command that an agent executor would start here, as JSON
     #[command(after_help = executor::EXAMPLES)]
     Executor(executor::Executor),
 }
@@ -165,28 +166,28 @@ pub(crate) enum Ask {
 /// The questions that one call asks by a file, and has answered in another.
 #[derive(Debug, Subcommand)]
 pub(crate) enum InFiles {
-    /// Say of many paths whether a profile allows them
+    /// Check whether a profile allows many paths
     Check(Batch),
-    /// Say which rules of a profile are in force
+    /// Print which rules of a profile are in force
     Effective(Batch),
-    /// Say what settings come to
+    /// Print the effective settings
     Settings(Batch),
-    /// Say of many commands whether a person is asked first
+    /// Print for many commands whether a person is asked first
     DecideAsk(Batch),
-    /// Say what a sandbox block comes to
+    /// Print the effect of a sandbox block
     Status(Batch),
-    /// Say which grant shell lines give themselves
+    /// Print which grants shell lines infer
     Grants(Batch),
-    /// Say what an agent executor would start
+    /// Print the command that an agent executor would start
     Executor(Batch),
 }
 
-/// Whether `args` are such a question.
+/// Returns whether `args` are a question in files.
 pub(crate) fn is_in_files(args: &[OsString]) -> bool {
     let verb = args.first().and_then(|verb| verb.to_str());
     let options = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
     let names_file = |arg: &str| ["--request", "--result"].iter().any(|name| arg.starts_with(name));
-    /// What can be asked in files.
+    /// The verbs that take their questions in files.
     const VERBS: [&str; 7] =
         ["check", "effective", "settings", "decide-ask", "status", "grants", "executor"];
     verb.is_some_and(|verb| VERBS.contains(&verb)) && options.into_iter().any(names_file)
@@ -195,7 +196,7 @@ pub(crate) fn is_in_files(args: &[OsString]) -> bool {
 /// A question about the documents themselves.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
-    /// Say whether documents are in order, each by itself and both together
+    /// Validate documents, each by itself and both together
     Validate {
         /// The host's document
         policy: PathBuf,
@@ -266,7 +267,7 @@ fn looked_into(policy: &Policy) -> Result<i32, String> {
     }
 }
 
-/// Tells of rules that seem to mean something else than they say.
+/// Prints the doubts about rules.
 fn warn(profile: &Profile, workspace: Option<&Path>) {
     for doubt in doubts(profile, workspace) {
         eprintln!("refbox: {doubt}");

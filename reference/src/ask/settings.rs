@@ -1,5 +1,5 @@
-//! Questions about settings of the caliban dialect: what they come to, and whether commands are
-//! asked about. Detection may ask the program that they name; no command is run.
+//! Questions about settings of the caliban dialect: their effect, and whether commands are asked
+//! about. Detection may run the program that they name; no command is run.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::dialect::caliban::{
 };
 use crate::settings;
 
-/// The settings that are asked about.
+/// The settings of a question.
 #[derive(Debug, Args)]
 pub(crate) struct Asked {
     /// The settings file
@@ -25,7 +25,7 @@ pub(crate) struct Asked {
     /// The workspace, which `${WORKSPACE}` stands for
     #[arg(long, value_name = "DIR")]
     workspace: PathBuf,
-    /// What counts: what was decided, or what the program does
+    /// The reading of the settings: as decided, or as the program behaves
     #[arg(long, value_enum, default_value_t = Sort::Adr)]
     reading: Sort,
 }
@@ -33,9 +33,9 @@ pub(crate) struct Asked {
 /// [`Reading`] as an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
-    /// What was decided
+    /// As decided
     Adr,
-    /// What the program does
+    /// As the program behaves
     Head,
 }
 
@@ -50,12 +50,12 @@ enum Rules {
     Allow,
 }
 
-/// Commands, and what else bears on them.
+/// Commands, and further input of the decision.
 #[derive(Debug, Args)]
 pub(crate) struct Commands {
     #[command(flatten)]
     asked: Asked,
-    /// What the permission rules say of them
+    /// The answer of the permission rules for them
     #[arg(long, value_enum, default_value_t = Rules::Ask)]
     rules: Rules,
     /// The session only plans
@@ -97,7 +97,7 @@ impl Found {
     }
 }
 
-/// What a session has that paths may name.
+/// Returns the session's variables that paths may name.
 fn variables(workspace: &Path, session: &Session) -> Result<Variables, PolicyFault> {
     if !workspace.is_absolute() {
         let message = format!("workspace: {} is not an absolute path", workspace.display());
@@ -109,7 +109,7 @@ fn variables(workspace: &Path, session: &Session) -> Result<Variables, PolicyFau
     })
 }
 
-/// What the settings of a request come to; the exit code.
+/// Answers with the effective settings of a request; returns the exit code.
 pub(super) fn settings_in_file(prefix: &[&str], batch: &Batch) -> Result<i32, String> {
     let request: SettingsRequest = wire::read(batch)?;
     wire::speaks(request.protocol)?;
@@ -122,7 +122,7 @@ pub(super) fn settings_in_file(prefix: &[&str], batch: &Batch) -> Result<i32, St
     wire::write(batch, told)
 }
 
-/// Whether the commands of a request are asked about; the exit code.
+/// Decides which commands of a request are asked about; returns the exit code.
 pub(super) fn decide_in_file(prefix: &[&str], batch: &Batch) -> Result<i32, String> {
     let request: DecideAskRequest = wire::read(batch)?;
     wire::speaks(request.protocol)?;
@@ -135,7 +135,7 @@ pub(super) fn decide_in_file(prefix: &[&str], batch: &Batch) -> Result<i32, Stri
     wire::write(batch, found.map(decided).map(Told::Asks))
 }
 
-/// Prints what the settings come to; the exit code.
+/// Prints the effective settings; returns the exit code.
 pub(super) fn settings(prefix: &[&str], asked: &Asked) -> Result<i32, String> {
     let effective = asked.find(prefix)?.effective(None);
     let text = serde_json::to_string_pretty(&effective).map_err(|error| error.to_string())?;
@@ -143,7 +143,7 @@ pub(super) fn settings(prefix: &[&str], asked: &Asked) -> Result<i32, String> {
     Ok(YES)
 }
 
-/// Says of each command whether it is asked about; the exit code.
+/// Prints for each command whether it is asked about; returns the exit code.
 pub(super) fn decide_ask(prefix: &[&str], commands: &Commands) -> Result<i32, String> {
     let found = commands.asked.find(prefix)?;
     for warning in found.effective(None).warnings {

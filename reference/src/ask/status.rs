@@ -1,4 +1,4 @@
-//! `refbox status`: what a sandbox block comes to.
+//! `refbox status`: the effect of a sandbox block.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(crate) struct Block {
     /// The workspace; relative extra roots start there
     #[arg(long, value_name = "DIR")]
     workspace: PathBuf,
-    /// How to answer; text unless given
+    /// The format of the answer; text unless given
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
@@ -52,7 +52,7 @@ pub(super) fn status(prefix: &[&str], asked: &Block) -> Result<i32, String> {
     Ok(exit(&status))
 }
 
-/// Whether commands run.
+/// Returns the exit code: NO if commands are refused.
 pub(super) fn exit(status: &Status) -> i32 {
     if status.runs == Runs::Refused { NO } else { YES }
 }

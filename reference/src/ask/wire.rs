@@ -1,4 +1,4 @@
-//! The same questions over the protocol: many paths in one call, request and answer in files.
+//! The questions over the protocol: many paths in one call, request and answer in files.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -45,7 +45,7 @@ pub(super) fn effective(batch: &Batch) -> Result<i32, String> {
     write(batch, profile.map_err(fault))
 }
 
-/// Whether the documents are in order; the exit code.
+/// Validates the documents; returns the exit code.
 pub(super) fn validate(batch: &Batch) -> Result<i32, String> {
     let request: ValidateRequest = read(batch)?;
     speaks(request.protocol)?;
@@ -56,7 +56,7 @@ pub(super) fn validate(batch: &Batch) -> Result<i32, String> {
     write(batch, valid.map(|()| Told::Valid {}))
 }
 
-/// What a sandbox block comes to; the exit code.
+/// Answers with the status of a sandbox block; returns the exit code.
 pub(super) fn status(prefix: &[&str], batch: &Batch) -> Result<i32, String> {
     let request: StatusRequest = read(batch)?;
     speaks(request.protocol)?;

@@ -1,4 +1,4 @@
-//! A plan as the words of `bwrap`, for whoever runs the command without us. Pure.
+//! A plan as the arguments of `bwrap`, for a caller that runs the command without boxproof. Pure.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::error::Refusal;
 use crate::mechanism::bubblewrap;
 use crate::plan::{By, View};
 
-/// What settings that call themselves nested do without.
+/// The limit of settings that call themselves nested.
 const NESTED: &str = "enable_weaker_nested_sandbox: no user namespace is asked for; whoever may make \
     the others without one, as root in a container does, has the host's own ids in there";
 

@@ -1,4 +1,4 @@
-//! What a request is about, in whatever language, as a run on the system of the target: [`asked`].
+//! The subject of a request in any language, as a run on the system of the target: [`asked`].
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::error::Refusal;
 use crate::request::Order;
 use crate::{block, profile, settings};
 
-/// A run, and what is open in it besides what its policy says.
+/// A run, and the permissions in it besides its policy.
 pub(super) struct Asked {
     pub(super) order: Order,
     pub(super) opens: Opens,
@@ -50,7 +50,7 @@ pub(super) fn asked(target: CompileTarget, request: &CompileRequest) -> Result<A
         }
         CompileRules::Settings(asked) => {
             let (mut order, opens) = settings::order_on(target.platform(), env, asked, &run)?;
-            // A profile can say what no namespace can: one port of the host's loopback.
+            // A profile can express one port of the host's loopback, and no namespace can.
             if target == CompileTarget::Seatbelt && opens.proxy.is_some() {
                 order.policy.network = Network::None {};
             }

@@ -1,10 +1,10 @@
-//! What every program on macOS takes, whatever the policy: without it nothing starts. Pure.
+//! The rules that every program on macOS needs under any policy: without them nothing starts. Pure.
 
 use super::sbpl::{Does, Text, literal, quoted, regex, service, subpath};
 use crate::dialect::caliban::Opens;
 
-/// Services that looking up users, writing logs and the like ask for. None of them starts programs
-/// or keeps secrets.
+/// Services for looking up users, writing logs and similar. None of them starts programs or keeps
+/// secrets.
 const SERVICES: [&str; 6] = [
     "com.apple.bsd.dirhelper",
     "com.apple.logd",
@@ -13,14 +13,14 @@ const SERVICES: [&str; 6] = [
     "com.apple.system.opendirectoryd.libinfo",
     "com.apple.system.opendirectoryd.membership",
 ];
-/// Services that names and certificates are looked up by.
+/// Services for resolving names and checking certificates.
 const NETWORK_SERVICES: [&str; 4] = [
     "com.apple.SystemConfiguration.DNSConfiguration",
     "com.apple.SystemConfiguration.configd",
     "com.apple.mDNSResponder",
     "com.apple.trustd.agent",
 ];
-/// Devices that anybody may write to.
+/// Devices that every program may write to.
 const DEVICES: [&str; 7] = [
     "/dev/dtracehelper",
     "/dev/null",
@@ -34,7 +34,7 @@ const DEVICES: [&str; 7] = [
 const SOURCES: [&str; 4] = ["/dev", "/dev/random", "/dev/stdin", "/dev/urandom"];
 /// Terminals.
 const TERMINALS: &str = "^/dev/ttys[0-9]+$";
-/// Where macOS keeps its programs and libraries, and what it looks up; nothing that holds secrets.
+/// The paths of programs, libraries and lookups on macOS; none of them holds secrets.
 const PLATFORM: [&str; 12] = [
     "/Library/Apple",
     "/System",
@@ -80,8 +80,8 @@ pub(super) fn network(text: &mut Text, host: bool) {
     }
 }
 
-/// What settings open besides. A host in a rule is `localhost` or `*`: any other name, or a port 0,
-/// voids the whole profile.
+/// Writes the rules that settings open besides. A host in a rule is `localhost` or `*`: any other
+/// name, or a port 0, voids the whole profile.
 pub(super) fn opened(opens: &Opens, text: &mut Text) {
     let local =
         |end: &str, port: &str| format!("({end} ip {})", quoted(&format!("localhost:{port}")));
@@ -104,7 +104,7 @@ pub(super) fn opened(opens: &Opens, text: &mut Text) {
     }
 }
 
-/// What a program is loaded from, where only listed roots can be read.
+/// Writes the rules for loading programs, where only listed roots can be read.
 pub(super) fn platform(text: &mut Text) {
     text.about(Does::Allow, "file-read*", literal("/"));
     text.rule(Does::Allow, "file-read*", &PLATFORM.map(subpath));

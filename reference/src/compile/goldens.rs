@@ -1,5 +1,5 @@
-//! Goldens: what settings and sandbox blocks are compiled to, letter for letter, on a made-up host.
-//! Each file in `goldens` is all of one dialect for one target: first the lines with which every
+//! Goldens: the compiled texts of settings and sandbox blocks, letter for letter, on a made-up
+//! host. Each file in `goldens` holds one dialect for one target: first the lines with which every
 //! text begins, then profile by profile the rest; a long line is written out once.
 
 use std::path::Path;
@@ -12,8 +12,8 @@ use rstest::rstest;
 use super::*;
 use crate::host::{Found, Missing, Opened, Piece, Protected};
 
-/// A profile by the name of what it is about, and its text, where `@` is the folder that all lies in; settings
-/// are enabled before it.
+/// The name of a profile, and its text, where `@` is the top directory; settings are enabled before
+/// it.
 type Profile = (&'static str, &'static str);
 
 const FOLDERS: [&str; 9] =
@@ -96,7 +96,7 @@ const BLOCKS: [Profile; 12] = [
     ("off", "sandbox: {mode: off}\n"),
 ];
 
-/// The files of the made-up host, laid out below a folder that is there for as long as it is asked.
+/// Lays out the files of the made-up host, below a directory that exists during the compilation.
 fn laid_out() -> tempfile::TempDir {
     let top = tempfile::tempdir().unwrap();
     for folder in FOLDERS {
@@ -108,7 +108,7 @@ fn laid_out() -> tempfile::TempDir {
     top
 }
 
-/// What the text comes to for `target`, with the paths of the made-up host.
+/// Compiles the text for `target`, with the paths of the made-up host.
 fn compiled(target: CompileTarget, dialect: Language, text: &str) -> Result<Compiled, Refusal> {
     let folder = laid_out();
     let top = folder.path().canonicalize().unwrap().display().to_string();
@@ -148,7 +148,7 @@ fn moved(mut refusal: Refusal, top: &str) -> Refusal {
     refusal
 }
 
-/// `order` as if `top` were the root folder.
+/// `order` as if `top` were the root directory.
 fn at_root(order: Order, top: &str) -> Order {
     let text = serde_json::to_string(&order.policy).unwrap().replace(top, "");
     let cwd = order.run.cwd.as_path().to_str().unwrap().replace(top, "");
@@ -200,11 +200,11 @@ fn host(policy: &Policy) -> Host {
     host
 }
 
-/// Options that begin a line: each says what is at one place.
+/// Options that begin a line: each sets up one place.
 const PLACES: [&str; 8] =
     ["--bind", "--chdir", "--dev", "--perms", "--proc", "--remount-ro", "--ro-bind", "--symlink"];
 
-/// The text, a rule or a place a line, and what it cannot hold.
+/// Returns the text, a rule or a place a line, and its limits.
 fn lines(compiled: Result<Compiled, Refusal>) -> Result<Vec<String>, String> {
     let compiled = compiled.map_err(|refusal| format!("refused: {refusal}"))?;
     let mut lines: Vec<String> = match compiled.text {
@@ -252,7 +252,7 @@ fn shortened(lines: &[String], known: &mut Vec<String>) -> Vec<String> {
     lines.iter().map(&mut short).collect()
 }
 
-/// All profiles in one text: what every one begins with once, then each with the rest.
+/// Returns all profiles in one text: the common beginning once, then each with the rest.
 fn sheet(profiles: &[Profile], texts: &[Result<Vec<String>, String>]) -> String {
     let whole: Vec<&Vec<String>> = texts.iter().flatten().collect();
     let alike = |at: usize| {

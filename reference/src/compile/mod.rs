@@ -36,8 +36,8 @@ const DONE: i32 = 0;
 /// There is no text: the request is wrong, or the target cannot enforce it.
 const INVALID: i32 = 2;
 
-/// Compiles the request in `file`; the answer goes to `result`, or its text to stdout. The exit
-/// code.
+/// Compiles the request in `file`, and writes the answer to `result`, or its text to stdout.
+/// Returns the exit code.
 pub(crate) fn compile(target: CompileTarget, file: &Path, result: Option<&Path>) -> i32 {
     answered(target, file, result).unwrap_or_else(|why| {
         eprintln!("refbox: {why}");
@@ -120,7 +120,7 @@ fn compiled_here(target: CompileTarget, request: &CompileRequest) -> Result<Comp
     }
 }
 
-/// The text for the plan that what is `asked` comes to on `host`. Pure.
+/// Returns the text of the plan for `asked` on `host`. Pure.
 fn of_plan(target: CompileTarget, asked: &Asked, mut host: Host) -> Result<Compiled, Refusal> {
     let Asked { order, opens, sides } = asked;
     let closed = match target {
@@ -142,7 +142,7 @@ fn of_plan(target: CompileTarget, asked: &Asked, mut host: Host) -> Result<Compi
     Ok(compiled)
 }
 
-/// Opens `sides` on top of everything but what is sealed, which takes nothing more.
+/// Opens `sides` on top of all steps but seals, which take nothing more.
 fn open_behind(sides: &[PathBuf], view: &mut View) {
     let sealed = view.steps.iter().position(|step| matches!(step, Step::Seal(_)));
     let at = sealed.unwrap_or(view.steps.len());
@@ -150,7 +150,8 @@ fn open_behind(sides: &[PathBuf], view: &mut View) {
     view.steps.splice(at..at, sides.iter().map(|side| Step::Bind(real(side))));
 }
 
-/// Leaves out what nobody will be there to decide about; says so, folder by folder.
+/// Closes names that no supervisor will be there to decide about; returns a note for each
+/// directory.
 fn close(host: &mut Host) -> Vec<String> {
     let parted: Vec<String> = host.settle().iter().map(|folder| said(folder)).collect();
     let Some((tree, closed)) = host.tree.as_ref().map(plan::narrowed) else { return parted };
@@ -195,7 +196,7 @@ fn real(path: &Path) -> Result<PathBuf, Refusal> {
         .map_err(|error| Refusal::invalid(format!("workspace {}: {error}", path.display())))
 }
 
-/// A path as text; what is none cannot be written down.
+/// Returns a path as text; a path that is no UTF-8 cannot be written down.
 fn text(path: &Path) -> Result<&str, Refusal> {
     path.to_str().ok_or_else(|| {
         Refusal::unsupported(format!(

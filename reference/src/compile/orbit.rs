@@ -17,7 +17,7 @@ const SCRATCH: [&str; 3] = ["/private/tmp", "/private/var/folders", "/tmp"];
 /// Programs and libraries, as far as the rest of the platform does not have them.
 const PROGRAMS: [&str; 3] = ["/opt/homebrew", "/usr", "/Library/Developer"];
 
-/// What the dialect leaves to the host.
+/// The limits of the dialect, left to the host.
 const LIMITS: [&str; 3] = [
     "Outside the workspace the platform can be read, and scratch and the state of agents read and written.",
     "The network is the host's: no rule speaks of it.",
@@ -43,7 +43,7 @@ pub(super) fn profile(
         out.rule(Does::Allow, "file-read* file-write*", &states);
     }
     out.about(Does::Deny, "file-read* file-write*", subpath(root));
-    // Who opens a file has to get by the folders above it.
+    // Opening a file requires metadata access to the directories above it.
     out.about(Does::Allow, "file-read-metadata", subpath(root));
     rules("file-read*", root, profile.rules(Op::Read), &mut out);
     let modify = profile.rules(Op::Modify);
@@ -70,7 +70,7 @@ fn rules(operations: &str, root: &str, rules: &[ProfileRule], out: &mut Text) {
             Effect::Grant => out.about(Does::Allow, operations, matched),
             Effect::Refuse => out.about(Does::Deny, operations, matched),
             Effect::Except => {
-                // It gives back what the profile's own rules before it grant, and nothing else.
+                // It restores the grants of the profile's own rules before it, and nothing else.
                 out.about(Does::Deny, operations, matched.clone());
                 if let Some(own) = granted(root, &rules[..at]) {
                     let both = format!("(require-all {matched} {own})");
@@ -81,7 +81,7 @@ fn rules(operations: &str, root: &str, rules: &[ProfileRule], out: &mut Text) {
     }
 }
 
-/// The filter of what the profile's own rules grant; none if that is nothing.
+/// Returns the filter of the profile's own grants; none if there are none.
 fn granted(root: &str, rules: &[ProfileRule]) -> Option<String> {
     let own = rules.iter().filter(|rule| {
         matches!(rule.origin, Origin::Profile | Origin::Fallback) && rule.effect != Effect::Except
@@ -97,7 +97,7 @@ fn granted(root: &str, rules: &[ProfileRule]) -> Option<String> {
     })
 }
 
-/// What one rule matches.
+/// Returns the filter of one rule.
 fn filter(root: &str, rule: &str) -> String {
     let place = |names: &str| format!("{}/{names}", root.trim_end_matches('/'));
     let is_plain = |names: &str| !names.contains(['*', '?']);
@@ -110,7 +110,7 @@ fn filter(root: &str, rule: &str) -> String {
     }
 }
 
-/// Folders above what is denied stay where they are: elsewhere their content would be free.
+/// Pins the directories above denied paths: moved elsewhere, their content would be free.
 fn pins(root: &str, modify: &[ProfileRule], read: &[ProfileRule], out: &mut Text) {
     let denied = modify.iter().chain(read).filter(|rule| rule.effect == Effect::Refuse);
     let mut held = vec![root.to_owned()];

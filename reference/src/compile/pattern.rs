@@ -1,10 +1,10 @@
-//! Patterns of names as regular expressions that Seatbelt reads: no flags, no groups that are not
-//! captured, no backslash in a class. What cannot be written so is refused, whole. Pure.
+//! Patterns of names as regular expressions that Seatbelt reads: no flags, no groups without
+//! capture, no backslash in a class. A pattern that cannot be written so is refused, whole. Pure.
 
 use crate::error::Refusal;
 use crate::glob::Glob;
 
-/// Any number of folders, each with its slash before it.
+/// Any number of directories, each with its slash before it.
 const FOLDERS: &str = "(/[^/]+)*";
 /// The thing itself, or anything below it.
 const BELOW: &str = "(/.*)?$";
@@ -14,7 +14,7 @@ pub(super) fn of_path(path: &str, folds: bool) -> String {
     format!("^{}{BELOW}", spelled(path, folds))
 }
 
-/// What a deny pattern matches, and everything below.
+/// Returns the expression for a deny pattern's matches, and everything below.
 pub(super) fn of_glob(glob: &Glob, folds: bool) -> Result<String, Refusal> {
     let base = super::text(glob.base())?.trim_end_matches('/');
     let mut pattern = format!("^{}", spelled(base, folds));
@@ -34,8 +34,8 @@ pub(super) fn of_glob(glob: &Glob, folds: bool) -> Result<String, Refusal> {
     Ok(pattern + BELOW)
 }
 
-/// What a rule of the orbit dialect matches below `root`: `.` is the root, `P/**` is `P` and all
-/// below, `**` inside a name crosses slashes, and brackets stand for themselves.
+/// Returns the expression for a rule of the orbit dialect below `root`: `.` is the root, `P/**` is
+/// `P` and all below, `**` inside a name crosses slashes, and brackets are literal.
 pub(super) fn of_orbit(root: &str, rule: &str) -> String {
     let mut pattern = format!("^{}", spelled(root.trim_end_matches('/'), false));
     let words: Vec<&str> = if rule == "." { Vec::new() } else { rule.split('/').collect() };

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 #[derive(Debug, Default)]
 pub(super) struct Text(String);
 
-/// What a rule does.
+/// The effect of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Does {
     Allow,
@@ -14,7 +14,7 @@ pub(super) enum Does {
 }
 
 impl Text {
-    /// The head of every profile: nothing is allowed but what comes.
+    /// Starts a profile: nothing is allowed without a rule.
     pub(super) fn new() -> Self {
         Self("(version 1)\n(deny default)\n".to_owned())
     }
@@ -109,7 +109,7 @@ pub(super) fn with_real_names(text: &str) -> String {
     out + rest
 }
 
-/// Whether the string that begins with `text` is `link` or a path or pattern below it.
+/// Returns whether the string that begins with `text` is `link` or a path or pattern below it.
 fn is_path_below(text: &str, link: &str) -> bool {
     text.strip_prefix(link).is_some_and(|rest| rest.starts_with(['/', '"', '(', '$']))
 }
@@ -117,7 +117,7 @@ fn is_path_below(text: &str, link: &str) -> bool {
 /// The most bytes that a compiled profile may have.
 const MOST_BYTES: usize = 65_535;
 
-/// Tells that macOS may refuse a profile of this size.
+/// Returns the note that macOS may refuse a profile of this size.
 pub(super) fn too_large(text: &str) -> Option<String> {
     let (bytes, rules) = (text.len(), text.lines().count());
     (bytes > MOST_BYTES).then(|| {

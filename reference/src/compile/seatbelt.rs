@@ -14,7 +14,7 @@ use crate::plan::{Absent, By, Step, View};
 
 const BOTH: &str = "file-read* file-write*";
 
-/// What no profile can hold.
+/// The limit that no rule of a profile can lift.
 const MOVED_IN: &str = "A folder that is made elsewhere can be moved to where a name in it is then \
     a denied one: the profile closes what is in it from then on, and does not undo it.";
 
@@ -60,7 +60,7 @@ fn rules(step: &Step, view: &View, out: &mut Text) -> Result<(), Refusal> {
         Step::Bind(_) => {
             passage(path, view, out)?;
             out.about(Does::Allow, BOTH, subpath(place));
-            // As a mount point it would stay where it is, and what is denied in it with it.
+            // A mount point cannot be moved, nor the denied paths in it; a rule has to pin it.
             out.about(Does::Deny, "file-write-unlink", literal(place));
         }
         Step::BindReadOnly(_) => {
@@ -72,7 +72,7 @@ fn rules(step: &Step, view: &View, out: &mut Text) -> Result<(), Refusal> {
             out.about(Does::Deny, BOTH, subpath(place));
         }
         Step::Tmpfs(..) => {
-            // No folder is fresh here: what is there on the host is closed instead.
+            // No directory is fresh here: the host's content is closed instead.
             out.about(Does::Deny, BOTH, subpath(place));
             if place == "/" {
                 baseline::platform(out);
@@ -85,7 +85,8 @@ fn rules(step: &Step, view: &View, out: &mut Text) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Who opens a file has to get by the folders above it, also where these are closed.
+/// Allows metadata access to the directories above `path`, also where these are closed: opening a
+/// file requires it.
 fn passage(path: &Path, view: &View, out: &mut Text) -> Result<(), Refusal> {
     let closed = |folder: &&Path| {
         view.steps.iter().any(|step| {
@@ -101,7 +102,7 @@ fn passage(path: &Path, view: &View, out: &mut Text) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A name that is not there and must not come to be, nor anything in it but what is `free`.
+/// Denies a missing name that must not be created, and everything in it but `free`.
 fn absent(name: &Absent, free: &[PathBuf], out: &mut Text) -> Result<(), Refusal> {
     let place = text(&name.path)?;
     let filter = match name.folds {
@@ -120,7 +121,7 @@ fn absent(name: &Absent, free: &[PathBuf], out: &mut Text) -> Result<(), Refusal
     Ok(())
 }
 
-/// Folders of names that must not come to be stay where they are, up to the writable root.
+/// Pins the directories of names that must not be created, up to the writable root.
 fn pins(view: &View, out: &mut Text) -> Result<(), Refusal> {
     let within = |path: &&Path| {
         view.steps.iter().any(|step| matches!(step, Step::Bind(root) if path.starts_with(root)))

@@ -1,4 +1,4 @@
-//! What the state of coding agents opens in a profile. Pure.
+//! The rules that open the state of coding agents in a profile. Pure.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::agents::AgentState;
 /// The directory below the home that macOS caches in.
 const CACHES: &str = "Library/Caches";
 
-/// The filters of what an agent may write under `env`.
+/// Returns the filters of the paths that an agent may write under `env`.
 pub(super) fn writable(env: &BTreeMap<String, String>) -> Vec<String> {
     let state = AgentState::of(|name| env.get(name).cloned());
     let caches = state.home.iter().map(|home| format!("{}/{CACHES}", home.trim_end_matches('/')));

@@ -1,4 +1,4 @@
-//! Goldens: what is compiled, letter for letter, and what patterns become.
+//! Goldens: the compiled texts, letter for letter, and the expressions of patterns.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

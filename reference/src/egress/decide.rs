@@ -1,4 +1,4 @@
-//! Who may be reached: first by what the client says, then by the address that it comes to.
+//! The decision about a destination: first by the client's request, then by the resolved address.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,14 +7,14 @@ use super::host::{self, Target};
 use super::rule::{NoRule, Rule};
 use super::special::special;
 
-/// Whom the command may reach.
+/// The destinations that the command may reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
     allow: Vec<Rule>,
     deny: Vec<Rule>,
 }
 
-/// Why somebody may not be reached.
+/// The reason for denying a destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// No rule allows it.
@@ -41,12 +41,12 @@ impl Rules {
         Ok(Self { allow: list("allow", allow)?, deny: list("deny", deny)? })
     }
 
-    /// Whether `target` may be looked up and tried at all. An address that is allowed here may be
+    /// Checks that `target` may be resolved and connected to. An address that passes may be
     /// reached.
     ///
     /// # Errors
     ///
-    /// Why not; `deny` is the stronger list.
+    /// The reason; `deny` takes precedence.
     pub fn admit(&self, target: &Target, port: u16) -> Result<(), Why> {
         self.denied(target, port)?;
         let about = || self.allow.iter().filter(|rule| rule.is_about(target));
@@ -56,11 +56,11 @@ impl Rules {
         Err(if about().next().is_some() { Why::Port } else { Why::Unlisted })
     }
 
-    /// Whether `address`, found for a name that was admitted, may be reached.
+    /// Checks that `address`, resolved from an admitted name, may be reached.
     ///
     /// # Errors
     ///
-    /// Why not: a rule denies it, or it is special and no rule names it.
+    /// The reason: a rule denies it, or it is special and no rule names it.
     pub fn admit_address(&self, address: IpAddr, port: u16) -> Result<(), Why> {
         let address = host::unwrapped(address);
         let target = Target::Address(address);
@@ -71,7 +71,7 @@ impl Rules {
         }
     }
 
-    /// Whether a rule to allow speaks of `host`, whatever the port.
+    /// Returns whether an allow rule applies to `host`, at any port.
     pub(crate) fn name(&self, host: &str) -> bool {
         let target = Target::read(host);
         target.is_ok_and(|target| self.allow.iter().any(|rule| rule.is_about(&target)))

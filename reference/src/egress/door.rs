@@ -1,5 +1,5 @@
-//! The door: sockets that are made inside and listen there, and are handed out to whoever serves
-//! them. Nothing of ours stays inside.
+//! The door: listening sockets made inside the namespace, and handed out to the server outside. No
+//! process of ours stays inside.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
@@ -29,7 +29,7 @@ pub(crate) fn pair(port: u16) -> io::Result<(Door, OwnedFd)> {
 }
 
 impl Door {
-    /// From what [`Door::numbers`] said in another program.
+    /// Adopts the door from [`Door::numbers`] of another program.
     pub(crate) fn adopt([socket, port]: [RawFd; 2]) -> io::Result<Self> {
         let port = u16::try_from(port).map_err(io::Error::other)?;
         Ok(Self { socket: sys::adopt(socket)?, port })
@@ -63,7 +63,7 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::EADDRNOTAVAIL | Errno::EAFNOSUPPORT))
 }
 
-/// Waits for what the inner end hands out; nothing if it ended before.
+/// Waits for the sockets from the inner end; none if it ended before.
 pub(super) fn wait(outer: &OwnedFd) -> io::Result<Vec<TcpListener>> {
     let mut word = [0; 8];
     let mut buffers = [IoSliceMut::new(&mut word)];

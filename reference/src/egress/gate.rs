@@ -1,4 +1,4 @@
-//! The gate: a connection to whom a client asked for, if that may be reached.
+//! The gate: a connection to the requested destination, if the rules admit it.
 
 use std::io;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use super::socket;
 /// Time that one address has to answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Rules, names, and what was refused by them.
+/// The rules, the name resolution, and the log of refusals.
 pub(super) struct Gate {
     rules: Rules,
     hosts: Hosts,
     log: Log,
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug)]
 pub(super) enum Closed {
     /// It may not be.
@@ -32,13 +32,13 @@ pub(super) enum Closed {
 }
 
 impl Gate {
-    /// A gate that keeps what it refuses in `log`.
+    /// Builds a gate that logs refusals in `log`.
     pub(super) fn new(rules: Rules, hosts: Hosts, log: Log) -> Self {
         Self { rules, hosts, log }
     }
 
-    /// Connects to `target`. A name is looked up only if it may be reached, and the connection goes
-    /// to an address that was looked at, so that no second answer of a resolver counts.
+    /// Connects to `target`. A name is resolved only if the rules admit it, and the connection goes
+    /// to a checked address, so that a second answer of the resolver has no effect.
     pub(super) async fn connect(&self, target: &Target, port: u16) -> Result<TcpStream, Closed> {
         let reached = self.reach(target, port).await;
         if let Err(Closed::Denied(why)) = &reached {

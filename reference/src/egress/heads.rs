@@ -1,5 +1,5 @@
-//! The heads of requests, looked at as they come: one that says in two ways where its body ends is
-//! marked, because the parser behind drops one of the two without a word.
+//! The scanner of request headers: a request that gives its body's end in two ways is marked,
+//! because the parser behind drops one of the two silently.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,29 +10,29 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Bytes of a head that are looked at; the parser takes no longer one.
+/// The number of header bytes that are scanned; the parser takes no longer one.
 const HEAD: usize = 512 * 1024;
 
-/// A connection whose requests are looked at.
+/// A connection whose requests are scanned.
 pub(super) struct Heads {
     stream: TcpStream,
     scan: Scan,
     odd: Odd,
 }
 
-/// Whether a request with two lengths has come over a connection.
+/// The flag that a request with two lengths has come over a connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Odd(Arc<AtomicBool>);
 
 impl Odd {
-    /// Whether one has.
+    /// Returns whether such a request has come.
     pub(super) fn is_seen(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
 impl Heads {
-    /// Looks at what comes over `stream`.
+    /// Scans the requests on `stream`.
     pub(super) fn new(stream: TcpStream) -> (Self, Odd) {
         let odd = Odd::default();
         (Self { stream, scan: Scan::Head(Vec::new()), odd: odd.clone() }, odd)
@@ -44,18 +44,18 @@ impl Heads {
     }
 }
 
-/// Where in the sequence of requests a connection is.
+/// The position of a connection in its sequence of requests.
 #[derive(Debug, PartialEq, Eq)]
 enum Scan {
-    /// In a head, of which this came.
+    /// In a header, with its bytes so far.
     Head(Vec<u8>),
-    /// In a body, of which this much is to come.
+    /// In a body, with the number of bytes to come.
     Body(u64),
-    /// Behind a request that is the last one.
+    /// Behind the last request.
     Over,
 }
 
-/// What a head says about its body.
+/// The fields of a header that describe its body.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Framing {
     coded: bool,
@@ -83,7 +83,7 @@ impl Framing {
 }
 
 impl Scan {
-    /// Goes on over `bytes`; whether an odd request was among them.
+    /// Scans `bytes`; returns whether an odd request was among them.
     fn see(&mut self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             match self {
@@ -122,8 +122,8 @@ impl Scan {
     }
 }
 
-/// What follows a head. A body of chunks, a tunnel, and what the parser refuses are the last of
-/// their connection.
+/// Returns the state behind a header. A chunked body, a tunnel, and a request that the parser
+/// refuses are the last of their connection.
 fn behind(head: &[u8], framing: &Framing) -> Scan {
     if framing.coded || head.starts_with(b"CONNECT ") {
         return Scan::Over;

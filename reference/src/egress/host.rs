@@ -1,4 +1,4 @@
-//! What a client calls a host, in any spelling: one name, or one address.
+//! A client's spelling of a host, normalized: one name, or one address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const NAME: usize = 253;
 const LABEL: usize = 63;
 
-/// Whom a client wants to reach.
+/// The destination host of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Target {
     /// A name: ASCII, lower case, without a dot at its end.
@@ -16,13 +16,13 @@ pub enum Target {
     Address(IpAddr),
 }
 
-/// Why a text is no host; nobody can know whom it means.
+/// The reason why a text is no host, so that its meaning is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no host: {why}")]
 pub struct NoHost {
-    /// As it was written.
+    /// The text as written.
     pub text: String,
-    /// What is wrong with it.
+    /// The error in it.
     pub why: &'static str,
 }
 
@@ -71,8 +71,8 @@ fn named(name: &str) -> Option<Target> {
     (fits && name.len() <= NAME).then(|| Target::Name(name.to_owned()))
 }
 
-/// The address that `address` leads to: the IPv4 address that an IPv6 address stands for, if it is
-/// IPv4-mapped or IPv4-compatible; loopback for the address of nobody, as the kernel has it.
+/// Returns the address that `address` leads to: the IPv4 address embedded in an IPv6 address that
+/// is IPv4-mapped or IPv4-compatible; loopback for the unspecified address, as in the kernel.
 pub(super) fn unwrapped(address: IpAddr) -> IpAddr {
     let v4 = match address {
         IpAddr::V4(v4) => Some(v4),

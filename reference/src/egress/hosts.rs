@@ -1,4 +1,4 @@
-//! Where names lead: a file of the launcher's (hosts(5)) first, then the host's resolver.
+//! Name resolution: a file of the launcher's (hosts(5)) first, then the host's resolver.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,7 +10,7 @@ use super::host::Target;
 /// The variable of the launcher's that names the file.
 pub(crate) const VARIABLE: &str = "REFBOX_EGRESS_HOSTS";
 
-/// Names that were told by a file.
+/// Names and addresses from a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Hosts(HashMap<String, Vec<IpAddr>>);
 

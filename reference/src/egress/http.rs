@@ -1,7 +1,7 @@
-//! HTTP: requests that name whom they are for (absolute-form), and tunnels (CONNECT).
+//! HTTP: requests that name their destination (absolute-form), and tunnels (CONNECT).
 //!
-//! Every request is read, decided and written anew, so that nothing of how a client frames or
-//! spells it reaches anybody.
+//! Every request is parsed, decided and written anew, so that no server sees how the client framed
+//! or spelled it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -30,9 +30,9 @@ use super::pipe::pipe;
 
 /// Time a client has for the head of a request.
 const HEAD: Duration = Duration::from_secs(60);
-/// Where a refusal says whom it is about.
+/// The header in which a refusal names its destination.
 const DENIED: HeaderName = HeaderName::from_static("x-boxproof-denied");
-/// Headers between two neighbours only (RFC 9110, 7.6.1, and what proxies are sent).
+/// Hop-by-hop headers (RFC 9110, 7.6.1, and those sent to proxies).
 const HOPS: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -47,13 +47,13 @@ const HOPS: [&str; 9] = [
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
-/// Whom a request is for.
+/// The destination of a request.
 struct Wanted {
     target: Target,
     port: u16,
 }
 
-/// Serves one client until it is gone.
+/// Serves one client until it closes.
 pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>, life: Life) {
     let (stream, odd) = Heads::new(stream);
     let service = service_fn(move |request| {
@@ -66,7 +66,8 @@ pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>, life: Life) {
     let _broken = http.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
 }
 
-/// Refuses what ends in two ways; behind a body of chunks nobody looks any more, so nothing is read.
+/// Refuses a request with two lengths; behind a chunked body requests are not scanned any more, so
+/// the connection is closed.
 async fn framed(request: Request<Incoming>, gate: &Gate, life: Life, odd: &Odd) -> Response<Body> {
     if odd.is_seen() {
         return refusal("a request with two lengths is not taken");
@@ -79,7 +80,8 @@ async fn framed(request: Request<Incoming>, gate: &Gate, life: Life, odd: &Odd) 
     response
 }
 
-/// What follows on this connection may not be what the client takes it for.
+/// Refuses a request and closes the connection, as the client may take the bytes that follow for
+/// something else.
 fn refusal(why: &str) -> Response<Body> {
     let mut refusal = said(StatusCode::BAD_REQUEST, why);
     refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -108,7 +110,7 @@ async fn answer(request: Request<Incoming>, gate: &Gate, life: Life) -> Response
     }
 }
 
-/// Whom the request line names; what other lines say does not count.
+/// Returns the destination in the request line; header fields do not count.
 fn wanted(request: &Request<Incoming>) -> Result<Wanted, String> {
     let uri = request.uri();
     let tunnel = request.method() == Method::CONNECT;
@@ -147,7 +149,7 @@ fn tunnel(request: Request<Incoming>, server: TcpStream, life: Life) -> Response
             return;
         };
         let mut server = server;
-        // What came behind the head was read with it.
+        // Bytes behind the header were read with it.
         if server.write_all(&read_buf).await.is_ok() {
             pipe(io.into_inner().into_inner(), server, life).await;
         }
@@ -180,7 +182,7 @@ async fn forward(
     }
 }
 
-/// As the origin is to have it.
+/// Returns the request in the form for the origin.
 fn rewritten(request: Request<Incoming>, target: &Target, port: u16) -> Request<Incoming> {
     let (mut head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -193,7 +195,7 @@ fn rewritten(request: Request<Incoming>, target: &Target, port: u16) -> Request<
     Request::from_parts(head, body)
 }
 
-/// Removes what is between neighbours, also what `Connection` names.
+/// Removes hop-by-hop headers, including those that `Connection` names.
 fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)

@@ -1,4 +1,5 @@
-//! How long a way out is served: until the run is over, and what was sent before then is delivered.
+//! The lifetime of a way out: it is served until the run is over, and bytes sent before then are
+//! delivered.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -6,10 +7,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// Time that what was sent has to arrive, once nobody is left who could send more.
+/// The time limit for delivering sent bytes, once no sender is left.
 const DELIVERY: Duration = Duration::from_secs(2);
 
-/// Held by whoever carries bytes.
+/// A handle held by every task that carries bytes.
 #[derive(Clone)]
 pub(super) struct Life {
     over: watch::Receiver<bool>,
@@ -25,7 +26,7 @@ pub(super) struct End {
 /// Says that the run is over, also when it is dropped.
 pub(super) struct Stop(watch::Sender<bool>);
 
-/// A life, who sees to its end, and who says that it is over.
+/// Makes the handle of tasks, the end that waits for them, and the stop that ends them.
 pub(super) fn life() -> (Life, End, Stop) {
     let (stop, over) = watch::channel(false);
     let (held, all) = mpsc::channel(1);
@@ -45,9 +46,9 @@ impl End {
         wait(&mut self.over).await;
     }
 
-    /// Waits for all who carry bytes, as long as that is worth it.
+    /// Waits for all tasks that carry bytes, for at most [`DELIVERY`].
     pub(super) async fn delivered(mut self) {
-        // Who is still at it by then waits for somebody who does not take it.
+        // A task that is still busy by then waits for a receiver that does not read.
         let _late = timeout(DELIVERY, self.all.recv()).await;
     }
 }
@@ -60,6 +61,6 @@ impl Stop {
 }
 
 async fn wait(over: &mut watch::Receiver<bool>) {
-    // An error says that whoever could say it is gone.
+    // An error means that the sender is gone.
     let _gone = over.wait_for(|over| *over).await;
 }

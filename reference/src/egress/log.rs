@@ -1,8 +1,8 @@
-//! What was refused on the way out: a bounded list that outlives the proxy.
+//! The log of refusals on the way out: a bounded list that outlives the proxy.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Refusals that are kept; whoever tries more is told of these.
+/// The maximum number of refusals that are kept; later ones are not reported.
 const KEPT: usize = 32;
 
 /// One refusal.
@@ -10,11 +10,11 @@ const KEPT: usize = 32;
 pub struct Denied {
     /// Host and port, as they were understood.
     pub whom: String,
-    /// Why, for people.
+    /// The reason, for people.
     pub why: String,
 }
 
-/// What was refused so far; copies share it.
+/// The refusals so far; copies share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Log(Arc<Mutex<Vec<Denied>>>);
 

@@ -1,5 +1,5 @@
-//! Serves the doors of one run, in a thread of this process: its end is that of all connections,
-//! however it comes.
+//! The server of one run's doors, in a thread of this process: the end of the thread ends all
+//! connections.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener as Listener};
@@ -20,12 +20,12 @@ use crate::error::Refusal;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-/// Where the proxy is found inside.
+/// The port of the proxy inside the namespace.
 const PROXY_PORT: u16 = 3128;
-/// Before it is tried again where this process has no descriptor left.
+/// The delay before the next attempt where this process has no descriptor left.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What leads out of a private network.
+/// The way out of a private network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Way {
     /// This port of the host's loopback address, and of the own one.
@@ -44,7 +44,7 @@ impl Way {
     }
 }
 
-/// What a client that came through a door gets.
+/// The service for a client that came through a door.
 #[derive(Clone)]
 enum Service {
     Port(u16),
@@ -88,7 +88,7 @@ impl Shut {
         let thread = std::thread::Builder::new().name("egress".to_owned());
         let thread = thread.spawn(move || {
             if let Err(error) = serve(&outer, &service, life, end) {
-                // Whoever connects is refused, as nobody accepts.
+                // Clients that connect are refused, as the sockets are closed.
                 eprintln!("refbox: the way out of the network is not served: {error}");
             }
         })?;
@@ -97,7 +97,7 @@ impl Shut {
 }
 
 impl Outlet {
-    /// Delivers what was sent and ends all connections; what was refused.
+    /// Delivers the bytes in flight and ends all connections; returns the refusals.
     pub(crate) fn close(self) -> Vec<Denied> {
         self.stop.stop();
         let _panicked = self.thread.join();
@@ -117,7 +117,7 @@ fn serve(outer: &OwnedFd, service: &Service, life: Life, mut end: End) -> io::Re
         end.delivered().await;
         Ok(())
     });
-    // A resolver that still waits is nobody's business.
+    // A pending name resolution is not waited for.
     runtime.shutdown_background();
     served
 }
@@ -131,7 +131,7 @@ async fn accept(door: TcpListener, service: Service, mut life: Life) {
     loop {
         let attended = life.clone();
         tokio::select! {
-            // Whoever came before the end is attended to.
+            // Clients that came before the end are served.
             biased;
             client = door.accept() => match client {
                 Ok((client, from)) => {
@@ -147,7 +147,8 @@ async fn accept(door: TcpListener, service: Service, mut life: Life) {
     attend_the_rest(door, &service, &life);
 }
 
-/// Whoever came before the end waits here, also where nobody was told of it in time.
+/// Serves the clients that connected before the end and wait in the backlog, even those that were
+/// not announced in time.
 fn attend_the_rest(door: TcpListener, service: &Service, life: &Life) {
     let Ok(door) = door.into_std() else { return };
     while let Ok((client, from)) = door.accept() {

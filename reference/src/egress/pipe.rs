@@ -1,6 +1,7 @@
-//! Bytes from a client to a server and back, until both have said all, or nobody is left to listen.
+//! The transfer of bytes from a client to a server and back, until both directions have ended, or
+//! no receiver is left.
 //!
-//! They are spliced: the kernel hands pages on, and nothing is copied to here.
+//! The bytes are spliced: the kernel passes pages on, and nothing is copied to user space.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,15 +16,15 @@ use super::life::Life;
 /// Bytes that are on their way in one direction, where the kernel allows that much.
 const ROOM: usize = 1024 * 1024;
 
-/// Carries bytes between `client` and `server`. Once the run is over there is no client: what it
-/// sent is delivered, and nothing is waited for.
+/// Carries bytes between `client` and `server`. Once the run is over there is no client: its bytes
+/// are delivered, and nothing is waited for.
 pub(super) async fn pipe(client: TcpStream, server: TcpStream, mut life: Life) {
     let up = carry(&client, &server);
     let down = carry(&server, &client);
     tokio::pin!(up, down);
     tokio::select! {
         sent = &mut up => {
-            // Whoever broke off does not listen either.
+            // A client that broke off does not read either.
             if sent.is_ok() {
                 tokio::select! {
                     _ = &mut down => {}
@@ -38,7 +39,7 @@ pub(super) async fn pipe(client: TcpStream, server: TcpStream, mut life: Life) {
     }
 }
 
-/// All that `from` says goes to `to`, and then its end.
+/// Copies all bytes of `from` to `to`, and then its end.
 async fn carry(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
     let (outlet, inlet) = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC)?;
     // A smaller one does as well, if slower.

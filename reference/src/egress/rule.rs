@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use super::host::Target;
 
-/// Ports that a rule to allow speaks of where it names none: HTTP and HTTPS.
+/// The ports of an allow rule without a port: HTTP and HTTPS.
 const USUAL: [u16; 2] = [80, 443];
 
 /// One rule, as it was written and as it is read.
@@ -31,15 +31,15 @@ enum Ports {
     One(u16),
 }
 
-/// Why a text is no rule.
+/// The reason why a text is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}`: {why}; write a name, `*.name` or an address, each with `:PORT` or `:*` if need be"
 )]
 pub struct NoRule {
-    /// As it was written.
+    /// The text as written.
     pub text: String,
-    /// What is wrong with it.
+    /// The error in it.
     pub why: String,
 }
 
@@ -69,7 +69,7 @@ impl Rule {
         Ok(Self { written: text.to_owned(), whom, ports })
     }
 
-    /// Whether it speaks of `target`, whatever the port.
+    /// Returns whether it applies to `target`, at any port.
     pub(super) fn is_about(&self, target: &Target) -> bool {
         match (&self.whom, target) {
             (Whom::Name(rule), Target::Name(name)) => rule == name,
@@ -81,7 +81,7 @@ impl Rule {
         }
     }
 
-    /// Whether it speaks of `port` as a rule to allow.
+    /// Returns whether it covers `port` as an allow rule.
     pub(super) fn opens(&self, port: u16) -> bool {
         match self.ports {
             Ports::Unsaid => USUAL.contains(&port),
@@ -90,7 +90,7 @@ impl Rule {
         }
     }
 
-    /// Whether it speaks of `port` as a rule to deny.
+    /// Returns whether it covers `port` as a deny rule.
     pub(super) fn shuts(&self, port: u16) -> bool {
         self.ports == Ports::Unsaid || self.opens(port)
     }

@@ -1,9 +1,8 @@
-//! How the sockets of a way out are set: who answers at once, and who is near.
+//! The socket options of a way out: no delay for all connections, small buffers for near ones.
 //!
-//! Near is whoever is on the same loopback. Nothing travels there, so that room for what travels is
-//! room for bytes that nobody reads yet: with as much as the kernel would allow, megabytes lie in
-//! between and have left the processor's caches when they are read. Far peers keep the kernel's own
-//! choice, as their distance wants it.
+//! A near peer is on the loopback. It has no latency, so a larger buffer only holds unread bytes:
+//! with the kernel's maximum, megabytes lie in between and have left the processor's caches when
+//! they are read. Far peers keep the kernel's own choice, as their distance requires.
 
 use std::net::IpAddr;
 
@@ -14,10 +13,12 @@ use tokio::net::TcpStream;
 
 /// Bytes that wait in one direction of a near socket; the kernel doubles it for its own use.
 const ROOM: usize = 64 * 1024;
-/// Allowed to everybody. One that paces what it sends finds no line here whose rate it could learn.
+/// A congestion control that every user may set. One that paces would find no rate to learn on
+/// loopback.
 const CONGESTION: &str = "reno";
 
-/// Sets a connection with `peer`. What a kernel does not take makes it slower, not wrong.
+/// Sets the options of a connection with `peer`. An option that the kernel refuses makes it slower,
+/// not wrong.
 pub(super) fn set(stream: &TcpStream, peer: IpAddr) {
     // Small pieces go at once: these are conversations as often as downloads.
     let _slower = stream.set_nodelay(true);
@@ -37,7 +38,7 @@ mod tests {
     use std::net::{Ipv4Addr, Ipv6Addr};
     use tokio::net::TcpListener;
 
-    /// What the kernel says of a socket: whether it sends at once, its room each way, who paces it.
+    /// The options of a socket: no delay, its buffer each way, its congestion control.
     type Told = (bool, usize, usize, String);
 
     fn told(stream: &TcpStream) -> Told {
@@ -46,10 +47,10 @@ mod tests {
         (tcp_nodelay(stream).unwrap(), rooms.0.unwrap(), rooms.1.unwrap(), congestion)
     }
 
-    /// Room that no kernel gives by itself; some give just what a near socket is to have.
+    /// A buffer size that no kernel gives by itself; some give just the size of a near socket.
     const OWN: usize = 24 * 1024;
 
-    /// What the kernel says of both ends of a connection before and after they were set for `peer`.
+    /// Returns the options of both ends of a connection before and after they were set for `peer`.
     async fn before_and_after(peer: IpAddr) -> Vec<(Told, Told)> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

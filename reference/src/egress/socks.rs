@@ -68,7 +68,7 @@ async fn bytes<const N: usize>(client: &mut TcpStream) -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Whom the client wants; none if nobody can know.
+/// Reads the destination of the client; none if it is malformed.
 async fn target(client: &mut TcpStream, kind: u8) -> io::Result<Option<Target>> {
     Ok(match kind {
         BY_IPV4 => {
@@ -100,7 +100,7 @@ fn code(closed: &Closed) -> Reply {
     }
 }
 
-/// With an address that says nothing: what we connect from is not the client's business.
+/// Replies with an empty address: the client need not know the proxy's own.
 async fn reply(client: &mut TcpStream, code: Reply) -> io::Result<()> {
     client.write_all(&[VERSION, code as u8, 0, BY_IPV4, 0, 0, 0, 0, 0, 0]).await
 }

@@ -1,14 +1,14 @@
-//! Addresses that are no public host: nobody means them by allowing a name.
+//! Special addresses, which are no public hosts: a rule that allows a name does not cover them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Networks of IPv4 that are special, the length of their prefix, and what they are.
+/// The special IPv4 networks, the length of their prefix, and their kind.
 const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8, "this host"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "shared by a carrier"),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),
-    // Before its network: what clouds serve there are credentials.
+    // Before its network: clouds serve credentials there.
     (Ipv4Addr::new(169, 254, 169, 254), 32, "cloud metadata"),
     (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local"),
     (Ipv4Addr::new(168, 63, 129, 16), 32, "cloud metadata"),
@@ -24,7 +24,7 @@ const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
 ];
 
-/// The same of IPv6. What lies outside the global unicast addresses is special anyway.
+/// The special IPv6 networks. An address outside the global unicast range is special anyway.
 const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::UNSPECIFIED, 128, "this host"),
     (Ipv6Addr::LOCALHOST, 128, "loopback"),
@@ -32,7 +32,8 @@ const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "private"),
     (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "link-local"),
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "multicast"),
-    // These lead to an IPv4 address, which somebody else may find special.
+    // These lead to an IPv4 address, which may be special to the translator or the end of the
+    // tunnel.
     (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96, "a translation to IPv4"),
     (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48, "a translation to IPv4"),
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 32, "a tunnel to IPv4"),
@@ -41,10 +42,10 @@ const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "documentation"),
 ];
 
-/// Where public addresses of IPv6 are.
+/// The range of public IPv6 addresses.
 const GLOBAL: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What is special about `address`; nothing about a public one.
+/// Returns the kind of a special `address`; none for a public one.
 pub(super) fn special(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(v4) => {

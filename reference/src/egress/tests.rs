@@ -17,7 +17,7 @@ enum Told {
     Odd,
 }
 
-/// `allow`, `deny`, `host`, port, and what comes of it.
+/// `allow`, `deny`, `host`, port, and the result.
 type Line = (&'static str, &'static str, &'static str, u16, Told);
 
 use Told::{No, Odd, Yes};
@@ -239,7 +239,7 @@ fn a_denied_address_is_denied_by_whatever_name() {
     }
 }
 
-/// What a person would do with pencil and paper: labels side by side.
+/// Decides as by hand: labels side by side.
 fn slowly(allow: &[String], deny: &[String], name: &str, port: u16) -> bool {
     let labels = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
     let name = labels(name);

@@ -11,9 +11,9 @@ pub(crate) const PROXIES: [&str; 8] = [
     "FTP_PROXY",
     "ALL_PROXY",
 ];
-/// They tell programs what they reach without it: their own loopback.
+/// Variables that name the hosts without a proxy: the command's own loopback.
 pub(crate) const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
-/// It has Node look at the others (Node 22.21 and 24).
+/// The variable that makes Node read the others (Node 22.21 and 24).
 pub(crate) const NODE: &str = "NODE_USE_ENV_PROXY";
-/// Options of Java virtual machines, which look at none of the others.
+/// Options of Java virtual machines, which read none of the others.
 pub(crate) const JAVA: &str = "JAVA_TOOL_OPTIONS";

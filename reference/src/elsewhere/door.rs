@@ -1,4 +1,4 @@
-//! In the place of doors out of a private network, which other systems do not have.
+//! A substitute for doors out of a private network, which other systems do not have.
 
 use std::convert::Infallible;
 use std::io;

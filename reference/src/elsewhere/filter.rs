@@ -1,4 +1,4 @@
-//! In the place of the filter of system calls, which other systems do not have.
+//! A substitute for the filter of system calls, which other systems do not have.
 
 use std::convert::Infallible;
 use std::io;

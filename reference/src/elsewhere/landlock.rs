@@ -1,4 +1,4 @@
-//! In the place of the mechanism `landlock`, which is Linux's.
+//! A substitute for the mechanism `landlock`, which is Linux's.
 
 use std::convert::Infallible;
 

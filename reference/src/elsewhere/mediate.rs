@@ -1,4 +1,4 @@
-//! In the place of deciding about calls of the command, which other systems have no way to.
+//! A substitute for mediation of the command's calls, which other systems cannot do.
 
 use std::convert::Infallible;
 use std::fs::File;

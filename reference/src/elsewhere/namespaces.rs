@@ -1,4 +1,4 @@
-//! In the place of the mechanism `namespaces`, which is Linux's.
+//! A substitute for the mechanism `namespaces`, which is Linux's.
 
 use boxproof_cases::protocol::ErrorKind;
 
@@ -11,7 +11,7 @@ pub(crate) fn start(_view: &View, _inner: Inner<'_>) -> Result<Running, Refusal>
     Err(Refusal::new(ErrorKind::Unavailable, "namespaces are part of Linux; use seatbelt"))
 }
 
-/// What a failure at the place `code` means; there is none.
+/// Explains a failure at the place `code`; there is none.
 pub(crate) fn explain(code: u32, _errno: i32, _view: &View) -> Refusal {
     Refusal::setup(format!("the sandbox failed at an unknown place ({code})"))
 }

@@ -1,4 +1,4 @@
-//! In the place of splicing: no door leads here, so that nobody is ever served.
+//! A substitute for splicing: no door leads here, so that no client is ever served.
 
 use tokio::net::TcpStream;
 

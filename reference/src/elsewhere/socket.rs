@@ -1,4 +1,4 @@
-//! In the place of Linux's settings of a socket: what every system has.
+//! A substitute for Linux's socket options: those that every system has.
 
 use std::net::IpAddr;
 

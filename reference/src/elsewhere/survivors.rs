@@ -1,4 +1,4 @@
-//! Without a subreaper: ends what the command left by rounds over the table of processes.
+//! The end of a command's processes without a subreaper: by rounds over the table of processes.
 
 use std::io;
 
@@ -8,18 +8,20 @@ use super::rounds::{Identity, Table, Tree};
 use crate::launch::Launch;
 use crate::sys::Processes;
 
-/// Who is to be ended.
+/// The processes to end.
 pub(super) struct Hunt {
     tree: Tree,
     table: Processes,
 }
 
 impl Hunt {
-    /// What `command` leaves, which was just started as `launch` says and is not reaped.
+    /// Starts the hunt for the processes of `command`, which was just started as `launch` says and
+    /// is not reaped.
     pub(super) fn of(command: Pid, launch: &Launch) -> Self {
         let mut table = Processes::marked(&launch.env);
         let number = command.as_raw();
-        // One that has ended already has no start that could be told, nor a number of others.
+        // A command that has ended already has no start time, and its pid is not reused before it
+        // is reaped.
         let start = table.start_of(number).unwrap_or_default();
         Self { tree: Tree::of(Identity { number, start }), table }
     }

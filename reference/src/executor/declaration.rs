@@ -13,7 +13,7 @@ use super::envelope::Envelope;
 pub struct Declaration {
     /// Its name.
     pub name: String,
-    /// Whose agent it is.
+    /// The provider of the agent.
     pub provider: Provider,
     /// The program.
     pub program: String,
@@ -23,18 +23,18 @@ pub struct Declaration {
     /// Its configuration: one text a key.
     #[serde(default)]
     pub config: BTreeMap<String, String>,
-    /// What confines it from outside.
+    /// The outer sandbox.
     #[serde(default)]
     pub sandbox: Option<Outer>,
-    /// Whether it is started without that where that is missing.
+    /// The agent starts without the sandbox where it is missing.
     #[serde(default)]
     pub allow_fallback: bool,
-    /// What else it says, which is not for this program to do.
+    /// Members of the document that are not for this program to act on.
     #[serde(skip)]
     pub left: Vec<&'static str>,
 }
 
-/// Whose agent it is: each has a sandbox of its own.
+/// The provider of an agent: each has a sandbox of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provider {
@@ -44,12 +44,12 @@ pub enum Provider {
     Claude,
     /// Switched by `-s` or `--sandbox`.
     Gemini,
-    /// Somebody's whose own sandbox is not known here.
+    /// A provider whose own sandbox is not known here.
     #[serde(skip)]
     Other,
 }
 
-/// What confines from outside.
+/// The sandbox around an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Outer {
     /// `sandbox-exec` of macOS.
@@ -58,10 +58,10 @@ pub enum Outer {
 }
 
 impl Declaration {
-    /// The declaration that `text` of the file `name` is.
+    /// Parses the declaration in `text`, the content of the file `name`.
     ///
     /// # Errors
-    /// What cannot be meant, with file, line and column.
+    /// An invalid value, with file, line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Kind {

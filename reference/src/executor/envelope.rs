@@ -62,7 +62,7 @@ struct Spec {
     _updated_at: Option<IgnoredAny>,
 }
 
-/// What confines from outside, or that nothing does.
+/// The outer sandbox, or none.
 #[derive(Debug, Deserialize)]
 enum Confined {
     #[serde(rename = "macos-sandbox-exec")]
@@ -105,7 +105,7 @@ impl Envelope {
 }
 
 impl Spec {
-    /// The keys that are for who starts the agent.
+    /// Returns the keys that are for the starter of the agent.
     fn left(&self) -> Vec<&'static str> {
         let keys = [
             ("env", &self.env),
@@ -118,7 +118,8 @@ impl Spec {
     }
 }
 
-/// Whose agent `command` starts: by the program's name, else by the executor's.
+/// Returns the provider of the agent that `command` starts: by the program's name, else by the
+/// executor's.
 fn provider(command: &str, name: &str) -> Provider {
     let program = Path::new(command).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let known = |word: &str| match word {

@@ -1,8 +1,8 @@
-//! Agent executors: a declaration of which program runs an agent, and what confines it.
+//! Agent executors: a declaration of the program that runs an agent, and of its sandbox.
 //!
-//! [`Declaration::parse`] reads it, [`start`] says what is started. Whether the outer sandbox is to
-//! be had is decided before anything is changed, so that an agent never loses its own sandbox for
-//! one that does not run.
+//! [`Declaration::parse`] reads it, [`start`] returns the command. The outer sandbox is detected
+//! before anything is changed, so that an agent never loses its own sandbox for one that does not
+//! run.
 
 mod declaration;
 mod envelope;

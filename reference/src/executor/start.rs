@@ -1,25 +1,25 @@
-//! What an executor starts: [`start`]. Pure.
+//! The command that an executor starts: [`start`]. Pure.
 
 use std::path::{Path, PathBuf};
 
 use super::declaration::{Declaration, Outer, Provider};
 use boxproof_cases::protocol::{Platform, WirePath};
 
-/// Where macOS has its program. A search path could be led elsewhere.
+/// The path of the program on macOS. A search path could be led elsewhere.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
-/// What stands for the profile that is written at the start.
+/// The placeholder for the profile that is written at the start.
 const PROFILE: &str = "<profile.sb>";
-/// The key of codex that lists further writable folders.
+/// The key of codex that lists further writable directories.
 const SIDE_ROOTS: &str = "writable_dirs_json";
 
-/// What is known of a machine.
+/// The facts about a machine.
 #[derive(Clone, Copy)]
 pub struct Machine<'a> {
     /// Its system.
     pub platform: Platform,
     /// The workspace.
     pub workspace: &'a Path,
-    /// Whether there is a program at a path.
+    /// Returns whether a program exists at a path.
     pub has_program: &'a dyn Fn(&Path) -> bool,
 }
 
@@ -29,10 +29,10 @@ impl std::fmt::Debug for Machine<'_> {
     }
 }
 
-/// What is started.
+/// The started command.
 pub use boxproof_cases::protocol::ExecutorStart as Start;
 
-/// What `declared` starts on `machine`.
+/// Returns the command that `declared` starts on `machine`.
 ///
 /// # Errors
 /// A sandbox of another system, one that is missing and must be there, or side roots that are none.
@@ -49,7 +49,8 @@ pub fn start(declared: &Declaration, machine: Machine<'_>) -> Result<Start, Stri
     Ok(start)
 }
 
-/// The program that confines; a warning where the agent is to start without; none if nobody asked.
+/// Returns the program that confines; a warning where the agent is to start without; none if no
+/// sandbox is declared.
 fn outer(
     declared: &Declaration,
     machine: Machine<'_>,

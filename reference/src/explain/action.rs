@@ -1,4 +1,5 @@
-//! What to do about a denial, in the words of the document that the rules were written in. Pure.
+//! The suggested action for a denial, in the terms of the document that the rules were written in.
+//! Pure.
 
 use std::path::Path;
 
@@ -17,8 +18,8 @@ pub(crate) enum Dialect {
     Orbit,
 }
 
-/// `blocked` with an action whose keys its reader has; `ungranted` is why the command's line was
-/// granted nothing of git's.
+/// Replaces the action in `blocked` by one with the keys of the reader's dialect; `ungranted` is
+/// the reason why the command's line was granted no git metadata.
 pub(crate) fn in_words(blocked: Blocked, dialect: Dialect, ungranted: Option<&str>) -> Blocked {
     let git = blocked.rule == Rule::GitMetadata.word();
     let alone = ungranted.filter(|_| git && !steers(&blocked)).map(|why| {
@@ -28,7 +29,7 @@ pub(crate) fn in_words(blocked: Blocked, dialect: Dialect, ungranted: Option<&st
     Blocked { suggested_action: action, ..blocked }
 }
 
-/// Whether it was git's settings or hooks, which no line opens.
+/// Returns whether the denial is about git's settings or hooks, which no rule opens.
 fn steers(blocked: &Blocked) -> bool {
     let steering = Rule::GitSteering.action();
     blocked.suggested_action.as_deref() == Some(steering)

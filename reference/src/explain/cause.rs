@@ -1,5 +1,5 @@
-//! Which of the refusals that a run met is why it failed: what failed last and made the exit code,
-//! not what was shrugged off before. Pure.
+//! The cause of a failed run among the refusals in its output: the last failure that decides the
+//! exit code, not one that the command ignored earlier. Pure.
 
 use std::sync::LazyLock;
 
@@ -10,38 +10,38 @@ use super::course::Deciders;
 use super::phrases;
 use super::script::Step;
 
-/// A refusal, and the line of the stream that tells of it.
+/// A refusal, and the line of the stream that reports it.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) line: usize,
     pub(super) denial: Denial,
 }
 
-/// The refusal that is why, and what else was refused.
+/// The refusal that is the cause, and the other refusals.
 #[derive(Debug)]
 pub(super) struct Cause {
     pub(super) denial: Denial,
     pub(super) also: Vec<Denial>,
 }
 
-/// What a thrown error is called where it is told of.
+/// The form of a line that reports a thrown error.
 static THROWN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"^(?:E\s+)?(?:[\w.$]+\.)?\w+(?:Error|Exception)\b(?: \[\w+\])?(?::|$)|^E\s+assert\b|^Error: |panicked at|^\S*:?\s*[Aa]ssertion\b.*\bfailed|^not ok \d|^FAIL(?:: |$)",
     )
     .ok()
 });
-/// Errors that only say that what another program did failed.
+/// Errors that only report the failure of another program.
 static FOLLOWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"CalledProcessError|[Cc]ommand failed|non-zero exit|[Ee]xit(?:ed)?(?: with)? (?:status|code)|SystemExit|Can't load|During handling",
     )
     .ok()
 });
-/// What is said of an error that came of another one.
+/// Phrases that link an error to the error that caused it.
 const CHAINED: [&str; 3] =
     ["During handling of the above exception", "direct cause of the following", "Caused by"];
-/// What is said where two texts are held against each other, or a program's text is shown.
+/// The form of a line that compares two texts or quotes source code.
 static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"[Aa]ssert(?:ion|Equal|In|That|Raises|_eq|\b)|^\s*[+?-] |^\s+(?:actual|expected): |^\s*\d+ \||^\s*\|| !== | != | not found in ['\x22]|:\d+:(?:\d+:)? (?:fatal )?(?:error|warning|note):",
@@ -53,12 +53,12 @@ fn is(regex: &LazyLock<Option<Regex>>, line: &str) -> bool {
     regex.as_ref().is_some_and(|regex| regex.is_match(line))
 }
 
-/// Whether `line` shows or compares texts, and complains of nothing itself.
+/// Returns whether `line` shows or compares texts, and is no complaint itself.
 pub(super) fn compares(line: &str) -> bool {
     is(&COMPARED, line)
 }
 
-/// The last line that tells of an error of the program's own, which nothing refused.
+/// Returns the last line that reports an error of the program's own, which is no refusal.
 pub(super) fn ordinary(lines: &[&str]) -> Option<usize> {
     let own = |at: &usize| {
         let line = lines[*at].trim_end();
@@ -68,12 +68,12 @@ pub(super) fn ordinary(lines: &[&str]) -> Option<usize> {
     (0..lines.len()).rev().find(own)
 }
 
-/// Whether a stack is shown below line `at`.
+/// Returns whether a stack trace follows line `at`.
 fn is_traced(lines: &[&str], at: usize) -> bool {
     lines.iter().skip(at + 1).take(3).any(|line| line.starts_with("    at "))
 }
 
-/// Whether what is told at line `later` came of what is told at line `sooner`.
+/// Returns whether the error at line `later` is chained to the error at line `sooner`.
 pub(super) fn came_of(lines: &[&str], sooner: usize, later: usize) -> bool {
     let between = &lines[sooner.min(later)..=later];
     between.iter().any(|line| CHAINED.iter().any(|said| line.contains(said)))
@@ -97,21 +97,23 @@ pub(super) fn last(mut found: Vec<Found>, lines: &[&str], passed: &[usize]) -> O
     Some(Cause { denial: last.denial, also })
 }
 
-/// Programs that only show what they are given.
+/// Programs that only show their input or arguments.
 const SHOWING: [&str; 22] = [
     "cat", "grep", "egrep", "fgrep", "rg", "head", "tail", "sed", "awk", "gawk", "mawk", "cut",
     "sort", "uniq", "tr", "jq", "echo", "printf", "diff", "cmp", "less", "more",
 ];
-/// Programs that only look, and say nothing of what they find.
+/// Programs that only test, and print nothing of the result.
 const LOOKING: [&str; 6] = ["test", "[", "[[", "false", "exit", "return"];
 
-/// Whether `step` is nothing that the network or what it works with can have refused.
+/// Returns whether `step` only shows or tests its input, so that neither the network nor its input
+/// can have been refused to it.
 pub(super) fn is_plain(step: &Step) -> bool {
     let known = SHOWING.contains(&step.program()) || LOOKING.contains(&step.program());
     known && !step.files.iter().any(|file| file.contains('$'))
 }
 
-/// Whether all that was said on a stream is what programs were to show there, whatever `line` is.
+/// Returns whether all output on a stream is text that the deciding programs show as their job, and
+/// `line` is no message of these programs.
 pub(super) fn is_shown(deciders: &Deciders<'_>, line: &str, on_stderr: bool) -> bool {
     let shows = |step: &Step| SHOWING.contains(&step.program()) && (!on_stderr || step.to_stderr);
     let all = !deciders.own.is_empty() && deciders.own.iter().all(|step| shows(step));
@@ -119,14 +121,15 @@ pub(super) fn is_shown(deciders: &Deciders<'_>, line: &str, on_stderr: bool) -> 
     all && !known.any(|step| speaks(step, line))
 }
 
-/// Whether `line` begins as what `step` itself says does.
+/// Returns whether `line` begins with the name of `step`'s program, as its own messages do.
 pub(super) fn speaks(step: &Step, line: &str) -> bool {
     let name = line.split(": ").next().unwrap_or(line).rsplit('/').next().unwrap_or_default();
     !step.program().is_empty() && name == step.program()
 }
 
-/// Whether a refusal at a path can be why the run ended as it did. `line` tells of it; `steps` are
-/// all commands of the line; `leads` says whether a word means the path, or something around it.
+/// Returns whether a refusal at a path can be the cause of the exit code. `line` is the message;
+/// `steps` are all commands of the line; `leads` returns whether a word names the path (true) or a
+/// place around it (false).
 pub(super) fn decides(
     deciders: &Deciders<'_>,
     steps: &[&Step],
@@ -134,7 +137,7 @@ pub(super) fn decides(
     leads: &dyn Fn(&str) -> Option<bool>,
 ) -> bool {
     if deciders.own.is_empty() {
-        // Only an `exit` is left, which was told how to end.
+        // Only an `exit` is left, which was given its status.
         return true;
     }
     let named = |step: &Step| {

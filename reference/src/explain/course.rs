@@ -1,5 +1,5 @@
-//! Which commands of a line can have made its exit code ([`deciders`]), and which others those
-//! depend on. Pure.
+//! The commands of a line that can have made its exit code ([`deciders`]), and the commands whose
+//! output these depend on. Pure.
 
 use super::script::{Joint, Node, Script, Step};
 
@@ -8,16 +8,16 @@ use super::script::{Joint, Node, Script, Step};
 pub(super) struct Deciders<'a> {
     /// The exit code is theirs.
     pub(super) own: Vec<&'a Step>,
-    /// What they write, set or make is what those worked with.
+    /// Commands that write, set or make the input of those in `own`.
     pub(super) feeders: Vec<&'a Step>,
 }
 
-/// What is done to end a script with a code.
+/// The exit status with which a script is ended explicitly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
-    /// With this one.
+    /// The given status.
     With(i32),
-    /// With that of the command before, or with one that is not known.
+    /// The status of the command before, or an unknown one.
     Unknown,
 }
 
@@ -25,14 +25,14 @@ struct Course<'a> {
     code: i32,
     functions: Vec<(&'a str, &'a Script)>,
     found: Deciders<'a>,
-    /// How many functions are being gone through.
+    /// The number of functions that are being expanded.
     depth: usize,
 }
 
-/// Functions in functions that are gone through.
+/// The maximum depth of nested functions that are expanded.
 const DEEPEST: usize = 8;
 
-/// Those of `script`, which ended with `code`.
+/// Returns the commands of `script` that can have made its exit code `code`.
 pub(super) fn deciders(script: &Script, code: i32) -> Deciders<'_> {
     let mut functions = Vec::new();
     collect_functions(script, &mut functions);
@@ -80,7 +80,7 @@ fn collect_functions<'a>(script: &'a Script, found: &mut Vec<(&'a str, &'a Scrip
     }
 }
 
-/// Adds what others made that `found` works with: variables, and files of the same name.
+/// Adds the commands that made the input of `found`: variables, and files of the same name.
 fn feed<'a>(found: &mut Deciders<'a>, all: &[&'a Step]) {
     let mut at = 0;
     loop {
@@ -144,7 +144,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Whether a part of `list` ends the script with the code at hand.
+    /// Returns whether a part of `list` ends the script with the exit code of the run.
     fn ends_in(&self, list: &[(Node, Joint)]) -> bool {
         list.iter().any(|(node, _)| self.ends(node))
     }
@@ -181,7 +181,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Whether a failure is handed on by what is run because of it.
+    /// Returns whether the commands that run after a failure pass the failure on.
     fn is_answered_for(&self, after: &[&[(Node, Joint)]]) -> bool {
         let Some([(node, _), ..]) = after.first() else { return true };
         let ends = |node: &Node| match exit_of(node) {
@@ -250,7 +250,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// How `node` ends what it stands in, if that is all it does.
+/// Returns the exit status that `node` ends its list with, if `node` is an `exit` or `return`.
 fn exit_of(node: &Node) -> Option<Exit> {
     let Node::Step(step) = node else { return None };
     match (step.program(), step.words.get(1)) {
@@ -262,7 +262,7 @@ fn exit_of(node: &Node) -> Option<Exit> {
     }
 }
 
-/// Whether `step` ends well whatever it is given.
+/// Returns whether `step` succeeds with any arguments.
 fn succeeds(step: &Step) -> bool {
     matches!(step.program(), "true" | ":" | "echo" | "printf")
 }

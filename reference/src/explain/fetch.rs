@@ -1,5 +1,5 @@
-//! Whether a download that could not succeed is why a line failed, where another command speaks of
-//! it or none: what it was to feed had nothing to read, or an `exit` behind it answers for it. Pure.
+//! A failed download as the cause of a failed line, where another command reports it or none does:
+//! a reader in the pipeline had no input, or an `exit` behind the download answers for it. Pure.
 
 use std::sync::LazyLock;
 
@@ -15,15 +15,15 @@ const READERS: [&str; 13] = [
     "cpio:", "jq:", "unzip:",
 ];
 
-/// What is said of no input, or of a part of one; formats and archives in the languages of tar and xz.
+/// Phrases for absent or truncated input; formats and archives in the languages of tar and xz.
 static NOTHING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)end of file|\bEOF|format|archiv|アーカイブ|形式|Expecting value|JSON input|empty|no properly").ok()
 });
-/// How a recipe's failure is told by make, in any language.
+/// The form in which make reports a failed recipe, in any language.
 static MAKE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?m)\*\*\* \[[^\]\n]*\] \D{0,40}(\d{1,3})\s*$").ok());
 
-/// Whether a download in `line` is why it ended with `status`.
+/// Returns whether a download in `line` is the cause of the exit status `status`.
 pub(super) fn is_why(line: &[Simple], status: i32, stderr: &str) -> bool {
     let line: Vec<&Simple> = line.iter().filter(|one| !one.unfolded).collect();
     line.iter()
@@ -66,7 +66,7 @@ pub(super) fn failing<'a, 'b>(one: &Simple, rest: &'a [&'b Simple]) -> &'a [&'b 
     }
 }
 
-/// Whether what was said is nothing, or that there was nothing to read.
+/// Returns whether stderr is empty, or says only that there was no input.
 fn found_nothing(stderr: &str) -> bool {
     let mut lines = stderr.lines().filter(|line| !line.trim().is_empty()).peekable();
     if lines.peek().is_none() {

@@ -1,5 +1,5 @@
-//! What the policy of a run holds: who may write and read where ([`Ground`]), and which rule would
-//! have refused. Pure but for what links say.
+//! The policy of a run as rules about paths ([`Ground`]): which paths are readable and writable,
+//! and which rule refuses an operation. Pure but for reading links.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::grant;
 use crate::law::{Law, Op as Asked};
 use crate::request::{GIT_CONFIG_GRANT, GIT_GRANT};
 
-/// What was done to a path.
+/// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Op {
     /// Made, changed, moved or removed.
@@ -29,15 +29,15 @@ pub(super) enum Op {
 
 /// Names of git among those that are protected.
 const GIT: &str = ".git";
-/// What the kernel shows of itself: no policy opens it for a change.
+/// File systems of the kernel: no policy makes them writable.
 const KERNEL: [&str; 2] = ["/proc", "/sys"];
-/// What running programs takes and is readable even where only a list is.
+/// Directories that running programs needs; they are readable even where only listed roots are.
 const PLATFORM: [&str; 9] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/opt"];
 /// Devices that the command has, too.
 const SHOWN_DEVICES: [&str; 7] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
-/// Under `/dev`, but names of what the command was given or may write.
+/// Names under `/dev` that stand for the command's own descriptors or are writable.
 const OWN_DEVICES: [&str; 6] =
     ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/pts", "/dev/shm"];
 
@@ -46,11 +46,11 @@ pub(super) struct Ground<'a> {
     policy: &'a Policy,
     law: Option<&'a Law>,
     workspace: PathBuf,
-    /// Folders and whether they can be written; the innermost decides.
+    /// Directories and whether they can be written; the innermost decides.
     places: Vec<(PathBuf, bool)>,
-    /// Below these protected names are protected.
+    /// Directories whose protected names are protected.
     roots: Vec<PathBuf>,
-    /// What protection holds elsewhere: nested repositories, and where links and pointers lead.
+    /// Paths protected elsewhere: nested repositories, and the targets of links and pointers.
     held: &'a [PathBuf],
     deny_read: Vec<PathBuf>,
     deny_write: Vec<PathBuf>,
@@ -60,7 +60,7 @@ pub(super) struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    /// That of `policy`, and of the profile that the workspace is under.
+    /// Builds the ground from the policy of `run` and the profile of its workspace.
     pub(super) fn new(run: &Finished<'a>, link: ReadLink<'_>) -> Self {
         let Finished { policy, law, held, .. } = *run;
         let real = |path: &Path| resolve(Path::new("/"), path, true, link);
@@ -99,13 +99,13 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Whether some network is kept from the command.
+    /// Returns whether the policy restricts the network.
     pub(super) fn restricts_network(&self) -> bool {
         self.policy.network != Network::Host {}
     }
 
-    /// The rule that keeps `op` from `path`, and whether it is a change. None if the policy lets it
-    /// be done: whatever refused it was not the sandbox.
+    /// Returns the rule that refuses `op` at `path`, and the operation that it refuses. None if the
+    /// policy allows the operation: then the refusal was not the sandbox's.
     pub(super) fn refuses(&self, path: &Path, op: Op, class: Class) -> Option<(Rule, Op)> {
         let mounted = matches!(class, Class::Busy | Class::CrossDevice);
         if self.hides(path) || mounted && holds(&self.deny_read, path) {
@@ -142,7 +142,7 @@ impl<'a> Ground<'a> {
             return Some(Rule::RuntimeDenied);
         }
         if self.against_the_law(path, Asked::Read) {
-            // What cannot be read cannot be changed.
+            // A path that cannot be read cannot be changed either.
             return Some(Rule::ReadDenied);
         }
         let outside = op == Op::Write && !self.is_writable(path);
@@ -205,8 +205,8 @@ impl<'a> Ground<'a> {
         innermost.is_some_and(|(_, writable)| *writable)
     }
 
-    /// The rule of the protected name that `path` is or lies below; of one below `path`, if what
-    /// is `mounted` there keeps it from being moved.
+    /// Returns the rule of the protected name that `path` is or lies below; of one below `path`, if
+    /// a mount there (`mounted`) keeps `path` from being moved.
     fn protected(&self, path: &Path, mounted: bool) -> Option<Rule> {
         let open = self.grants(GIT_CONFIG_GRANT);
         let names = PROTECTED_NAMES.iter().filter(|name| !(open && **name == GIT));
@@ -221,7 +221,8 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// The rule of what else is held that `path` is or lies below, or lies below it.
+    /// Returns the rule of another held path that `path` is or lies below, or that lies below
+    /// `path`.
     fn held(&self, path: &Path, mounted: bool) -> Option<Rule> {
         let within = |place: &&PathBuf| {
             path.starts_with(place) || mounted && place.starts_with(path) && !self.is_root(path)
@@ -233,7 +234,7 @@ impl<'a> Ground<'a> {
         self.git(path.starts_with(place).then_some(below.as_path()), mounted)
     }
 
-    /// The rule of what lies `below` a git folder, or of a folder around one.
+    /// Returns the rule of a path `below` a git directory, or of a directory around one.
     fn git(&self, below: Option<&Path>, mounted: bool) -> Option<Rule> {
         let whole = below.is_some_and(|below| below.as_os_str().is_empty());
         let steering = whole || below.is_some_and(grant::steers);
@@ -259,12 +260,12 @@ fn covers(places: &[PathBuf], path: &Path) -> bool {
     places.iter().any(|place| path.starts_with(place))
 }
 
-/// Whether something lies at or below `path` that cannot be moved.
+/// Returns whether one of `places` is at or below `path`, so that `path` cannot be moved.
 fn holds(places: &[PathBuf], path: &Path) -> bool {
     places.iter().any(|place| place.starts_with(path))
 }
 
-/// Whether `glob` names `path` or a folder above it.
+/// Returns whether `glob` matches `path` or a directory above it.
 fn matches(glob: &Glob, path: &Path) -> bool {
     let below = path.strip_prefix(glob.base());
     below.is_ok_and(|below| glob.ask(glob.start(), below.iter(), false).0 == Said::Matches)

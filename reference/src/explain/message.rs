@@ -1,5 +1,5 @@
-//! Reading one line of a stream: which refusal it speaks of, and which paths it names. Shells,
-//! languages and quotes differ; what they share is a phrase, and a path beside it.
+//! The parser of one line of a stream: the refusal that it reports, and the paths that it names.
+//! Shells, languages and quotes differ; all have a phrase, and a path beside it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use super::phrases::{self, Class};
 
 /// Paths that are longer than any system takes are none.
 const LONGEST: usize = 4096;
-/// Paths of one line that are looked at.
+/// The maximum number of paths that are read from one line.
 const MOST: usize = 8;
 
 /// A refusal in a line.
@@ -19,7 +19,7 @@ pub(super) struct Complaint {
     pub(super) class: Class,
     /// The paths as written, the likeliest first.
     pub(super) paths: Vec<String>,
-    /// What the line says around them.
+    /// The text of the line around the paths.
     pub(super) words: String,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn shell_prefix(line: &str) -> usize {
     SHELL.as_ref().and_then(|shell| shell.find(line)).map_or(0, |found| found.end())
 }
 
-/// What `line` complains of.
+/// Returns the complaint in `line`, if it is one.
 pub(super) fn read(line: &str) -> Option<Complaint> {
     let line = line.replace('：', ": ").replace(['\u{a0}', '\u{202f}'], " ").replace(" : ", ": ");
     let line = line.trim_end();
@@ -78,7 +78,7 @@ pub(super) fn read(line: &str) -> Option<Complaint> {
     Some(Complaint { class, paths: found, words: words.to_lowercase() })
 }
 
-/// What Ruby says behind where it stands: `FILE:LINE:in 'f': WHY @ CALL - PATH (Errno::NAME)`.
+/// Ruby's message behind the position: `FILE:LINE:in 'f': WHY @ CALL - PATH (Errno::NAME)`.
 static RUBY: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r" @ \w+ - (.+?)(?: \(Errno::\w+\))?$").ok());
 
@@ -88,7 +88,7 @@ fn of_ruby(line: &str) -> Option<Vec<String>> {
     Some(both.map_or_else(|| vec![named.to_owned()], |(a, b)| vec![b.to_owned(), a.to_owned()]))
 }
 
-/// `line` with names as they are: a coreutils program quotes for a shell what is not plain.
+/// Returns `line` with names unquoted: a coreutils program quotes special names for a shell.
 fn unquoted_for_shell(line: &str) -> Option<String> {
     let begin = line.find('\'')?;
     if !line.contains("'\\''") && !line.contains("'$'") {
@@ -143,7 +143,7 @@ fn paths(line: &str, at: &Range<usize>) -> Vec<String> {
     let start = shell.filter(|end| *end <= at.start).unwrap_or(0);
     let mut quoted = quoted(&line[start..]);
     quoted.retain(|(_, range)| range.end + start <= at.start || range.start + start >= at.end);
-    // The nearest before the phrase first, then what follows it.
+    // The nearest before the phrase first, then those behind it.
     let near = |range: &Range<usize>| match range.end + start <= at.start {
         true => at.start - (range.end + start),
         false => LONGEST + range.start + start - at.end,
@@ -187,7 +187,7 @@ fn quoted(line: &str) -> Vec<(String, Range<usize>)> {
     found
 }
 
-/// Where a quote ends: at a mark that no letter follows.
+/// Returns the position of the closing quote: the first mark that no letter follows.
 fn closing(rest: &str, close: char) -> Option<usize> {
     let marks = rest.match_indices(close).map(|(at, _)| at);
     let mut ends = marks.filter(|at| {
@@ -282,7 +282,7 @@ fn cleaned(path: &str) -> String {
 fn after(text: &str, shell: bool) -> Vec<String> {
     let text = text.trim_end();
     if let Some(name) = text.strip_prefix(": ").filter(|_| shell) {
-        // A shell that says first why and then on what.
+        // A shell that names the reason first and then the path.
         return vec![name.to_owned()];
     }
     let begins = [

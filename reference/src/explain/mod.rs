@@ -1,6 +1,7 @@
-//! Why a run failed, where the sandbox is why ([`explain`]): the streams name a refusal and a path,
-//! and the policy says whether it would have refused that. What it lets be done it did not refuse,
-//! whatever the message. Pure but for what links say.
+//! The explanation of a failed run, where the sandbox is the cause ([`explain`]): the streams name
+//! a refusal and a path, and the policy decides whether it refuses that. An operation that the
+//! policy allows was not refused by the sandbox, even if the message says so. Pure but for reading
+//! links.
 
 pub(crate) mod action;
 mod cause;
@@ -34,7 +35,7 @@ pub(crate) use place::Look;
 use rule::Rule;
 use scene::Scene;
 
-/// Bytes of a stream that are looked at, at either end.
+/// The number of bytes that are read at either end of a stream.
 const END: usize = 32 * 1024;
 /// Characters of a reason at most.
 const REASON: usize = 400;
@@ -46,28 +47,29 @@ pub(crate) struct Finished<'a> {
     /// The profile that the workspace is under.
     pub(crate) law: Option<&'a Law>,
     pub(crate) command: &'a Command,
-    /// What the user typed, where the command is a rewritten form of it.
+    /// The line that the user typed, where the command is a rewritten form of it.
     pub(crate) original: Option<&'a str>,
     pub(crate) cwd: &'a Path,
     pub(crate) exit_code: Option<i32>,
     pub(crate) signal: Option<i32>,
-    /// Empty where nobody looked at it.
+    /// Empty where stdout was not captured.
     pub(crate) stdout: &'a [u8],
-    /// None where nobody looked at it.
+    /// None where stderr was not captured.
     pub(crate) stderr: Option<&'a [u8]>,
-    /// Places that something was kept from coming to or going from, as the mechanism told it.
+    /// Places at which the mechanism recorded a refused creation or removal.
     pub(crate) refused: &'a [PathBuf],
-    /// What protection held beyond the names directly below the roots.
+    /// Paths that protection covers beyond the names directly below the roots.
     pub(crate) held: &'a [PathBuf],
-    /// Packets that found no way out of its own network; none where nobody counted.
+    /// Packets that found no route out of the command's own network; none where they were not
+    /// counted.
     pub(crate) refused_routes: Option<u32>,
-    /// Whether root started it, who may do anything outside.
+    /// Set if root started the run: outside the sandbox it has all capabilities.
     pub(crate) root: bool,
     /// Values that must not be shown.
     pub(crate) secrets: &'a [String],
 }
 
-/// What `protected` holds, wherever it lies.
+/// Returns all paths that `protected` covers, at any depth.
 pub(crate) fn held(protected: &Protected) -> Vec<PathBuf> {
     let there = protected.there.iter().map(|found| &found.real);
     let missing = protected.missing.iter().map(|missing| &missing.real);
@@ -75,7 +77,7 @@ pub(crate) fn held(protected: &Protected) -> Vec<PathBuf> {
     there.chain(missing).chain(links).cloned().collect()
 }
 
-/// What was refused: by which rule, what and where.
+/// One denial: the rule, the operation and its object.
 #[derive(Debug, Clone)]
 struct Denial {
     rule: Rule,
@@ -84,7 +86,7 @@ struct Denial {
     what: Option<&'static str>,
 }
 
-/// Why the run failed, if the sandbox is why.
+/// Returns the explanation of the failure, if the sandbox is its cause.
 pub(crate) fn explain(run: &Finished<'_>, look: Look<'_>) -> Option<Blocked> {
     if run.policy.mode == Mode::Unconfined || run.exit_code == Some(0) {
         return None;
@@ -102,8 +104,9 @@ pub(crate) fn explain(run: &Finished<'_>, look: Look<'_>) -> Option<Blocked> {
     Some(Blocked { also, ..told(&denial, run.secrets) })
 }
 
-/// Packets that found no way out, by what the kernel counted: `routes` that there were not, and
-/// datagrams to `ports` where nothing listens, if the host's name server is one of those.
+/// Returns the number of packets that found no way out, by the kernel's counters: `routes` for
+/// absent routes, and datagrams to closed `ports`, if every name server of the host is a loopback
+/// address.
 pub(crate) fn refused_routes(routes: u32, ports: u32) -> u32 {
     let servers = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
     let mut servers = servers.lines().filter_map(|line| line.strip_prefix("nameserver")).peekable();
@@ -136,7 +139,7 @@ pub(crate) const HOST: Look<'static> = Look {
     },
 };
 
-/// SIGSYS, also where a shell tells of it.
+/// Returns whether the command died of SIGSYS, also where a shell reports it.
 fn is_a_filtered_call(run: &Finished<'_>) -> bool {
     let number = Signal::SIGSYS as i32;
     let shell = run.exit_code == Some(128 + number)
@@ -153,7 +156,7 @@ fn ends(bytes: &[u8]) -> String {
     format!("{}\n{}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail))
 }
 
-/// Why a run failed that wanted to reach `whom` and might not, `why`.
+/// Explains a failure to reach the host `whom`, with `why` as the reason.
 pub(crate) fn unreached(whom: &str, why: &str, secrets: &[String]) -> Blocked {
     let whom = hidden(whom.to_owned(), secrets);
     let reason = short(format!("{whom} cannot be reached: {}.", hidden(why.to_owned(), secrets)));
@@ -164,7 +167,7 @@ pub(crate) fn unreached(whom: &str, why: &str, secrets: &[String]) -> Blocked {
     }
 }
 
-/// `text` without what must not be shown.
+/// Replaces the secrets in `text`.
 pub(crate) fn hidden(text: String, secrets: &[String]) -> String {
     secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), REDACTED_ENV))
 }

@@ -1,5 +1,5 @@
-//! Whether a command meant to reach a network, and failed as one does that cannot: for runs whose
-//! streams say nothing.
+//! Commands that reach a network and failed with the exit code or message of an absent network, for
+//! runs whose streams name no refusal.
 
 use std::sync::LazyLock;
 
@@ -9,8 +9,8 @@ use super::cause::is_plain;
 use super::script::Step;
 use super::words::Simple;
 
-/// Programs that reach hosts, the exit codes by which they say that they could not, and whether
-/// these say so whatever is on stderr.
+/// Programs that reach hosts, their exit codes for a failed connection, and whether these codes
+/// count even if stderr has other text.
 const PROGRAMS: [(&str, &[i32], bool); 18] = [
     ("curl", &[5, 6, 7], true),
     ("wget", &[4], true),
@@ -39,7 +39,7 @@ static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static HOST: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b|://[^/'"\s]+|['"](?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}[:'"]|/dev/(?:tcp|udp)/"#).ok()
 });
-/// What programs say in words of their own when they reach nobody.
+/// Words that programs use in their own messages about a failed connection.
 static SAID: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)fetch|connect|network|reach|offline|download|request|time-?d?[ -]?out|\bhost")
         .ok()
@@ -48,7 +48,7 @@ static LOOPBACK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:^|[/@\[\s'\x22(])(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0)(?:$|[:/\]\s'\x22,)])").ok()
 });
 
-/// Programs that reach no host themselves, whatever they are given.
+/// Programs that reach no host themselves, with any arguments.
 const LOCAL: [&str; 46] = [
     "ls",
     "cp",
@@ -97,12 +97,12 @@ const LOCAL: [&str; 46] = [
     "kill",
     "cd",
 ];
-/// What code that can reach a host, or run what does, has in it.
+/// Words in code that reaches a host, or that runs a program which may.
 static OPENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)socket|urllib|http|request|fetch|\bnet\b|dns|connect|resolve|smtp|ftp|subprocess|system\(|popen|exec|spawn|import\(|run_module|\bload\b|/dev/(?:tcp|udp)|__import__|getaddrinfo|gethostby").ok()
 });
 
-/// Whether `step` can have been kept from a host: it is no program that never reaches one.
+/// Returns whether `step` can have been kept from a host: its program is none of the local ones.
 pub(super) fn may_reach(step: &Step) -> bool {
     let program = step.program();
     if is_plain(step) || LOCAL.contains(&program) {
@@ -136,12 +136,12 @@ pub(super) fn may_reach(step: &Step) -> bool {
     }
 }
 
-/// Whether `step` names this host, and so was not kept from it.
+/// Returns whether `step` names the loopback host, which the sandbox does not keep from it.
 pub(super) fn is_to_itself(step: &Step) -> bool {
     step.words.iter().any(|word| is_loopback(word))
 }
 
-/// Whether a thrown error is about a host that is not reached.
+/// Returns whether a thrown error is about an unreachable host.
 pub(super) fn is_of_network(line: &str) -> bool {
     matches(&REACHED, line)
 }
@@ -158,12 +158,13 @@ fn matches(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {
 const INTERPRETERS: [&str; 9] =
     ["python", "node", "nodejs", "perl", "ruby", "php", "deno", "bun", "lua"];
 
-/// Whether `one` downloads from a host that is not this one.
+/// Returns whether `one` downloads from a remote host.
 pub(super) fn fetches(one: &Simple) -> bool {
     matches!(one.program(), "curl" | "wget") && reaches(one.program(), one)
 }
 
-/// Whether one of `commands` ended with `code` for want of a network, where `stderr` names no reason.
+/// Returns whether one of `commands` ended with `code` for want of a network, where `stderr` names
+/// no reason.
 pub(super) fn failed(commands: &[Simple], code: i32, stderr: &str) -> bool {
     let silent = stderr.trim().is_empty();
     let own_words = || {
@@ -181,7 +182,7 @@ pub(super) fn failed(commands: &[Simple], code: i32, stderr: &str) -> bool {
     })
 }
 
-/// Whether it names a host that is not this one.
+/// Returns whether the command names a remote host.
 fn reaches(name: &str, one: &Simple) -> bool {
     if name == "git" {
         let verb = one.operands().next().unwrap_or_default();

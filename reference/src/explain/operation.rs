@@ -1,5 +1,5 @@
-//! Whether something was to be changed or read: from what the message says, else from the part that
-//! a path has in the command line ([`Roles`]).
+//! The operation behind a refusal, a change or a read: from the words of the message, else from the
+//! role of the path in the command line ([`Roles`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -70,16 +70,16 @@ const COPY: [&str; 5] = ["cp", "rsync", "scp", "ln", "link"];
 const INTERPRETERS: [&str; 10] =
     ["python", "python3", "node", "nodejs", "perl", "ruby", "php", "deno", "bun", "lua"];
 
-/// The paths of a command line, and what is done to each.
+/// The paths of a command line, and the operation on each.
 pub(super) struct Roles {
     paths: Vec<(PathBuf, Op)>,
     written: Vec<String>,
     code: Vec<String>,
-    /// Folders that relative paths may start at, the likeliest first.
+    /// Directories that relative paths may start at, the likeliest first.
     pub(super) bases: Vec<PathBuf>,
 }
 
-/// What a message says of the operation.
+/// Returns the operation that the words of a message name.
 pub(super) fn said(class: Class, words: &str) -> Op {
     let has = |words_of: &LazyLock<Option<Regex>>| {
         words_of.as_ref().is_some_and(|regex: &Regex| regex.is_match(words))
@@ -93,7 +93,7 @@ pub(super) fn said(class: Class, words: &str) -> Op {
 }
 
 impl Roles {
-    /// Those of `commands`, started in `cwd`.
+    /// Reads the paths of `commands`, started in `cwd`.
     pub(super) fn new(commands: &[Simple], cwd: &Path, link: ReadLink<'_>) -> Self {
         let mut bases: Vec<PathBuf> = Vec::new();
         for one in commands {
@@ -129,7 +129,7 @@ impl Roles {
         self.code.extend(code(one).cloned());
     }
 
-    /// What is done to `path`, which was written as `text`.
+    /// Returns the operation on `path`, which the message writes as `text`.
     pub(super) fn of(&self, path: &Path, text: &str) -> Op {
         let named = self.paths.iter().filter(|(named, _)| path.starts_with(named));
         let nearest =
@@ -152,7 +152,7 @@ impl Roles {
     }
 }
 
-/// The operands of one command, by what is done to them.
+/// Returns the operands of one command, by operation.
 pub(super) fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
     let mut found = vec![(one.writes.clone(), Op::Write), (one.reads.clone(), Op::Read)];
     let operands: Vec<String> = one.operands().map(str::to_owned).collect();
@@ -213,7 +213,7 @@ pub(super) fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
     found
 }
 
-/// An archive is written and what goes into it read, or the other way round.
+/// Returns the paths of an archiver: it writes the archive and reads its members, or the reverse.
 fn archived(one: &Simple) -> Vec<(Vec<String>, Op)> {
     let packs = one.words.get(1).is_some_and(|word| word.trim_start_matches('-').contains('c'));
     let at = one.words.iter().skip(1).position(|word| word.contains('f'));
@@ -247,7 +247,7 @@ pub(super) fn code(one: &Simple) -> impl Iterator<Item = &String> {
     one.words.iter().skip(1).filter(move |word| runs && word.len() > 3)
 }
 
-/// What a piece of code does to the path it names as `text`.
+/// Returns the operation that a piece of code performs on the path it names as `text`.
 pub(super) fn in_code(code: &str, text: &str) -> Op {
     let Some((before, after)) = CHANGING_CODE.as_ref() else { return Op::Unknown };
     let mut op = Op::Unknown;

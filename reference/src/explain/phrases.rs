@@ -1,5 +1,5 @@
-//! What the system says when it refuses: the words of each errno ([`Class`]) in the languages of the
-//! C library, as interpreters spell them, and as programs that look names up do.
+//! The phrases of a refusal: the message of each errno ([`Class`]) in the languages of the C
+//! library, as interpreters spell it, and as name resolvers do.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub(super) enum Class {
     Busy,
     /// EXDEV.
     CrossDevice,
-    /// No way to a network, or to whoever knows its names.
+    /// No route to a network, or to a name server.
     Network,
     /// A program cannot gain privileges.
     Privileges,
@@ -31,7 +31,7 @@ pub(super) enum Class {
 /// The messages of the GNU C library's catalogues, one a line: errno, tab, text in lower case.
 const TRANSLATED: &str = include_str!("phrases.tsv");
 
-/// What is said in English and as code, by whichever library or language.
+/// Phrases in English and in code, for all libraries and languages.
 const PLAIN: &[(Class, &[&str])] = &[
     (Class::ReadOnly, &["read-only file system", "read-only filesystem", "readonlyfilesystem"]),
     (
@@ -139,7 +139,7 @@ fn named(name: &str) -> Option<Class> {
     }
 }
 
-/// The first refusal that `line` speaks of, and where.
+/// Finds the first refusal that `line` reports, and its position.
 pub(super) fn find(line: &str) -> Option<(Class, Range<usize>)> {
     let words = WORDS.as_ref()?;
     let text = words

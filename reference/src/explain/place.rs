@@ -1,5 +1,5 @@
-//! Where a path that somebody wrote leads: from the working directory, through links and `..`, as
-//! far as there is anything. What the links say is asked of the caller. Pure.
+//! Resolution of a written path: from the working directory, through links and `..`, as far as the
+//! path exists. The caller reads the links. Pure.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -7,23 +7,23 @@ use std::path::{Component, Path, PathBuf};
 /// Links followed at most, as in the kernel.
 const LINKS: usize = 40;
 
-/// What a link at a path says.
+/// Reads the target of the link at a path; none if it is no link.
 pub(crate) type ReadLink<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 
-/// What is asked of the host.
+/// Queries to the host's file system.
 #[derive(Clone, Copy)]
 pub(crate) struct Look<'a> {
-    /// What a link says.
+    /// Reads the target of a link.
     pub(crate) link: ReadLink<'a>,
-    /// Whether anything is at a path.
+    /// Returns whether a path exists.
     pub(crate) there: &'a dyn Fn(&Path) -> bool,
-    /// Whether what is at a path can be executed or entered, if somebody may.
+    /// Returns whether a path can be executed or entered by some user.
     pub(crate) runs: &'a dyn Fn(&Path) -> bool,
     /// The file system that a path is on, or would be.
     pub(crate) device: &'a dyn Fn(&Path) -> Option<u64>,
 }
 
-/// The path that `written` means from `base`; `follows` if a link at its end is gone through, too.
+/// Resolves `written` from `base`; `follows` if a link at its end is followed, too.
 pub(super) fn resolve(base: &Path, written: &Path, follows: bool, link: ReadLink<'_>) -> PathBuf {
     let start = unrooted(&base.join(written));
     let mut left: Vec<OsString> = parts(&start);

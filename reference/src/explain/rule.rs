@@ -1,8 +1,8 @@
-//! The rules that an explanation names, and what to do about each.
+//! The rules that an explanation names, and the suggested action for each.
 
 use boxproof_cases::protocol::{Blocked, Stage};
 
-/// Why nothing was started: no mechanism is to be had.
+/// Explains a run that did not start for want of a mechanism.
 pub(crate) fn unavailable(message: &str) -> Blocked {
     let rule = Rule::BackendUnavailable;
     Blocked {
@@ -22,7 +22,7 @@ pub(super) enum Rule {
     OutsideWrite,
     Metadata,
     GitMetadata,
-    /// The same of what steers git: the grant for history leaves it closed.
+    /// A change of git metadata that steers git: the grant for history leaves it closed.
     GitSteering,
     NetworkRestricted,
     PlatformDenied,
@@ -46,7 +46,7 @@ impl Rule {
         }
     }
 
-    /// Why, of `what`.
+    /// Returns the sentence with the reason for refusing `what`.
     pub(super) fn reason(self, what: &str) -> String {
         match self {
             Self::OutsideWrite => {
@@ -71,7 +71,7 @@ impl Rule {
         }
     }
 
-    /// What a person can do about it.
+    /// Returns the suggested action, a sentence for people.
     pub(super) fn action(self) -> &'static str {
         match self {
             Self::OutsideWrite => {

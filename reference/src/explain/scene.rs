@@ -1,5 +1,5 @@
-//! One finished run before its policy: the streams are read line by line, and what none of them
-//! says is told from what the command was to do ([`Scene`]).
+//! One finished run before its policy: the streams are read line by line, and a refusal without a
+//! message is inferred from the commands ([`Scene`]).
 
 mod indirect;
 
@@ -19,19 +19,19 @@ use super::script::{self, Script, Step};
 use super::words::{Simple, commands, of_line};
 use super::{Denial, Finished, ends, fetch, network, silent};
 
-/// A run, and what its policy and the host make of it.
+/// A run, with its policy and command lines parsed.
 pub(super) struct Scene<'a> {
     run: &'a Finished<'a>,
     look: Look<'a>,
     ground: Ground<'a>,
-    /// The command's, and those of what was typed.
+    /// The lines of the command, and of the typed form.
     lines: [Vec<Simple>; 2],
     script: Script,
     roles: Roles,
 }
 
 impl<'a> Scene<'a> {
-    /// That of `run`.
+    /// Reads the command lines and the policy of `run`.
     pub(super) fn new(run: &'a Finished<'a>, look: Look<'a>) -> Self {
         let lines = [commands(run.command), run.original.map(of_line).unwrap_or_default()];
         let script = match run.command {
@@ -50,12 +50,12 @@ impl<'a> Scene<'a> {
         self.commands().any(|one| programs.contains(&one.program()))
     }
 
-    /// What was refused, if that is why it failed.
+    /// Returns the refusal that is the cause of the failure.
     pub(super) fn cause(&self) -> Option<Cause> {
         let stderr = ends(self.run.stderr.unwrap_or_default());
         let alone = |denial| Cause { denial, also: Vec::new() };
         let found = self.handed_over(&stderr).map(alone).or_else(|| self.told_in(&stderr, true));
-        // What was written to stderr may have gone to stdout.
+        // Messages written to stderr may have gone to stdout.
         let found = found.or_else(|| match self.redirects() || stderr.trim().is_empty() {
             true => self.told_in(&ends(self.run.stdout), false),
             false => None,
@@ -66,7 +66,7 @@ impl<'a> Scene<'a> {
         found.or_else(quiet)
     }
 
-    /// What the mechanism itself refused, the last first.
+    /// Returns the last refusal that the mechanism itself recorded and that can be the cause.
     fn handed_over(&self, stderr: &str) -> Option<Denial> {
         let refusal = |path: &PathBuf| {
             let classes = [Class::Access, Class::Busy].into_iter();
@@ -92,7 +92,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Whether a refusal at `path`, which `line` tells of, can be why the run ended as it did.
+    /// Returns whether a refusal at `path`, reported by `line`, can be the cause of the exit code.
     fn decides(&self, path: &Path, line: &str) -> bool {
         let leads = |word: &str| {
             let word = word.split_once('=').map_or(word, |(_, value)| value);
@@ -113,14 +113,15 @@ impl<'a> Scene<'a> {
         course::deciders(&self.script, self.run.exit_code.unwrap_or_default())
     }
 
-    /// Whether the command line has stderr go where stdout goes.
+    /// Returns whether the command line redirects stderr to stdout.
     fn redirects(&self) -> bool {
         let marks = ["2>&1", "|&", "&>"];
         let text = self.run.command.to_argv().join(" ");
         marks.iter().any(|mark| text.contains(mark))
     }
 
-    /// What `text` tells of that is why; `on_stderr` if that is where it was written.
+    /// Returns the refusal in `text` that is the cause; `on_stderr` if `text` was written to
+    /// stderr.
     fn told_in(&self, text: &str, on_stderr: bool) -> Option<Cause> {
         let lines = lines(text);
         let deciders = self.deciders();
@@ -150,7 +151,7 @@ impl<'a> Scene<'a> {
         cause::last(found, &lines, &passed)
     }
 
-    /// What the command line says itself is no message of the system's.
+    /// Returns whether `line` is part of the command line, and so is no message of the system.
     fn is_echoed(&self, line: &str) -> bool {
         self.run
             .command
@@ -159,7 +160,7 @@ impl<'a> Scene<'a> {
             .any(|word| word.contains(line.trim()) || word.replace('\\', "").contains(line.trim()))
     }
 
-    /// Whether a complaint is of something that is there and that the policy lets be had.
+    /// Returns whether a complaint is about a path that exists and that the policy leaves open.
     fn stands_open(&self, complaint: &Complaint) -> bool {
         let there = |path: &String| {
             let mut bases = self.roles.bases.iter();
@@ -227,7 +228,7 @@ impl<'a> Scene<'a> {
         self.lost_capability(complaint, line)
     }
 
-    /// The rule that keeps what was done from `written`.
+    /// Returns the denial of the operation on `written`.
     fn at(&self, written: &str, said: Op, class: Class) -> Option<Denial> {
         let set = self.run.policy.env.set.get("HOME").map(std::ffi::OsString::from);
         let home = set.or_else(|| std::env::var_os("HOME"));
@@ -256,8 +257,8 @@ impl<'a> Scene<'a> {
         None
     }
 
-    /// Whether a socket itself could not be had, as where no network is left to speak to: Node says so
-    /// of whom it was for, Python of the line that makes it.
+    /// Returns whether the socket itself was refused, as without any network: Node names the
+    /// address that it was for, Python the line that creates it.
     fn made_no_socket(&self, line: &str, beside: &[&str]) -> bool {
         let whom = line.split_once("connect EPERM ");
         whom.is_some_and(|(_, whom)| !whom.starts_with('/'))
@@ -265,7 +266,8 @@ impl<'a> Scene<'a> {
                 && self.commands().any(network::by_code)
     }
 
-    /// Whether namespaces of a user's own were asked for, which anybody may have elsewhere.
+    /// Returns whether the command asks for user namespaces, which any user may create outside the
+    /// sandbox.
     fn wants_namespaces(&self, words: &str) -> bool {
         let own = |word: &String| match word.strip_prefix("--") {
             Some(long) => long.starts_with("user") || long.starts_with("map-"),
@@ -298,7 +300,7 @@ impl<'a> Scene<'a> {
         own.into_iter().chain(feeders).filter(|step| network::may_reach(step)).collect()
     }
 
-    /// Whether a route that was refused is why, though nothing says so: nothing else does.
+    /// Returns whether a refused route is the cause, where the output names no other cause.
     fn met_no_route(&self, stderr: &str) -> bool {
         let text = match stderr.trim().is_empty() {
             true => ends(self.run.stdout),
@@ -318,9 +320,10 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Nobody said why; `stderr` is none where nobody looked at it.
+    /// Returns the denial behind a failure without a message; `stderr` is none where it was not
+    /// captured.
     fn quiet(&self, stderr: Option<&str>) -> Option<Denial> {
-        /// What curl says of a file that it could not write.
+        /// The exit code of curl for a file that it could not write.
         const UNWRITTEN: i32 = 23;
         let code = self.run.exit_code?;
         let silent = stderr.is_some_and(|stderr| stderr.trim().is_empty());
@@ -344,7 +347,7 @@ impl<'a> Scene<'a> {
         self.unseen(code, silent)
     }
 
-    /// What a command would have done whose words nobody saw.
+    /// Returns the denial that a command without captured output would have met.
     fn unseen(&self, code: i32, silent: bool) -> Option<Denial> {
         let unseen = self.lines.iter().filter(|_| silent);
         let unseen: Vec<_> = unseen.flat_map(|line| silent::paths(line, code)).collect();
@@ -352,14 +355,15 @@ impl<'a> Scene<'a> {
             let real = resolve(self.run.cwd, path.as_ref(), true, self.look.link);
             !(self.look.there)(&real)
         };
-        // What there is nothing of is not read: that is why then.
+        // A file that does not exist cannot be read: its absence is the cause then.
         if unseen.iter().any(|(path, op)| *op == Op::Read && absent(path)) {
             return None;
         }
         unseen.iter().find_map(|(path, op)| self.at(path, *op, Class::Access))
     }
 
-    /// Whether a command that make or a package manager shows on stdout failed for want of a network.
+    /// Returns whether a command that make or a package manager echoes on stdout failed for want of
+    /// a network.
     fn recipe_is_offline(&self, code: i32, said: &str) -> bool {
         let make = self.runs(&["make", "gmake"]);
         if !make && !self.runs(&["npm", "yarn", "pnpm"]) {
@@ -376,10 +380,10 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// In place of a stderr that nobody looked at: it was not empty.
+/// A placeholder for a stderr that was not captured: it was not empty.
 const UNKNOWN: &str = "?";
 
-/// As much of a line as a message with two paths can have.
+/// Returns the beginning of a line, long enough for a message with two paths.
 fn beginning(line: &str) -> &str {
     /// Bytes.
     const LONGEST: usize = 10 * 1024;
@@ -391,13 +395,13 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().map(beginning).collect()
 }
 
-/// `line` without what a shell says of itself first.
+/// Returns `line` without the prefix of a shell's message.
 fn after_shell(line: &str) -> &str {
     let begin = message::shell_prefix(line);
     line.get(begin..).unwrap_or(line).trim_start()
 }
 
-/// Whether a line only warns, and something else is said behind it.
+/// Returns whether line `at` is only a warning, and another message follows it.
 fn is_warning(lines: &[&str], at: usize) -> bool {
     let warns = |line: &&str| {
         let line = line.trim_start();
@@ -407,7 +411,7 @@ fn is_warning(lines: &[&str], at: usize) -> bool {
     warns(&lines[at]) && rest.into_iter().any(|line| !warns(line))
 }
 
-/// Lines that continue others: what failed stands beside them.
+/// Returns whether a line continues another: the failure is in a line beside it.
 fn continues(line: &str) -> bool {
     line.starts_with([' ', '\t'])
         || line.contains("os error")
@@ -415,7 +419,7 @@ fn continues(line: &str) -> bool {
         || line.contains("[Errno")
 }
 
-/// Git names these from its own folder on.
+/// Git names these from its own directory on.
 fn is_git_path(path: &str) -> bool {
     ["refs/", "logs/", "objects/"].iter().any(|own| path.starts_with(own))
 }
@@ -425,14 +429,14 @@ fn is_noise(line: &str) -> bool {
     line.starts_with("sudo: unable to resolve host")
 }
 
-/// Whether a message is about a connection.
+/// Returns whether a message is about a connection.
 fn is_connect(words: &str) -> bool {
     let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).collect();
     let socket = ["unix", "sock", "daemon"].iter().any(|word| words.contains(word));
     !socket && ["connect", "sendto", "sendmsg", "socket"].iter().any(|word| words.contains(word))
 }
 
-/// `line` without what package managers put before every line.
+/// Returns `line` without the prefix of package managers.
 fn strip(line: &str) -> &str {
     let marks = ["npm ERR! ", "npm error ", "npm WARN ", "npm warn ", "error: uncaughtException: "];
     marks.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line)

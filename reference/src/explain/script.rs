@@ -1,14 +1,14 @@
-//! A shell line as a tree: lists of pipelines, with what is nested in them ([`parse`]). Only as much
-//! of a shell's grammar as telling which command made the exit code takes. Pure.
+//! A shell line as a tree: lists of pipelines, with nested commands ([`parse`]). Parses only as
+//! much of the shell grammar as finding the command behind the exit code requires. Pure.
 
 use super::tokens::{self, Token};
 
-/// How deep commands in commands are looked into.
+/// The maximum depth of nested commands that are parsed.
 const DEEPEST: usize = 6;
-/// Bytes of a line that are looked at.
+/// The number of bytes of a line that are parsed.
 const LONGEST: usize = 64 * 1024;
 
-/// What follows a command.
+/// The operator that follows a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Joint {
     /// The next one is run however it ended.
@@ -22,17 +22,17 @@ pub(super) enum Joint {
 /// One program with its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Without quotes; what is expanded stays as it is written.
+    /// The words without quotes; expansions stay as written.
     pub(super) words: Vec<String>,
     /// Names that are assigned before it.
     pub(super) sets: Vec<String>,
     /// Files that it is redirected to or from.
     pub(super) files: Vec<String>,
-    /// What it writes to stdout comes out at stderr.
+    /// Its stdout is redirected to stderr.
     pub(super) to_stderr: bool,
     /// Its own complaints are not seen.
     pub(super) hushed: bool,
-    /// Lines whose output stands in its words.
+    /// Lines of command substitutions in its words.
     pub(super) inner: Vec<Script>,
 }
 
@@ -43,13 +43,13 @@ impl Step {
     }
 }
 
-/// What a list consists of.
+/// One part of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
     Step(Step),
     /// Brackets, or the script of another shell.
     Group(Script),
-    /// `if`, `case` and loops: what is asked, and what is done then.
+    /// `if`, `case` and loops: the conditions, and the bodies.
     Choice {
         asked: Vec<Script>,
         done: Vec<Script>,
@@ -58,7 +58,7 @@ pub(super) enum Node {
     Function(String, Script),
 }
 
-/// Commands and what follows each.
+/// Commands and the operator behind each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Script {
     pub(super) parts: Vec<(Node, Joint)>,
@@ -68,13 +68,13 @@ pub(super) struct Script {
     pub(super) pipefail: bool,
 }
 
-/// That of `argv`, a script if a shell is given one.
+/// Returns the script of `argv`, which is parsed as a line if it gives one to a shell.
 pub(super) fn of_argv(argv: &[String]) -> Script {
     let step = Step { words: argv.to_vec(), ..Step::default() };
     Script { parts: vec![(unfolded(step, 0), Joint::Then)], ..Script::default() }
 }
 
-/// That of `line`.
+/// Parses `line`.
 pub(super) fn parse(line: &str) -> Script {
     nested(line, 0)
 }
@@ -121,7 +121,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Commands up to one of `ends`, which is left where it is, or to an end that is no beginning's.
+    /// Reads commands up to one of `ends`, which is not consumed, or to an end without a beginning.
     fn list(&mut self, ends: &[&str]) -> Script {
         let mut script = Script::default();
         while let Some(token) = self.tokens.get(self.at) {
@@ -179,7 +179,7 @@ impl Reader<'_> {
         Node::Group(script)
     }
 
-    /// `if …; then …; else …; fi` and the like; the first word is skipped.
+    /// Reads `if …; then …; else …; fi` and similar; the first word is skipped.
     fn choice(&mut self, end: &'static str) -> Node {
         let (mut asked, mut done) = (Vec::new(), Vec::new());
         let mut asks = !matches!(self.keyword(), Some("do" | "in"));
@@ -268,7 +268,7 @@ const WRAPPERS: [&str; 15] = [
 ];
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 
-/// `step` without what only runs another program; a shell's script in place of the shell.
+/// Removes wrappers from `step`, and replaces a shell by its script.
 fn unfolded(mut step: Step, depth: usize) -> Node {
     while WRAPPERS.contains(&step.program()) && step.words.len() > 1 {
         let wrapper = step.words.remove(0);

@@ -1,5 +1,5 @@
-//! What a command whose words were thrown away, or that catches its errors, would have done: the
-//! last of a line, and the one that an `exit` behind it answers for. Pure.
+//! The operations of a command whose messages were discarded or that catches its errors: the last
+//! command of a line, and the one that an `exit` behind it answers for. Pure.
 
 use std::sync::LazyLock;
 
@@ -30,8 +30,8 @@ const WRITING: [&str; 14] = [
 static LITERAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`"#).ok());
 
-/// Paths as written, and what would have been done to each, of the commands in `line` that can be
-/// why it ended with `status`.
+/// Returns the paths as written, and the operation on each, of the commands in `line` that can be
+/// the cause of its `status`.
 pub(super) fn paths(line: &[Simple], status: i32) -> Vec<(String, Op)> {
     let line: Vec<&Simple> =
         line.iter().filter(|one| !one.unfolded && !one.words.is_empty() || one.hushed).collect();
@@ -40,7 +40,7 @@ pub(super) fn paths(line: &[Simple], status: i32) -> Vec<(String, Op)> {
     deciding.flat_map(|(_, one)| of(one)).collect()
 }
 
-/// Whether `one`, with `rest` behind it, is how the line ended.
+/// Returns whether the failure of `one`, with `rest` behind it, decides how the line ended.
 fn decides(rest: &[&Simple], one: &Simple, status: i32) -> bool {
     rest.is_empty() || super::fetch::failing(one, rest).iter().any(|next| next.exits_with(status))
 }
@@ -60,7 +60,8 @@ fn of(one: &Simple) -> Vec<(String, Op)> {
     found
 }
 
-/// What programs that never say why name: tests of files, and editors that run scripts.
+/// Returns the paths named by programs that give no reason: tests of files, and editors that run
+/// scripts.
 fn mute(one: &Simple) -> Vec<(String, Op)> {
     match one.program() {
         "test" | "[" | "[[" => {
@@ -85,7 +86,7 @@ fn mute(one: &Simple) -> Vec<(String, Op)> {
     }
 }
 
-/// What stands in quotes in `code`, and what is done to it.
+/// Returns the string literals in `code`, and the operation on each.
 pub(super) fn literals(code: &str) -> Vec<(String, Op)> {
     let Some(literal) = LITERAL.as_ref() else { return Vec::new() };
     let texts =

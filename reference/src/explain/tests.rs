@@ -1,4 +1,5 @@
-//! The explanations of recorded runs (`tests/explain`): precision and recall are printed, and must be whole.
+//! The explanations of recorded runs (`tests/explain`): precision and recall are printed, and must
+//! both be 1.
 
 use boxproof_cases::protocol::{Command, Policy};
 use rstest::rstest;
@@ -24,7 +25,7 @@ struct Recorded {
     refused_routes: Option<u32>,
 }
 
-/// What the host that they were recorded on had, of what the runs speak of.
+/// Paths of the recording host that the runs mention.
 const HOST_HAS: [&str; 11] = [
     "/w/secret",
     "/w/secret/k",
@@ -39,7 +40,7 @@ const HOST_HAS: [&str; 11] = [
     "/dev/fuse",
 ];
 
-/// What protection held there besides.
+/// Further protected paths of that host.
 const HELD: [&str; 3] = ["/w/vendor/repo/.git", "/w/wt/.git", "/w/conf"];
 
 fn rule_of(run: &Recorded) -> String {
@@ -96,7 +97,7 @@ fn recorded_runs_are_explained(#[case] table: &str, #[case] least: usize) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is said of a run of `command` that exits with 1 and wrote `stderr`.
+/// Explains a run of `command` that exits with 1 and wrote `stderr`.
 fn said(command: &[&str], stderr: &[u8], refused: &[PathBuf], secrets: &[&str]) -> Option<Blocked> {
     let command = Command::Argv(command.iter().map(|word| (*word).to_owned()).collect());
     let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();

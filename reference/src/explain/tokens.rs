@@ -5,14 +5,14 @@ use super::script::Joint;
 /// A redirection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Redirect {
-    /// Whether it is one of stderr.
+    /// It redirects stderr.
     pub(super) of_stderr: bool,
-    /// Where to or from: a file, or a copied descriptor behind `&`.
+    /// The file, or the copied descriptor behind `&`.
     pub(super) file: Option<String>,
 }
 
 impl Redirect {
-    /// Whether stdout comes out at stderr.
+    /// Returns whether it redirects stdout to stderr.
     pub(super) fn is_copy_of_stderr(&self) -> bool {
         let names = ["&2", "/dev/stderr", "/proc/self/fd/2", "/dev/fd/2"];
         !self.of_stderr && self.file.as_deref().is_some_and(|file| names.contains(&file))
@@ -35,7 +35,7 @@ pub(super) enum Token {
     Close,
 }
 
-/// Those of `line`.
+/// Returns the tokens of `line`.
 pub(super) fn of(line: &str) -> Vec<Token> {
     let mut lexer =
         Lexer { left: line, found: Vec::new(), word: None, next: None, ends: Vec::new() };
@@ -212,7 +212,7 @@ impl<'a> Lexer<'a> {
             return;
         }
         if self.take_if("(") {
-            // What another line writes or reads.
+            // A process substitution: the output or input of another line.
             let end = closing(self.left).unwrap_or(self.left.len());
             let line = self.take(end).to_owned();
             self.take_if(")");
@@ -245,7 +245,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Where the bracket that is open at the beginning of `text` closes.
+/// Returns the position at which the bracket that is open at the beginning of `text` closes.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote, mut escaped) = (1, None, false);
     for (at, sign) in text.char_indices() {

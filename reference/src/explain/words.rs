@@ -1,51 +1,51 @@
-//! What a command line consists of: simple commands with their words and redirections, nested
-//! shells unfolded ([`commands`]). Only as much of a shell's grammar as naming paths takes.
+//! The simple commands of a line with their words and redirections, nested shells unfolded
+//! ([`commands`]). Parses only as much of the shell grammar as naming paths requires.
 
 use boxproof_cases::protocol::Command;
 
-/// How deep shells in shells are looked into.
+/// The maximum depth of nested shells that are unfolded.
 const DEEPEST: usize = 4;
-/// Bytes of a line that are looked at.
+/// The number of bytes of a line that are parsed.
 const LONGEST: usize = 64 * 1024;
 
-/// What stands between a command and the next one.
+/// The operator between a command and the next one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Then {
-    /// Nothing, or what does not ask how it ended.
+    /// No operator, or one that ignores the exit status.
     #[default]
     Whatever,
-    /// The next one reads what it writes.
+    /// A pipe to the next one.
     Pipe,
     /// The next one is run if it fails.
     Or,
 }
 
-/// Where what nobody is to see goes.
+/// The file for discarded output.
 pub(super) const NOTHING: &str = "/dev/null";
 
 /// One program with its arguments, and where its streams go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Simple {
-    /// Program first; its folder is left out.
+    /// Program first; its directory is left out.
     pub(super) words: Vec<String>,
     pub(super) writes: Vec<String>,
     pub(super) reads: Vec<String>,
     pub(super) then: Then,
-    /// What it says on stderr is thrown away.
+    /// Its stderr is discarded.
     pub(super) hushed: bool,
     /// Keywords that stood before it.
     pub(super) led: Vec<String>,
-    /// It is a shell whose script was taken apart.
+    /// It is a shell whose script was unfolded.
     pub(super) unfolded: bool,
 }
 
 impl Simple {
-    /// Whether `keyword` stood before it.
+    /// Returns whether `keyword` precedes it.
     pub(super) fn is_led_by(&self, keyword: &str) -> bool {
         self.led.iter().any(|led| led == keyword)
     }
 
-    /// Whether it ends its shell, or itself, with `status`.
+    /// Returns whether it ends its shell, or itself, with `status`.
     pub(super) fn exits_with(&self, status: i32) -> bool {
         match self.program() {
             "exit" | "return" => self.words.get(1).is_some_and(|word| word.parse() == Ok(status)),
@@ -77,7 +77,7 @@ impl Simple {
         self.words.get(at + 2).map(String::as_str)
     }
 
-    /// What follows option `name`, apart or in one word.
+    /// Returns the value of option `name`, which is a word of its own or part of the option's word.
     pub(super) fn option(&self, names: &[&str]) -> Option<&str> {
         let mut args = self.words.iter().skip(1);
         while let Some(word) = args.next() {
@@ -98,7 +98,7 @@ impl Simple {
     }
 }
 
-/// The simple commands of `command`, and of what it hands to other shells.
+/// Returns the simple commands of `command`, and of the lines that it passes to other shells.
 pub(super) fn commands(command: &Command) -> Vec<Simple> {
     let mut found = Vec::new();
     match command {
@@ -110,7 +110,7 @@ pub(super) fn commands(command: &Command) -> Vec<Simple> {
     found
 }
 
-/// Those of one line.
+/// Returns the simple commands of one line.
 pub(super) fn of_line(line: &str) -> Vec<Simple> {
     let mut found = Vec::new();
     shell(line, 0, &mut found);
@@ -158,7 +158,7 @@ fn unfold(mut simple: Simple, depth: usize, found: &mut Vec<Simple>) {
     found.push(simple);
 }
 
-/// What a shell is given with `-c`.
+/// Returns the script that a shell is given with `-c`.
 fn script(words: &[String]) -> Option<String> {
     let is_c =
         |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
@@ -166,7 +166,7 @@ fn script(words: &[String]) -> Option<String> {
     words.get(at + 1).cloned()
 }
 
-/// Where the next word goes.
+/// The role of the next word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Word,
@@ -181,7 +181,7 @@ struct Parser<'a> {
     now: Simple,
     word: Option<String>,
     next: Next,
-    /// Whether the redirection at hand is one of stderr.
+    /// The current redirection is one of stderr.
     of_stderr: bool,
 }
 
@@ -209,7 +209,7 @@ impl Parser<'_> {
             now.then = then;
             unfold(now, self.depth, self.found);
         } else if let Some(last) = self.found.last_mut().filter(|_| then != Then::Whatever) {
-            // What stands behind brackets is said of what stands in them.
+            // An operator behind brackets applies to the commands inside them.
             last.then = then;
         }
     }
@@ -218,7 +218,7 @@ impl Parser<'_> {
         self.word.get_or_insert_default().push(ch);
     }
 
-    /// A redirection sign was met; what stands before it may be a descriptor.
+    /// Reads a redirection sign; the word before it may be a descriptor.
     fn redirect(&mut self, next: Next) {
         let number =
             self.word.as_ref().is_some_and(|w| w.chars().all(|c| c.is_ascii_digit() || c == '&'));

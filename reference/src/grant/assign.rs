@@ -22,13 +22,14 @@ const FREE: [&str; 17] = [
     "NO_COLOR",
     "CI",
 ];
-/// Programs that git would run: these do nothing, or show what they are given.
+/// Variables that name programs for git to run: their harmless values do nothing, or show their
+/// input.
 const RUN: [&str; 6] =
     ["GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "GIT_PAGER", "PAGER"];
-/// Such programs.
+/// Harmless values of these variables.
 pub(super) const IDLE: [&str; 4] = ["true", ":", "cat", ""];
 
-/// Whether setting `name` to `value` changes no program and no place.
+/// Checks that setting `name` to `value` changes neither a program nor a path.
 pub(super) fn is_kind(name: &str, value: &Word) -> Result<(), String> {
     let idle = || value.known().is_some_and(|value| IDLE.contains(&value));
     let kind = FREE.contains(&name)
@@ -41,7 +42,7 @@ pub(super) fn is_kind(name: &str, value: &Word) -> Result<(), String> {
     }
 }
 
-/// Names in small letters are the line's own, but for those of proxies.
+/// Returns whether a name is the line's own: in lower case, except those of proxies.
 fn is_own(name: &str) -> bool {
     let small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let letter = name.starts_with(|c: char| c.is_ascii_lowercase());

@@ -27,7 +27,7 @@ const FREE: [&str; 22] = [
     "user.name",
     "user.useconfigonly",
 ];
-/// What only signs or checks signatures, switched off.
+/// Settings that only sign or check signatures, safe when switched off.
 const OFF: [&str; 5] = [
     "commit.gpgsign",
     "log.showsignature",
@@ -38,7 +38,7 @@ const OFF: [&str; 5] = [
 /// Programs that git runs.
 const RUN: [&str; 3] = ["core.editor", "core.pager", "sequence.editor"];
 
-/// Whether `setting` does no harm.
+/// Returns whether `setting` runs nothing and moves nothing.
 pub(super) fn is_kind(setting: &str) -> bool {
     let Some((key, value)) = setting.split_once('=') else { return false };
     let key = key.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! One command of git: its options before the subcommand, the subcommand, and what that is given.
+//! One command of git: its options before the subcommand, the subcommand, and its arguments.
 
 use super::config;
 use super::judge::{Part, Scene};
@@ -7,7 +7,7 @@ use super::place;
 use super::subcommands::{DESTROYS, Kind, SETS, STRATEGIES, SUBCOMMANDS};
 use super::word::Word;
 
-/// Options before the subcommand that bear on nothing but what is shown.
+/// Options before the subcommand that affect nothing but the output.
 const SHOWN: [&str; 7] = [
     "--no-pager",
     "-P",
@@ -17,10 +17,10 @@ const SHOWN: [&str; 7] = [
     "--no-advice",
     "--icase-pathspecs",
 ];
-/// What is all there is to do.
+/// Options with which git does nothing else.
 const ALONE: [&str; 4] = ["--version", "-v", "--help", "-h"];
 
-/// What `git words` is.
+/// Judges the command `git words`.
 pub(super) fn judge(scene: &Scene<'_>, words: &[Word]) -> Part {
     let refused = |why: String| Part::Refused(why, suspected(words));
     let (name, rest) = match before(scene, words) {
@@ -37,7 +37,7 @@ pub(super) fn judge(scene: &Scene<'_>, words: &[Word]) -> Part {
     }
 }
 
-/// The subcommand and what follows it; none where git only says something of itself.
+/// Returns the subcommand and its arguments; none where git only prints information about itself.
 fn before<'a>(
     scene: &Scene<'_>,
     words: &'a [Word],
@@ -120,7 +120,7 @@ fn read(name: &str, options: Options, words: &[Word]) -> Result<Given, String> {
     options.read(words).map_err(|odd: Odd| odd.because(&format!("git {name}")))
 }
 
-/// Forms that are told by their option, and why they are not granted.
+/// Refuses forms that are recognized by their option, with the reason.
 fn named(name: &str, words: &[Word]) -> Result<(), String> {
     let before = words.iter().take_while(|word| word.known() != Some("--"));
     let options: Vec<&str> = before.map(|word| word.text.as_str()).collect();
@@ -139,7 +139,7 @@ fn named(name: &str, words: &[Word]) -> Result<(), String> {
     }
 }
 
-/// What only looks can still write where it is told to, or show it in a program.
+/// Judges a read-only subcommand: its options can still name a file to write or a program to run.
 fn looks(name: &str, words: &[Word]) -> Result<Part, String> {
     let odd = |word: &&Word| {
         let text = word.text.as_str();
@@ -147,7 +147,7 @@ fn looks(name: &str, words: &[Word]) -> Result<Part, String> {
         let runs = text == "--ext" || text.starts_with("--ext-");
         text.starts_with("--ou") || runs || pager
     };
-    // An option whose value alone is unknown is still that option.
+    // An option of which only the value is unknown is still that option.
     let known = |word: &&Word| {
         word.known().is_some() || word.is_operand() || word.is_one() && word.text.contains('=')
     };
@@ -179,7 +179,7 @@ fn strategies(given: &Given) -> Result<(), String> {
     }
 }
 
-/// Only a plain name of a remote and plain refs; `+` forces, `:ref` removes.
+/// Checks that only a plain name of a remote and plain refs are given; `+` forces, `:ref` removes.
 fn pushes(given: &Given) -> Result<(), String> {
     let plain = |word: &Word| {
         let word_like = |c: char| c.is_ascii_alphanumeric() || "-_./:@^~".contains(c);
@@ -190,7 +190,7 @@ fn pushes(given: &Given) -> Result<(), String> {
     if all { Ok(()) } else { Err("git push forces, removes or goes somewhere unknown".to_owned()) }
 }
 
-/// Only what would be removed is said.
+/// Checks that the command only lists what it would remove.
 fn cleans(words: &[Word]) -> Result<(), String> {
     let dry = |word: &Word| {
         word.known() == Some("--dry-run") || is_cluster_with(&word.text, 'n') && word.is_one()

@@ -1,4 +1,4 @@
-//! What one simple command is: a change of a repository that is granted, harmless, or neither.
+//! The judgement of one simple command: a granted change of a repository, harmless, or refused.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use super::programs;
 use super::word::{Simple, Word};
 use super::wrapper::{self, Inner};
 
-/// How deeply commands may be wrapped.
+/// The maximum depth of nested wrappers.
 const DEPTH: usize = 8;
 
-/// Where a line is started.
+/// The workspace and the working directory of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scene<'a> {
     pub(super) workspace: &'a Path,
     pub(super) cwd: &'a Path,
 }
 
-/// What became of one simple command.
+/// The judgement of one simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     /// It changes a repository by this subcommand, which is granted.
@@ -41,7 +41,7 @@ impl Part {
         }
     }
 
-    /// Why it is neither granted nor harmless.
+    /// Returns the reason why it is neither granted nor harmless.
     pub(super) fn refusal(&self) -> Option<String> {
         match self {
             Self::Refused(why, _) => Some(why.clone()),
@@ -51,7 +51,7 @@ impl Part {
 }
 
 impl Scene<'_> {
-    /// Whether the line is started in the workspace, and not in a git folder.
+    /// Checks that the line starts in the workspace, and not in a git directory.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         match place::within(self, &self.cwd.to_string_lossy()) {
             true => Ok(()),
@@ -60,7 +60,7 @@ impl Scene<'_> {
     }
 }
 
-/// What becomes of each.
+/// Judges each simple command.
 pub(super) fn each(scene: &Scene<'_>, simples: &[Simple]) -> Vec<Part> {
     simples.iter().flat_map(|simple| parts(scene, simple, 0)).collect()
 }
@@ -73,7 +73,7 @@ fn parts(scene: &Scene<'_>, simple: &Simple, depth: usize) -> Vec<Part> {
     broken.chain(program(scene, &simple.words, depth)).collect()
 }
 
-/// What `words` are, without what stands around them.
+/// Judges `words`, a command without assignments and redirections.
 fn program(scene: &Scene<'_>, words: &[Word], depth: usize) -> Vec<Part> {
     let Some((first, rest)) = words.split_first() else { return Vec::new() };
     let Some(name) = first.known() else {

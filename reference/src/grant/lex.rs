@@ -1,5 +1,5 @@
-//! The words of a shell line: quotes, expansions, comments. What two shells could read differently
-//! is not read at all.
+//! The lexer of a shell line: quotes, expansions, comments. A form that shells read differently is
+//! an error.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -7,10 +7,10 @@ use std::str::Chars;
 use super::parse;
 use super::word::{Rest, Simple, Word};
 
-/// Why a line is not understood.
+/// The reason why a line is not understood.
 pub(super) type Unsure = &'static str;
 
-/// A place in a line, and what was found before it.
+/// A position in a line, and the tokens before it.
 #[derive(Debug, Clone)]
 pub(super) struct Lexer<'a> {
     pub(super) chars: Peekable<Chars<'a>>,
@@ -18,7 +18,7 @@ pub(super) struct Lexer<'a> {
     pub(super) found: Vec<Simple>,
     /// Ends of here-documents whose text comes after this line.
     pub(super) ahead: Vec<Ahead>,
-    /// How many substitutions and subshells are open.
+    /// The number of open substitutions and subshells.
     pub(super) depth: usize,
 }
 
@@ -144,7 +144,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next character in quotes. Where a here-document would begin in there, nobody is sure.
+    /// Returns the next character in quotes. An error where a here-document would begin there:
+    /// shells differ about it.
     fn inside(&mut self) -> Result<char, Unsure> {
         match self.chars.next() {
             None => Err("a quote is not closed"),
@@ -165,7 +166,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What follows a `$`.
+    /// Reads the rest of an expansion, behind its `$`.
     fn expansion(&mut self, word: &mut Word, rest: Rest) -> Result<(), Unsure> {
         word.widen(rest);
         match self.chars.next() {
@@ -217,7 +218,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The word that a redirection goes to. A number next to another one belongs to that.
+    /// Reads the target word of a redirection. A number adjacent to another redirection belongs to
+    /// that.
     pub(super) fn target(&mut self) -> Result<Word, Unsure> {
         let word = self.word()?;
         match self.peek() {

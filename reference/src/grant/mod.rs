@@ -1,7 +1,7 @@
-//! Which grant a command line gives itself ([`infer`]): it is parsed, and every simple command in it
-//! has to change a repository in a way that is known to be kind, or to be harmless beside that. What
-//! is not understood grants nothing. Pure: no file is looked at, so the grant's own limits, and not
-//! this, are what holds.
+//! The grant that a command line infers ([`infer`]): every simple command in the parsed line has to
+//! change a repository in a known harmless way, or to be harmless otherwise. A line that is not
+//! understood grants nothing. Pure: it reads no file, so the limits of the grant itself are the
+//! boundary, not this inference.
 
 mod assign;
 mod config;
@@ -25,8 +25,9 @@ use crate::request::GIT_GRANT;
 use judge::{Part, Scene};
 pub(crate) use steers::{STEERS, steers};
 
-/// What the command of `run` is granted besides what `policy` grants, or why nothing; none where
-/// nothing would come of it. Only a line for a shell says what somebody means: a rewritten one by its original form.
+/// Infers the grants of the command of `run` besides those of `policy`, or the reason for none.
+/// Returns none where the policy leaves nothing to infer. Only a shell line is judged: a rewritten
+/// one by its original form.
 pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
     let held = policy.protect == Protect::Metadata && policy.mode == Mode::WorkspaceWrite;
     let asked = held && policy.infer_grants && !policy.grants.iter().any(|one| one == GIT_GRANT);
@@ -35,7 +36,7 @@ pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
     asked.then_some(inferred)
 }
 
-/// What `line` grants itself, started in `cwd`.
+/// Infers the grants of `line`, started in `cwd`.
 pub(crate) fn infer(line: &str, workspace: &Path, cwd: &Path) -> InferredGrants {
     let scene = Scene { workspace, cwd };
     let told = |granted: Vec<String>, subcommand: Option<&str>, because: String| InferredGrants {
@@ -66,7 +67,7 @@ fn shell_line(command: &Command) -> Option<&str> {
     match command {
         Command::Shell(line) => Some(line),
         Command::Argv(argv) => match argv.as_slice() {
-            // What comes behind are values of variables, which nothing is believed of.
+            // Words behind the line set positional parameters, which are not trusted.
             [shell, option, line, ..] if option == "-c" && wrapper::is_shell(shell) => Some(line),
             _ => None,
         },

@@ -1,27 +1,27 @@
-//! The options of a program, told from its operands. What is not in its table is not understood: a
-//! shortened name of an option, too.
+//! The options of a program, separated from its operands. An option that is not in its table is not
+//! understood: a shortened name, too.
 
 use super::word::{Rest, Word};
 
 /// The options that a program may be given.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
-    /// Without a value, or with one behind `=`.
+    /// Options without a value, or with one behind `=`.
     pub(super) flags: &'static str,
-    /// With a value, in the same word or in the next.
+    /// Options with a value, in the same word or in the next.
     pub(super) valued: &'static str,
 }
 
-/// What a program is given.
+/// The parsed arguments of a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Given {
-    /// What is no option.
+    /// Arguments that are no options.
     pub(super) operands: Vec<Word>,
     /// Options with a value: their names without dashes, and the value if it is known.
     pub(super) values: Vec<(String, Option<String>)>,
 }
 
-/// Why what a program is given is not understood.
+/// The reason why the arguments of a program are not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Odd {
     /// This option is not in the table.
@@ -31,7 +31,7 @@ pub(super) enum Odd {
 }
 
 impl Odd {
-    /// Why `program` is not granted.
+    /// Returns the reason why `program` is not granted.
     pub(super) fn because(&self, program: &str) -> String {
         match self {
             Self::Option(name) => format!("{program} {name} is not known to be harmless"),
@@ -40,7 +40,7 @@ impl Odd {
     }
 }
 
-/// How an option goes on.
+/// The continuation of an option.
 enum Taken {
     Flag,
     Attached(String, String),
@@ -48,7 +48,7 @@ enum Taken {
 }
 
 impl Options {
-    /// What `words` are, if all options among them are in the table.
+    /// Parses `words`, if all options among them are in the table.
     pub(super) fn read(self, words: &[Word]) -> Result<Given, Odd> {
         let mut given = Given::default();
         let mut rest = words.iter();
@@ -97,7 +97,7 @@ impl Options {
         }
     }
 
-    /// Letters behind one dash; the first that takes a value takes what follows.
+    /// Parses the letters behind one dash; the first option with a value takes the rest.
     fn short(self, letters: &str) -> Result<Taken, Odd> {
         for (at, letter) in letters.char_indices() {
             let name = letter.to_string();

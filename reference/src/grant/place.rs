@@ -1,15 +1,15 @@
-//! Files and folders that a line names: whether they are in a git folder, as far as their spelling
-//! tells. Links are not followed; what the grant opens is bounded by paths, not by this.
+//! Files and directories that a line names: whether they are in a git directory, judged by their
+//! spelling. Links are not followed; the grant is bounded by paths, not by this check.
 
 use std::path::{Component, Path};
 
 use super::judge::Scene;
 use super::word::Word;
 
-/// Devices that take what is written to them.
+/// Devices that are harmless targets of output.
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-/// Whether `path` is a folder of the workspace, and no git folder.
+/// Returns whether `path` is a directory of the workspace, and no git directory.
 pub(super) fn within(scene: &Scene<'_>, path: &str) -> bool {
     let path = Path::new(path);
     let below = match path.is_absolute() {
@@ -20,7 +20,7 @@ pub(super) fn within(scene: &Scene<'_>, path: &str) -> bool {
     below.is_some_and(|below| !up(below) && !is_git(below))
 }
 
-/// Whether a redirection to, or a change of, `file` leaves repositories alone.
+/// Checks that writing to `file` leaves repositories alone.
 pub(super) fn written(file: &Word) -> Result<(), String> {
     match file.known() {
         Some("") | None => Err("which file is written to is not known".to_owned()),
@@ -30,7 +30,7 @@ pub(super) fn written(file: &Word) -> Result<(), String> {
     }
 }
 
-/// Whether a part of `path` is, on some volume, the name of a git folder.
+/// Returns whether a component of `path` is, on some file system, the name of a git directory.
 fn is_git(path: &Path) -> bool {
     path.components().any(|part| {
         let Component::Normal(name) = part else { return false };

@@ -6,7 +6,7 @@ use super::options::Options;
 use super::place;
 use super::word::Word;
 
-/// What a program may be given.
+/// The arguments that a program may have.
 #[derive(Debug, Clone, Copy)]
 enum Args {
     /// Anything: it writes nothing but its output.
@@ -86,11 +86,11 @@ const PROGRAMS: &[(&str, Args)] = &[
     ("uniq", Args::Files("c d i u z")),
 ];
 
-/// Options of a shell that change how it goes on, not what it runs.
+/// Options of a shell that change its error handling, not the commands that it runs.
 const MODES: [&str; 12] =
     ["-e", "-u", "-x", "-eu", "-ue", "-ex", "-eux", "+e", "-o", "errexit", "pipefail", "-euo"];
 
-/// What `name words` is.
+/// Judges the command `name words`.
 pub(super) fn judge(scene: &Scene<'_>, name: &str, words: &[Word]) -> Part {
     let kind = match name {
         "cd" => folder(scene, words),

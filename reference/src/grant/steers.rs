@@ -1,5 +1,5 @@
-//! The names in a git folder that steer git: what they say a later git, outside, runs or takes for
-//! the repository. The grant for history leaves them closed.
+//! The names in a git directory that steer git: they determine what a later git, outside, runs or
+//! takes for the repository. The grant for history leaves them closed.
 
 use std::path::Path;
 
@@ -21,8 +21,8 @@ pub(crate) const STEERS: [&str; 14] = [
     "objects/info/http-alternates",
 ];
 
-/// Whether `below`, from a git folder down, steers git: there, or in the folder of a submodule or
-/// of a linked worktree.
+/// Returns whether `below`, relative to a git directory, steers git: in that directory, or in the
+/// directory of a submodule or of a linked worktree.
 pub(crate) fn steers(below: &Path) -> bool {
     let named = |path: &Path| STEERS.iter().any(|name| path.starts_with(name));
     let inner = ["modules", "worktrees"].iter().any(|folder| below.starts_with(folder));

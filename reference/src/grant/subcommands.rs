@@ -3,14 +3,14 @@
 
 use super::options::Options;
 
-/// What is made of a subcommand.
+/// The kind of a subcommand.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     /// It changes a repository, and is granted with any options.
     Granted,
     /// It changes a repository, and is granted with these options.
     GrantedWith(Options),
-    /// It only looks, whatever it is given but names of files to write and programs to run.
+    /// It only reads, unless an option names a file to write or a program to run.
     Looks,
     /// It does no harm with these options.
     Beside(Options),
@@ -27,8 +27,8 @@ const fn with(flags: &'static str, valued: &'static str) -> Kind {
 const CONFIGURES: &str = "it writes git's configuration, which takes git_config_write";
 const MAKES: &str = "it makes a repository, which takes git_config_write";
 
-/// Forms that throw work away: `subcommand option`. They are in no table of options; what is said of
-/// them is clearer so.
+/// Forms that discard work: `subcommand option`. They are in no table of options, so that their
+/// reason is clearer.
 pub(super) const DESTROYS: &[(&str, &str)] = &[
     ("reset", "--hard"),
     ("reset", "--merge"),

@@ -1,4 +1,4 @@
-//! What lines grant themselves.
+//! The grants that lines infer.
 
 use super::*;
 use rstest::rstest;
@@ -227,7 +227,7 @@ fn policy() -> Policy {
 #[case(Command::Argv(vec!["/bin/sh".into(), "-c".into(), "git add .".into()]), None, true)]
 #[case(Command::Argv(["/bin/sh", "-c", "git add .", "x"].map(String::from).into()), None, true)]
 #[case(Command::Argv(["/bin/sh", "-c", "git add \"$@\"", "x"].map(String::from).into()), None, false)]
-// Who names each argument is a program, which asks for what it needs.
+// A program, which requests what it needs, names each argument.
 #[case(Command::Argv(vec!["git".into(), "add".into(), ".".into()]), None, false)]
 #[case(Command::Argv(vec!["git".into(), "add".into(), ".".into()]), Some("git add ."), true)]
 #[case(Command::Shell("wrap 'git add .'".into()), Some("git add ."), true)]

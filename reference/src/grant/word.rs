@@ -1,15 +1,15 @@
-//! One word of a shell line, as far as it can be told before the shell expands it.
+//! One word of a shell line, as far as it is known before expansion.
 
-/// What of a word is not known.
+/// The part of a word that is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
     /// Nothing: the text is all of it.
     Nothing,
-    /// How it goes on; it stays one word.
+    /// Unknown text follows; the word stays one word.
     OneWord,
-    /// How it goes on; it may become names of files, each of which begins with the text.
+    /// Unknown text follows; the word may expand to file names, each of which begins with the text.
     Names,
-    /// How it goes on; it may become any number of words.
+    /// Unknown text follows; the word may expand to any number of words.
     Words,
 }
 
@@ -18,9 +18,9 @@ pub(super) enum Rest {
 pub(super) struct Word {
     /// The text without quotes, up to the first expansion.
     pub(super) text: String,
-    /// What follows.
+    /// The unknown part behind the text.
     pub(super) rest: Rest,
-    /// Whether a part of it was quoted: then it is no reserved word.
+    /// A part of the word was quoted: then it is no reserved word.
     pub(super) quoted: bool,
 }
 
@@ -35,12 +35,12 @@ impl Word {
         (self.rest == Rest::Nothing).then_some(&self.text)
     }
 
-    /// Whether it becomes one word, whatever that is.
+    /// Returns whether it expands to exactly one word.
     pub(super) fn is_one(&self) -> bool {
         matches!(self.rest, Rest::Nothing | Rest::OneWord)
     }
 
-    /// Whether it surely is no option of a program.
+    /// Returns whether it certainly is no option of a program.
     pub(super) fn is_operand(&self) -> bool {
         let dash = self.text.starts_with('-');
         match self.rest {
@@ -50,14 +50,14 @@ impl Word {
         }
     }
 
-    /// Takes a character that is meant as it stands.
+    /// Appends a literal character.
     pub(super) fn push(&mut self, c: char) {
         if self.rest == Rest::Nothing {
             self.text.push(c);
         }
     }
 
-    /// From here on less is known.
+    /// Marks the rest of the word as unknown.
     pub(super) fn widen(&mut self, rest: Rest) {
         self.rest = match (self.rest, rest) {
             (Rest::Nothing, rest) => rest,

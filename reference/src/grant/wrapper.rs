@@ -1,14 +1,14 @@
-//! Programs that run another one which they are given: what that is.
+//! Programs that run another one, which their arguments name.
 
 use super::assign;
 use super::word::{Simple, Word};
 
-/// What is run in the end.
+/// The command that a wrapper runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Inner {
     /// This program with its arguments.
     Words(Vec<Word>),
-    /// The same, with variables.
+    /// A command with variables.
     Simple(Simple),
     /// This line, by a shell.
     Line(String),
@@ -27,18 +27,18 @@ const SHELLS: [&str; 9] = [
     "/usr/bin/dash",
 ];
 
-/// Whether `name` is a shell.
+/// Returns whether `name` is a shell.
 pub(super) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
-/// What `name words` runs; none if it is no such program.
+/// Returns the command that `name words` runs; none if `name` is no wrapper.
 pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>> {
     let unsure = || Err(format!("what {name} runs is not known"));
     Some(match name {
         name if is_shell(name) => shell(words).map_or_else(unsure, Ok),
         "command" => match words.first().and_then(Word::known) {
-            // It only says what it would run.
+            // It only prints the command that it would run.
             Some("-v" | "-V") => Ok(Inner::Words(Vec::new())),
             Some(first) if !first.starts_with('-') => Ok(Inner::Words(words.to_vec())),
             _ => unsure(),
@@ -51,7 +51,8 @@ pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>>
     })
 }
 
-/// `[-eux] -c LINE …`: what comes behind are values of variables, which nothing is believed of.
+/// Parses `[-eux] -c LINE …`: words behind the line set positional parameters, which are not
+/// trusted.
 fn shell(words: &[Word]) -> Option<Inner> {
     let letters = |word: &Word, known: &str| {
         let letters = word.known().and_then(|text| text.strip_prefix('-')).unwrap_or_default();
@@ -84,7 +85,7 @@ fn timeout(words: &[Word]) -> Option<Inner> {
     plain(rest).filter(|_| digits)
 }
 
-/// `xargs [-0 -r -n N] PROGRAM …`; what it reads comes behind.
+/// Parses `xargs [-0 -r -n N] PROGRAM …`; the words that it reads are appended.
 fn arguments(words: &[Word]) -> Option<Inner> {
     let mut start = 0;
     while words.get(start)?.text.starts_with('-') {

@@ -1,5 +1,5 @@
-//! What running programs takes besides the roots of a readable list: the platform, and the command
-//! itself.
+//! Paths that running programs needs besides the roots of a readable list: the platform, and the
+//! command itself.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use boxproof_cases::protocol::Run;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
-/// Programs, libraries and what they are set up by. Of `/etc` only what ordinary programs look up
-/// (loader, users, names, time, certificates, shells), and nothing that holds secrets.
+/// Programs, libraries and their configuration. Of `/etc` only the files that ordinary programs
+/// look up (loader, users, names, time, certificates, shells), and none that holds secrets.
 pub(crate) const BASELINE: [&str; 44] = [
     "/usr",
     "/bin",
@@ -62,13 +62,13 @@ pub(crate) const BASELINE: [&str; 44] = [
 /// One piece of the platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// A file or folder with everything below it.
+    /// A file or directory with everything below it.
     Object(PathBuf),
-    /// A symbolic link, and what it says.
+    /// A symbolic link, and its target.
     Link(PathBuf, PathBuf),
 }
 
-/// What of the platform is there.
+/// Returns the parts of the platform that exist.
 pub(super) fn pieces() -> Vec<Piece> {
     BASELINE.iter().filter_map(|path| piece(Path::new(path))).collect()
 }
@@ -81,12 +81,12 @@ fn piece(path: &Path) -> Option<Piece> {
     }
 }
 
-/// The file that `run` executes, without links, where this can be told beforehand.
+/// Returns the file that `run` executes, links resolved, where this is known beforehand.
 pub(super) fn program(run: &Run, env: &[(OsString, OsString)]) -> Option<PathBuf> {
     paths::find(&program_name(run, env)?).map(|found| found.real)
 }
 
-/// The same by the path that the command is executed by.
+/// Returns the path that the command is executed by, links unresolved.
 pub(super) fn program_name(run: &Run, env: &[(OsString, OsString)]) -> Option<PathBuf> {
     let name = run.command.to_argv().into_iter().next()?;
     if name.contains('/') {
@@ -98,7 +98,7 @@ pub(super) fn program_name(run: &Run, env: &[(OsString, OsString)]) -> Option<Pa
     candidates.find(|path| paths::find(path).is_some_and(|found| !found.folder))
 }
 
-/// Why the file that `run` names cannot be executed, as the kernel would say it.
+/// Returns the kernel's error for the file that `run` names, if it cannot be executed.
 pub(crate) fn cannot_execute(run: &Run, env: &[(OsString, OsString)]) -> Option<io::Error> {
     match program(run, env) {
         None => Some(Errno::ENOENT.into()),

@@ -1,4 +1,4 @@
-//! Protected names below a root, and the folders that a `.git` pointer file leads to.
+//! Protected names below a root, and the directories that a `.git` pointer file leads to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::paths::{self, Found, Missing};
 use crate::plan::names::Name;
 
-/// What exists of `name` directly below `folder`: the thing itself, then what it points to.
+/// Finds `name` directly below `folder`: the object itself, then the target of its pointer.
 pub(super) fn below(folder: &Path, name: &Name) -> Vec<Found> {
     let Some(found) = paths::find(&folder.join(name.name)) else { return Vec::new() };
     let pointed = match name.git && !found.folder {
@@ -16,13 +16,13 @@ pub(super) fn below(folder: &Path, name: &Name) -> Vec<Found> {
     std::iter::once(found).chain(pointed).collect()
 }
 
-/// Where the pointer file `found`, `.git` in `folder`, leads to nothing, if it does: what would be
-/// made there would be the repository.
+/// Returns the missing target of the pointer file `found`, `.git` in `folder`, if it dangles: a
+/// directory made there would be the repository.
 pub(super) fn dangling(found: &Found, folder: &Path) -> Option<Missing> {
     paths::missing(&target(&found.real, folder)?)
 }
 
-/// The git folder of a pointer file (`gitdir: PATH`) and the common folder of a worktree.
+/// The git directory of a pointer file (`gitdir: PATH`) and the common directory of a worktree.
 fn pointed_to(pointer: &Path, folder: &Path) -> Vec<Found> {
     let target = target(pointer, folder).and_then(|target| paths::find(&target));
     let common = target.as_ref().and_then(|target| {
@@ -32,7 +32,8 @@ fn pointed_to(pointer: &Path, folder: &Path) -> Vec<Found> {
     target.into_iter().chain(common).collect()
 }
 
-/// What the file says. Git starts from the folder that the name lies in, be it a link or not.
+/// Reads the target of the pointer file. Git resolves it from the directory of the name, even if
+/// the name is a link.
 fn target(pointer: &Path, folder: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(pointer).ok()?;
     let target = text.lines().next()?.strip_prefix("gitdir:")?.trim();

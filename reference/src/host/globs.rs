@@ -1,4 +1,5 @@
-//! What a deny pattern matches now ([`Expansion`]): a walk that goes where something could match.
+//! The current matches of a deny pattern ([`Expansion`]), found by a walk of the directories in
+//! which the pattern could match.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,21 +15,21 @@ const FRESH: [&str; 3] = ["/proc", "/dev", "/sys"];
 /// A pattern over this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Expansion {
-    /// The pattern, its beginning followed to what it is.
+    /// The pattern, with its base resolved.
     pub(crate) glob: Glob,
-    /// Whether the volume that it begins on takes names that differ in case for one.
+    /// The volume of the pattern's base ignores case.
     pub(crate) folds: bool,
-    /// Where the links stood that led to its beginning.
+    /// Locations of the links on the way to the base.
     pub(crate) links: Vec<PathBuf>,
-    /// What matches.
+    /// Objects that match.
     pub(crate) there: Vec<Found>,
-    /// Where links lead that match and dangle.
+    /// Missing targets of dangling links that match.
     pub(crate) missing: Vec<Missing>,
-    /// A folder or link that could not be looked into.
+    /// A directory or link that could not be read.
     pub(crate) closed: Option<PathBuf>,
 }
 
-/// What `text` matches; `None` if it is no pattern, or nobody can tell where it begins.
+/// Expands the pattern `text`; `None` if it is no pattern, or its base cannot be resolved.
 pub(super) fn expand(text: &str, finder: &mut Finder) -> Option<Expansion> {
     let glob = Glob::parse(text).ok()?;
     let found = paths::find(glob.base());
@@ -77,7 +78,7 @@ impl Expansion {
         self
     }
 
-    /// Takes one name in; a folder to look into, with how far it is along the pattern.
+    /// Takes one name in; a directory to look into, with how far it is along the pattern.
     fn entry(
         &mut self,
         path: &Path,
@@ -112,7 +113,8 @@ fn is_fresh(path: &Path) -> bool {
     FRESH.iter().any(|tree| path == Path::new(tree))
 }
 
-/// Whether the folder is gone, or the command, without capabilities, cannot get into it either.
+/// Returns whether the directory was removed, or the command, without capabilities, cannot enter it
+/// either.
 fn is_no_concern(folder: &Path) -> bool {
     !folder.exists() || !reach::is_reachable(&folder.join("any"))
 }

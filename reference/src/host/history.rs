@@ -1,5 +1,6 @@
-//! What the grant for a repository's history opens, and what stays closed in it: all that could
-//! make a later git, outside, run a program or take another place for the repository.
+//! The parts of a repository that the grant for its history opens, and the parts that stay closed:
+//! all that could make a later git, outside, run a program or take another directory for the
+//! repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,19 +8,19 @@ use std::path::{Path, PathBuf};
 use super::paths::{self, Found, Missing};
 use crate::grant::STEERS;
 
-/// What of a repository is held, and which of its folders are opened.
+/// The protected names of a repository, and its opened directories.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// Names that are there and stay as they are.
     pub(super) held: Vec<Found>,
-    /// Names that must not come to be.
+    /// Names that must not be created.
     pub(super) missing: Vec<Missing>,
-    /// Its folders that a pointer leads to.
+    /// Its directories that a pointer leads to.
     pub(super) opened: Vec<Found>,
 }
 
-/// The repository at `found`: its folder, or a pointer, its target and the common folder. None if
-/// it is not plain that they belong together: then all of it stays closed.
+/// The repository at `found`: its directory, or a pointer, its target and the common directory.
+/// None if it is not plain that they belong together: then all of it stays closed.
 pub(super) fn of(found: &[Found]) -> Option<History> {
     let mut history = History::default();
     match found {

@@ -1,4 +1,5 @@
-//! What stands at a path that a request names, where that decides what the request means.
+//! The kind of object at a path that a request names, where the meaning of the request depends on
+//! it.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -11,7 +12,7 @@ use nix::unistd::{AccessFlags, faccessat, geteuid};
 
 use crate::sys;
 
-/// Whether `path` has a wildcard character in the names that do not exist.
+/// Returns whether a missing component of `path` has a wildcard character.
 pub(super) fn is_pattern(path: &Path) -> bool {
     let wild = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
@@ -25,7 +26,7 @@ fn wild_anywhere(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{".contains(byte))
 }
 
-/// Why nothing is found at `path`.
+/// Returns the reason why nothing is found at `path`.
 pub(super) fn absence(path: &Path) -> &'static str {
     let error = fs::metadata(path).err().and_then(|error| error.raw_os_error());
     match error.map(Errno::from_raw) {
@@ -37,7 +38,7 @@ pub(super) fn absence(path: &Path) -> &'static str {
     }
 }
 
-/// Those of `listed` that exist and are no sockets, and what they are.
+/// Returns the paths of `listed` that exist and are no sockets, and the kind of each.
 pub(super) fn other_than_sockets(listed: &[WirePath]) -> Vec<(PathBuf, &'static str)> {
     let kind = |path: &WirePath| {
         let kind = fs::metadata(path.as_path()).ok()?.file_type();
@@ -53,7 +54,8 @@ pub(super) fn other_than_sockets(listed: &[WirePath]) -> Vec<(PathBuf, &'static 
     listed.iter().filter_map(kind).collect()
 }
 
-/// Who owns `root`, if we are root, it is not ours, and we could not write it without capabilities.
+/// Returns the owner of `root` if this process runs as root, another user owns `root`, and writing
+/// it would require capabilities.
 pub(super) fn foreign_owner(root: &Path) -> Option<u32> {
     let owner = fs::metadata(root).ok()?.uid();
     if !geteuid().is_root() || owner == 0 {

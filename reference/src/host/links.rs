@@ -1,5 +1,5 @@
-//! Links by whose names something is meant: on the way to what is granted, and in `/run`, where some
-//! systems keep the names of their programs.
+//! Links whose names carry meaning: on the way to granted paths, and in `/run`, where some systems
+//! keep the names of their programs.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::paths::{self, Passage};
 
-/// Directories of directories that are looked into for links.
+/// The maximum depth of directories that are searched for links.
 const DEPTH: usize = 2;
 /// The end of a mount's root in the mount table where that was removed.
 const DELETED: &[u8] = b"//deleted";
@@ -17,13 +17,13 @@ const DELETED: &[u8] = b"//deleted";
 /// A link in a directory of service state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceLink {
-    /// What it leads to (real path).
+    /// Its target (real path).
     pub(crate) target: PathBuf,
-    /// What it leads through, itself first.
+    /// The links on the way to the target, itself first.
     pub(crate) way: Vec<Passage>,
 }
 
-/// What `names` lead through, each once.
+/// Returns the links and directories that `names` lead through, each once.
 pub(super) fn ways(names: impl Iterator<Item = PathBuf>) -> Vec<Passage> {
     let ways = names.filter_map(|name| paths::walk(&name)).flat_map(|(_, way)| way);
     ways.collect::<BTreeSet<_>>().into_iter().collect()
@@ -49,7 +49,7 @@ pub(super) fn in_folders(folders: &[PathBuf]) -> Vec<ServiceLink> {
     links
 }
 
-/// Where something is mounted whose file or directory was removed.
+/// Returns the mount points whose file or directory was removed.
 pub(super) fn unlinked_mounts() -> Vec<PathBuf> {
     unlinked(&fs::read("/proc/self/mountinfo").unwrap_or_default())
 }
@@ -86,7 +86,7 @@ fn unescaped(text: &[u8]) -> PathBuf {
 }
 
 impl Passage {
-    /// Where it is.
+    /// Returns its path.
     pub(crate) fn place(&self) -> &Path {
         match self {
             Self::Link(at, _) | Self::Folder(at) => at,
@@ -111,7 +111,7 @@ mod tests {
         symlink("/", root.join("run/a/b/deep")).unwrap();
         let found = in_folders(&[root.join("run")]);
         let shown: Vec<_> = found.iter().map(|link| (&link.target, link.way.len())).collect();
-        // What `..` leaves counts, too.
+        // A directory left again by `..` counts, too.
         assert_eq!(shown, [(&root.join("store"), 4), (&root.join("store"), 2)]);
     }
 

@@ -1,5 +1,5 @@
-//! What this host looks like to one request: [`Host`], a snapshot that planning reads and nothing
-//! else; the only place before a run that looks at the file system.
+//! A snapshot of this host for one request: [`Host`], the only input of planning besides the
+//! request, and the only code before a run that reads the file system.
 
 mod baseline;
 mod git;
@@ -33,9 +33,9 @@ pub(crate) use protected::Protected;
 pub(crate) use reopen::Opened;
 pub(crate) use tree::{Kind, Node, Tree};
 
-/// Folders that hold other people's temporary files.
+/// Directories that hold other people's temporary files.
 const TMP: [&str; 2] = ["/tmp", "/var/tmp"];
-/// Folders that hold the sockets and state of host services.
+/// Directories that hold the sockets and state of host services.
 const SERVICES: [&str; 2] = ["/run", "/var/run"];
 /// Parts of a fresh `/proc` that a uid 0 without capabilities could still write.
 const KNOBS: [&str; 8] = [
@@ -54,39 +54,41 @@ const KNOBS: [&str; 8] = [
 pub(crate) struct Host {
     /// The launcher's environment.
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// Every path the request names → what is there; absent paths are missing here.
+    /// Every path the request names, and its object; absent paths are missing here.
     pub(crate) paths: BTreeMap<PathBuf, Found>,
-    /// What the names of grants lead through: a grant is good by the name that it was given.
+    /// Links and directories that the names of grants lead through: a grant holds for the name that
+    /// it was given.
     pub(crate) ways: Vec<Passage>,
     /// Links in the directories of service state.
     pub(crate) service_links: Vec<ServiceLink>,
-    /// Why nothing was found at a path of the request.
+    /// The reason why nothing was found, by path of the request.
     pub(crate) reasons: BTreeMap<PathBuf, &'static str>,
     /// Paths of the request that look like patterns, where nothing of that name is.
     pub(crate) patterns: Vec<PathBuf>,
-    /// Listed sockets that are something else, and what.
+    /// Listed sockets that are no sockets, and the kind of each.
     pub(crate) no_sockets: Vec<(PathBuf, &'static str)>,
-    /// Writable roots that belong to another user than root, who is to work there, and to whom.
+    /// Writable roots that belong to another user although the run is root's, and the owner of
+    /// each.
     pub(crate) foreign_roots: Vec<(PathBuf, u32)>,
     /// Mounts whose source was removed: nothing can be mounted on them.
     pub(crate) unlinked: Vec<PathBuf>,
     /// Denied paths where nothing is.
     pub(crate) absent: BTreeMap<PathBuf, Missing>,
-    /// The deny patterns of the request, as far as it can be told where they begin.
+    /// The deny patterns of the request whose base can be resolved.
     pub(crate) globs: BTreeMap<String, Expansion>,
-    /// Temp folders that exist (real paths).
+    /// Temp directories that exist (real paths).
     pub(crate) tmp: Vec<PathBuf>,
-    /// Folders of service state that exist and are no links.
+    /// Directories of service state that exist and are no links.
     pub(crate) services: Vec<PathBuf>,
     /// Writable knobs under `/proc` that exist.
     pub(crate) knobs: Vec<PathBuf>,
-    /// Where `/etc/resolv.conf` leads.
+    /// The target of `/etc/resolv.conf`.
     pub(crate) resolver: Option<PathBuf>,
-    /// What `protect` is about.
+    /// The paths that `protect` covers.
     pub(crate) protected: Protected,
-    /// Protected folders that parts of stay writable.
+    /// Protected directories that parts of stay writable.
     pub(crate) opened: Vec<Opened>,
-    /// What running programs takes, where not everything can be read.
+    /// Paths that running programs needs, where only listed roots can be read.
     pub(crate) platform: Vec<Piece>,
     /// The file that the command executes, where not everything can be read.
     pub(crate) program: Option<PathBuf>,
@@ -94,12 +96,12 @@ pub(crate) struct Host {
     pub(crate) tree: Option<Tree>,
     /// Path sockets that are bound on the host.
     pub(crate) sockets: Vec<PathBuf>,
-    /// Whether the host has refused a fresh `/proc`.
+    /// The host has refused to mount a fresh `/proc`.
     pub(crate) lacks_proc: bool,
 }
 
 impl Host {
-    /// Looks at what `policy`, `law` and `run` name.
+    /// Looks up the paths that `policy`, `law` and `run` name.
     pub(crate) fn observe(policy: &Policy, law: Option<&Arc<Law>>, run: &Run) -> Self {
         let existing = |names: &[&str]| -> Vec<PathBuf> {
             names.iter().filter_map(|name| std::fs::canonicalize(name).ok()).collect()
@@ -144,8 +146,8 @@ impl Host {
         host
     }
 
-    /// Has protected folders keep the parts that are there and no others; those with fewer than they
-    /// might have.
+    /// Restricts protected directories to their existing parts; returns the directories that lack a
+    /// part.
     pub(crate) fn settle(&mut self) -> Vec<PathBuf> {
         let lacking: Vec<&mut Opened> = self.opened.iter_mut().filter(|one| !one.whole).collect();
         let settled = lacking.into_iter().map(|one| {
@@ -158,17 +160,17 @@ impl Host {
         settled
     }
 
-    /// Where `path` would be, if the request denies it and nothing is there.
+    /// Returns the location of `path`, if the request denies it and it does not exist.
     pub(crate) fn missing(&self, path: &Path) -> Option<&Missing> {
         self.absent.get(path)
     }
 
-    /// Why nothing is at `path`, in words that follow its name.
+    /// Returns the reason why nothing is at `path`, in words that follow its name.
     pub(crate) fn absence(&self, path: &Path) -> &'static str {
         self.reasons.get(path).copied().unwrap_or("does not exist")
     }
 
-    /// What is at `path`, if the request names it and it exists.
+    /// Returns the object at `path`, if the request names it and it exists.
     pub(crate) fn at(&self, path: &Path) -> Option<&Found> {
         self.paths.get(path)
     }
@@ -229,7 +231,7 @@ fn granted(policy: &Policy) -> impl Iterator<Item = &Path> {
     std::iter::once(&policy.workspace).chain(listed).map(WirePath::as_path)
 }
 
-/// Every place that leads to `path`, which is absolute: where links stand on the way, and what it is.
+/// Returns every place that leads to `path` (absolute): the links on the way, and its real path.
 pub(crate) fn on_the_way(path: &Path) -> Vec<PathBuf> {
     paths::find(path)
         .into_iter()

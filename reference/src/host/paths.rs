@@ -11,22 +11,22 @@ use super::{fold, reach};
 /// Links followed before a path counts as a loop (the kernel's own limit).
 const MAX_LINKS: usize = 40;
 
-/// Something that exists.
+/// An existing object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Its path without links, `.`, `..` or repeated slashes.
     pub(crate) real: PathBuf,
-    /// Whether it is a folder.
+    /// It is a directory.
     pub(crate) folder: bool,
-    /// Where the links stood that led there (real paths), in order.
+    /// Locations of the links that led there (real paths), in order.
     pub(crate) links: Vec<PathBuf>,
-    /// Whether this user can get there without any capability. The command has none, and neither
-    /// has, in such a folder, the helper that would mount something there.
+    /// This user can reach it without capabilities. The command has none; neither has, in such a
+    /// directory, the helper that would mount something there.
     pub(crate) reachable: bool,
 }
 
 impl Found {
-    /// What stands at `real`, a path without links.
+    /// Describes the object at `real`, a path without links.
     pub(super) fn at(real: PathBuf, folder: bool, links: Vec<PathBuf>) -> Self {
         let reachable = reach::is_reachable(&real);
         Self { real, folder, links, reachable }
@@ -38,34 +38,34 @@ impl Found {
 pub(crate) struct Missing {
     /// The path, real as far as it exists, then as it was named.
     pub(crate) real: PathBuf,
-    /// Where the links stood that led there (real paths), in order.
+    /// Locations of the links that led there (real paths), in order.
     pub(crate) links: Vec<PathBuf>,
-    /// Whether the volume takes names that differ in case for one.
+    /// The volume ignores case.
     pub(crate) folds: bool,
 }
 
-/// Finds many paths, each folder that holds some of them once.
+/// Finds many paths, each directory that holds some of them once.
 #[derive(Default)]
 pub(super) struct Finder {
     folders: HashMap<PathBuf, Option<Folder>>,
 }
 
-/// A folder as it was named, followed to what it is.
+/// A named directory, with links resolved.
 #[derive(Clone)]
 struct Folder {
     real: PathBuf,
     links: Vec<PathBuf>,
-    /// Whether what lies directly in it is within reach.
+    /// Objects directly in it are reachable.
     reachable: bool,
 }
 
 impl Finder {
-    /// `path` with what is there, if anything is.
+    /// Finds the object at `path`, and returns both, if it exists.
     pub(super) fn entry(&mut self, path: &Path) -> Option<(PathBuf, Found)> {
         self.find(path).map(|found| (path.to_owned(), found))
     }
 
-    /// Like [`find`].
+    /// Finds the object as [`find`] does, with the parent cached.
     fn find(&mut self, path: &Path) -> Option<Found> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return find(path);
@@ -92,16 +92,16 @@ impl Folder {
     }
 }
 
-/// What a path leads through besides the directories of its real path.
+/// A link, or a directory outside the real path, that a path leads through.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Passage {
-    /// A symbolic link: where it stands (real path), and what it says.
+    /// A symbolic link: its own path (real), and its target.
     Link(PathBuf, PathBuf),
     /// A directory that `..` leaves again (real path).
     Folder(PathBuf),
 }
 
-/// Follows `path` (absolute) to what is there; `None` if that is nothing, or out of our reach.
+/// Resolves `path` (absolute) to its object; `None` if it does not exist, or cannot be reached.
 pub(super) fn find(path: &Path) -> Option<Found> {
     let (real, way) = walk(path)?;
     let folder = fs::symlink_metadata(&real).ok()?.is_dir();
@@ -112,7 +112,7 @@ pub(super) fn find(path: &Path) -> Option<Found> {
     Some(Found::at(real, folder, way.into_iter().filter_map(link).collect()))
 }
 
-/// The real path of `path` (absolute), and what leads there, in order.
+/// Returns the real path of `path` (absolute), and the passages on the way, in order.
 pub(super) fn walk(path: &Path) -> Option<(PathBuf, Vec<Passage>)> {
     let mut ahead: VecDeque<OsString> = parts(path);
     let mut real = PathBuf::from("/");
@@ -140,7 +140,8 @@ pub(super) fn walk(path: &Path) -> Option<(PathBuf, Vec<Passage>)> {
     Some((real, way))
 }
 
-/// Where `path` (absolute) would be; `None` if something is there or nobody can tell.
+/// Returns the location of the missing `path` (absolute); `None` if it exists or cannot be
+/// resolved.
 pub(super) fn missing(path: &Path) -> Option<Missing> {
     let mut ahead: VecDeque<OsString> = parts(path);
     let (mut real, mut links, mut exists) = (PathBuf::from("/"), Vec::new(), None);

@@ -1,5 +1,5 @@
-//! What `protect: metadata` is about on this host ([`Protected`]): the names directly below each
-//! writable root, and repositories in the folders below it.
+//! The paths that `protect: metadata` covers on this host ([`Protected`]): the names directly below
+//! each writable root, and repositories in the directories below it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,20 +19,20 @@ const KERNEL: [&str; 3] = ["/proc", "/dev", "/sys"];
 /// Protected names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Protected {
-    /// Those that are there, followed to what they are, and what git pointers lead to.
+    /// Existing names, links resolved, and the targets of git pointers.
     pub(crate) there: Vec<Found>,
-    /// Those that are not, and where dangling links and pointers lead.
+    /// Missing names, and the missing targets of dangling links and pointers.
     pub(crate) missing: Vec<Missing>,
-    /// The links that lead to either: each is a name that has to stay what it is.
+    /// The links that lead to either: each is a name that must not be replaced.
     pub(crate) links: Vec<Missing>,
-    /// Git folders outside the workspace whose history a grant opens.
+    /// Git directories outside the workspace whose history a grant opens.
     pub(crate) history: Vec<Found>,
-    /// A folder that could not be looked into for repositories.
+    /// A directory that could not be searched for repositories.
     pub(crate) closed: Option<PathBuf>,
 }
 
 impl Protected {
-    /// Looks at `roots` (real paths), but for the names that `grants` re-open.
+    /// Examines `roots` (real paths), except the names that `grants` reopen.
     pub(crate) fn observe(roots: &[PathBuf], grants: &[String]) -> Self {
         let mut all = Self::default();
         for root in roots {
@@ -51,7 +51,7 @@ impl Protected {
         all
     }
 
-    /// Takes in what stands as `name` in `folder`, if anything does.
+    /// Adds the object at `name` in `folder`, if it exists.
     fn take(&mut self, folder: &Path, name: &Name, grants: &[String], roots: &[PathBuf]) -> bool {
         let path = folder.join(name.name);
         let found = git::below(folder, name);
@@ -120,8 +120,8 @@ impl Protected {
     }
 }
 
-/// Whether the command could get into `folder`, which we cannot read: it is there, and lets us
-/// through or is ours.
+/// Returns whether the command could enter `folder`, which this process cannot read: it exists, and
+/// is searchable or belongs to this user.
 fn may_be_entered(folder: &Path) -> bool {
     let ours = |folder: &Path| {
         fs::symlink_metadata(folder).is_ok_and(|found| found.uid() == geteuid().as_raw())

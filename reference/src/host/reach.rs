@@ -1,4 +1,5 @@
-//! Whether the command, which has no capabilities, can get to a path: found out by trying without.
+//! Reachability of a path for the command, which has no capabilities: tested by access without
+//! them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,8 +9,8 @@ use nix::unistd::{AccessFlags, faccessat, geteuid};
 
 use crate::sys;
 
-/// Whether every folder above `real` lets us through without capabilities, or is ours, so that
-/// the command could open it. When in doubt: yes, and a mask is tried.
+/// Returns whether every directory above `real` is searchable without capabilities, or belongs to
+/// this user, so that the command could open it. When in doubt, returns true, and a mask is tried.
 pub(super) fn is_reachable(real: &Path) -> bool {
     let folders: Vec<&Path> = real.ancestors().skip(1).collect();
     let blocked = sys::without_capabilities(|| folders.iter().rev().find(|folder| !enters(folder)));

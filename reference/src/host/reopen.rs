@@ -1,4 +1,4 @@
-//! Protected folders of which parts stay writable: what is in them now ([`Opened`]).
+//! Protected directories of which parts stay writable: their current entries ([`Opened`]).
 
 use std::path::{Path, PathBuf};
 
@@ -7,22 +7,22 @@ use boxproof_cases::protocol::{Policy, WirePath};
 use super::fold;
 use super::paths::{self, Found};
 
-/// A protected folder that exists, and what of it stays writable.
+/// An existing protected directory, and its parts that stay writable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Opened {
-    /// The folder (real path).
+    /// The directory (real path).
     pub(crate) folder: PathBuf,
-    /// The parts of it that exist, folders all.
+    /// The parts of it that exist, directories all.
     pub(crate) parts: Vec<PathBuf>,
-    /// Whether none is missing.
+    /// All parts exist.
     pub(crate) whole: bool,
-    /// What else is in it.
+    /// Its other entries.
     pub(crate) rest: Vec<Found>,
-    /// Whether the volume takes names that differ in case for one.
+    /// The volume ignores case.
     pub(crate) folds: bool,
 }
 
-/// The folders of `protected` that `policy` opens in part, and the others.
+/// The directories of `protected` that `policy` opens in part, and the others.
 pub(super) fn opened(policy: &Policy, protected: Vec<Found>) -> (Vec<Opened>, Vec<Found>) {
     let mut opened = Vec::new();
     let kept = protected.into_iter().filter(|found| {
@@ -35,7 +35,7 @@ pub(super) fn opened(policy: &Policy, protected: Vec<Found>) -> (Vec<Opened>, Ve
     (opened, kept)
 }
 
-/// None where nothing of `folder` is opened, or it cannot be looked into.
+/// Returns the opened parts of `folder`; none where no part is opened, or it cannot be read.
 fn open(policy: &Policy, folder: &Path) -> Option<Opened> {
     let wanted: Vec<&Path> = policy
         .reopen

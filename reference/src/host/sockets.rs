@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use super::reach::is_reachable;
 
-/// Bound sockets whose path leads to a socket today. One that the command cannot get to anyway is
-/// left out: nothing could be mounted there either.
+/// Returns the bound sockets whose path leads to a socket today. A socket that the command cannot
+/// reach is left out: nothing could be mounted there either.
 pub(super) fn bound() -> Vec<PathBuf> {
     let table = fs::read("/proc/net/unix").unwrap_or_default();
     let table = String::from_utf8_lossy(&table).into_owned();

@@ -1,5 +1,5 @@
-//! What a repository's own configuration has a later git run or obey in the working tree: hooks,
-//! included files, programs of filters, drivers, helpers and aliases. Git itself is not asked.
+//! Files in the working tree that a repository's own configuration has a later git run or obey:
+//! hooks, included files, programs of filters, drivers, helpers and aliases. Git itself is not run.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,7 @@ use super::paths::{self, Found, Missing};
 /// Files that include each other are followed so far, as git does.
 const DEEPEST: usize = 10;
 
-/// More than a configuration has; what is larger, or no file, is not read.
+/// The maximum size of a configuration; a larger file, or one that is not regular, is not read.
 const LARGEST: u64 = 1 << 20;
 
 /// The names of hooks, for where they lie in a root itself.
@@ -69,21 +69,22 @@ const COMMANDS: [(&str, &str); 30] = [
 /// One setting of a file of git's configuration.
 #[derive(Debug, PartialEq, Eq)]
 struct Setting {
-    /// In small letters.
+    /// The section's name, in lower case.
     section: String,
-    /// In small letters.
+    /// The key, in lower case.
     key: String,
     value: String,
 }
 
-/// What is named below the roots.
+/// The files that the configuration names below the roots.
 #[derive(Debug, Default)]
 pub(super) struct Steered {
     pub(super) there: Vec<Found>,
     pub(super) missing: Vec<Missing>,
 }
 
-/// What the configuration in the git folders `found` names below `roots`; `tree` is the working tree.
+/// Collects the files below `roots` that the configuration in the git directories `found` names;
+/// `tree` is the working tree.
 pub(super) fn of(found: &[Found], tree: &Path, roots: &[PathBuf]) -> Steered {
     let mut steered = Steered::default();
     let folders = found.iter().filter(|found| found.folder);
@@ -167,7 +168,7 @@ fn at(folder: &Path, value: &str) -> PathBuf {
     }
 }
 
-/// The same path without dots that name the directory itself.
+/// Returns the path without `.` components.
 fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }

@@ -1,5 +1,5 @@
-//! A workspace as a profile sees it ([`Tree`]): what is there, and what the profile lets be done to
-//! it. Folders in which the same holds of everything are not looked into.
+//! A workspace under a profile ([`Tree`]): its entries, and the operations that the profile allows
+//! on each. Directories with one decision for all entries are not read.
 
 use std::fs;
 use std::io;
@@ -11,48 +11,48 @@ use super::{fold, paths};
 use crate::law::{Law, Op};
 use crate::sys;
 
-/// What something is.
+/// The kind of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A folder, and whether the profile lets names come to be directly in it.
+    /// A directory, and whether the profile allows names to be created directly in it.
     Folder { open: bool, children: Vec<Node> },
     /// A file or device.
     File,
     /// A socket of the host.
     Socket,
-    /// A symbolic link: what it says, and whether what it leads to can be read and modified.
+    /// A symbolic link: its target, and whether the target can be read and modified.
     Link { says: PathBuf, reads: bool, modifies: bool },
 }
 
-/// Something that is there.
+/// An existing object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Node {
     /// Its real path.
     pub(crate) path: PathBuf,
-    /// Whether it can be read.
+    /// It can be read.
     pub(crate) read: bool,
-    /// Whether it can be modified.
+    /// It can be modified.
     pub(crate) modify: bool,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: Kind,
 }
 
 /// A workspace under a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tree {
-    /// The workspace's folder.
+    /// The workspace's directory.
     pub(crate) root: Node,
     /// The profile.
     pub(crate) law: Arc<Law>,
-    /// A folder that could not be looked into.
+    /// A directory that could not be read.
     pub(crate) closed: Option<PathBuf>,
-    /// A folder that takes names that differ in case for one, which the profile tells apart.
+    /// A directory that ignores case, although the profile is case-sensitive.
     pub(crate) folds: Option<PathBuf>,
-    /// Whether no name can come to be that the profile would have to decide about.
+    /// No name can appear later that the profile would have to decide about.
     pub(crate) settled: bool,
 }
 
-/// Looks at the folder `root`, a real path.
+/// Examines the directory `root`, a real path.
 pub(super) fn observe(root: &Path, law: &Arc<Law>) -> Tree {
     let folds = fold::folds(root).then(|| root.to_owned());
     let mut walk = Walk { root, law, closed: None, folds };
@@ -80,7 +80,7 @@ impl Walk<'_> {
     fn folder(&mut self, path: PathBuf) -> Node {
         let below = path.strip_prefix(self.root).unwrap_or(Path::new(""));
         let uniform = self.law.is_uniform(below);
-        // Where the same holds of everything it is no doubt what holds: nobody looks at what is there.
+        // In a uniform directory one answer holds for all entries, so that they are not read.
         let open = self.law.is_open(below) && (!uniform || self.allows(Op::Modify, &path));
         let children = if uniform { Vec::new() } else { self.children(&path) };
         self.node(path, Kind::Folder { open, children })
@@ -104,7 +104,7 @@ impl Walk<'_> {
         paths.into_iter().filter_map(|path| self.child(path)).collect()
     }
 
-    /// What is at `path`; nothing if that is gone meanwhile.
+    /// Reads the object at `path`; none if it was removed meanwhile.
     fn child(&mut self, path: PathBuf) -> Option<Node> {
         let kind = fs::symlink_metadata(&path).ok()?.file_type();
         Some(match () {
@@ -120,7 +120,8 @@ impl Walk<'_> {
         })
     }
 
-    /// Whether the link at `path` leads to something in the workspace that `op` may be done to.
+    /// Returns whether the link at `path` leads to an object in the workspace on which `op` is
+    /// allowed.
     fn leads(&self, path: &Path, op: Op) -> bool {
         paths::find(path).is_some_and(|found| self.allows(op, &found.real))
     }

@@ -13,10 +13,11 @@ use crate::launch::Hold;
 use crate::mediate::Mediation;
 use crate::sys;
 
-/// Where programs are looked up when the command's environment has no PATH.
+/// The search path for programs when the command's environment has no PATH.
 const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
 
-/// Becomes the command; returns (an exit code nobody sees) only if that failed, after saying why.
+/// Becomes the command; returns an exit code, which is not used, only if that failed and the
+/// failure is reported.
 pub(super) fn run(inner: &Inner<'_>, mediation: Option<&Mediation>, failure: &OwnedFd) -> i32 {
     let (what, errno) = match become_command(inner, mediation) {
         Ok(never) => match never {},
@@ -80,7 +81,7 @@ fn execute(argv: &[CString], env: &[CString]) -> Errno {
         let Err(errno) = unistd::execve(&candidate, argv, env);
         match errno {
             Errno::ENOENT | Errno::ENOTDIR => {}
-            // A folder of PATH that cannot be entered says nothing about the program.
+            // A directory of PATH that cannot be entered says nothing about the program.
             Errno::EACCES if !named && unistd::access(&*candidate, AccessFlags::F_OK).is_err() => {}
             Errno::EACCES => verdict = errno,
             other => return other,
@@ -89,7 +90,7 @@ fn execute(argv: &[CString], env: &[CString]) -> Errno {
     verdict
 }
 
-/// The files `program` may mean: itself if it has a slash, else one in each folder of PATH.
+/// The files `program` may mean: itself if it has a slash, else one in each directory of PATH.
 fn candidates(program: &CStr, env: &[CString]) -> Vec<CString> {
     let name = program.to_bytes();
     if name.is_empty() {

@@ -1,4 +1,4 @@
-//! The seccomp filter: what namespaces and dropped capabilities leave open.
+//! The seccomp filter: it closes what namespaces and dropped capabilities leave open.
 
 use std::io;
 
@@ -27,13 +27,13 @@ pub(super) fn prepare() -> io::Result<Filter> {
     program(Sockets::ButVsock).map_err(io::Error::other)
 }
 
-/// The same for a command on the host's network that is to have none: of all sockets it can make
-/// unix ones only.
+/// Prepares the filter for a command on the host's network that is to have none: of all sockets it
+/// can make unix ones only.
 pub(super) fn prepare_offline() -> io::Result<Filter> {
     program(Sockets::UnixAlone).map_err(io::Error::other)
 }
 
-/// Which families of sockets can be made.
+/// The socket families that can be created.
 #[derive(Clone, Copy)]
 enum Sockets {
     /// All but the one that leads to the hypervisor past every network namespace.
@@ -75,8 +75,8 @@ fn program(sockets: Sockets) -> Result<BpfProgram, seccompiler::BackendError> {
     Ok(behind_numbers(filter.try_into()?))
 }
 
-/// With a cgroup namespace of its own, made in a user namespace of its own, the command could mount
-/// the host's control groups writable and stop or kill their processes.
+/// Closes cgroup namespaces: with one of its own, made in a user namespace of its own, the command
+/// could mount the host's control groups writable and stop or kill their processes.
 fn new_cgroup_namespace() -> Result<SeccompRule, seccompiler::BackendError> {
     let flag = libc::CLONE_NEWCGROUP as u64;
     let masked = SeccompCmpOp::MaskedEq(flag);
@@ -124,11 +124,11 @@ mod tests {
     const KEYCTL: (i64, [i64; 3]) = (libc::SYS_keyctl, [0, -3, 0]);
 
     fn ioctl(request: i64) -> (i64, [i64; 3]) {
-        // Descriptor -1: past the filter the kernel answers EBADF, whatever the request.
+        // Descriptor -1: past the filter the kernel answers EBADF for every request.
         (libc::SYS_ioctl, [-1, request, 0])
     }
 
-    /// What `(number, args)` gives in a thread of its own with the filter, and without.
+    /// Returns the results of `(number, args)` in a thread with the filter, and without it.
     fn with_and_without(act: (i64, [i64; 3])) -> [Result<i64, i32>; 2] {
         let filtered = std::thread::spawn(move || {
             install(&prepare().unwrap()).unwrap();
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(with_and_without(act), [Err(libc::ENOSYS), Err(libc::EINVAL)]);
     }
 
-    /// The kernel's own answer is the same where it has no x32, so the program itself is looked at.
+    /// The kernel's own answer is the same where it has no x32, so the program itself is checked.
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn x32_numbers_are_turned_away_first() {

@@ -14,25 +14,25 @@ use super::routes;
 use crate::control::{self, Order, Report};
 use crate::sys::{self, Child, Children};
 
-/// Whether the command's end left anybody.
+/// The processes that the command's end left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
-    /// It did not: there is no child any more.
+    /// None: there is no child any more.
     Nothing,
-    /// That was not seen.
+    /// The end of the last child was not seen.
     Unknown,
 }
 
-/// What is known of the command's group.
+/// The state of the command's process group.
 pub(super) struct Group {
     /// The command, which leads it.
     leader: Pid,
-    /// Whether the leader is reaped.
+    /// The leader is reaped.
     has_ended: bool,
     left: Left,
-    /// Whether a signal that ends it was passed on: then its members have a grace.
+    /// A fatal signal was passed on: the members have a grace period.
     is_ending: bool,
-    /// Whether its network is its own, and what it did not reach is told.
+    /// The network is private, and the count of unreached destinations is reported.
     counts: bool,
 }
 
@@ -41,7 +41,7 @@ impl Group {
         Self { leader, has_ended: false, left: Left::Unknown, is_ending: false, counts: false }
     }
 
-    /// The same, in a network of its own.
+    /// Makes the group report the unreached destinations of a private network.
     pub(super) fn counting(self) -> Self {
         Self { counts: true, ..self }
     }
@@ -61,7 +61,7 @@ impl Group {
             }
             if ended && !self.is_over(children)? {
                 children.hush();
-                // What ended before that is announced no more.
+                // A process that ended before is not announced again.
                 self.take_note(control)?;
             }
             if self.is_over(children)? {
@@ -90,8 +90,8 @@ impl Group {
         control::post(control, end.encode())
     }
 
-    /// Whether nobody is left who has a grace. Members that nobody reaps do not count: dead ones
-    /// whose parent is gone were reaped by us, and others are no children of ours.
+    /// Returns whether no process in a grace period is left. Zombies do not count: those without a
+    /// parent were reaped here, and others are no children of this process.
     fn is_over(&self, children: &Children) -> io::Result<bool> {
         if !self.has_ended || !self.is_ending {
             return Ok(self.has_ended);
@@ -99,7 +99,7 @@ impl Group {
         Ok(!children.has_member(self.leader)?)
     }
 
-    /// Whether to go on after `order`; `None`: the supervisor is gone.
+    /// Carries out `order` and returns whether to go on; `None`: the supervisor is gone.
     fn obey(&mut self, order: Option<Order>, control: BorrowedFd<'_>) -> io::Result<bool> {
         let Some(Order::Signal(number)) = order else { return Ok(false) };
         match Signal::from_named_raw(number) {
@@ -128,14 +128,14 @@ impl Group {
         }
     }
 
-    /// In a session without a terminal the kernel ignores SIGTSTP for who does not handle it, so
-    /// only a command that handles or ignores it gets that one.
+    /// Returns the stop signal for the leader. In a session without a terminal the kernel ignores
+    /// the default action of SIGTSTP, so only a command that handles or ignores it gets that one.
     fn stop_signal(&self) -> Signal {
         if sys::heeds_stop(self.leader) { Signal::TSTP } else { Signal::STOP }
     }
 
-    /// Reaps what `next` gives. The leader may have ended since it was looked for: its end is known
-    /// to who reaps it, and to nobody after that.
+    /// Reaps the children that `next` returns. The leader may have ended since the last check: only
+    /// the process that reaps it learns its status.
     fn reap(
         &mut self,
         mut next: impl FnMut() -> io::Result<Child>,
@@ -175,7 +175,8 @@ mod tests {
     use rstest::rstest;
     use std::os::fd::AsFd;
 
-    /// Whether the leader's end is told, once, where it is seen only as the leader is reaped.
+    /// Checks that the leader's end is reported, once, where it is seen only as the leader is
+    /// reaped.
     #[rstest]
     #[case::among_others(&[(9, Report::Exited(0)), (7, Report::Exited(3)), (8, Report::Signalled(9))])]
     #[case::alone(&[(7, Report::Exited(3))])]
@@ -190,7 +191,7 @@ mod tests {
         assert!(matches!(control::next_report(&ours).unwrap(), Heard::Nothing));
     }
 
-    /// Whether a leader that was told of before it is reaped is told of no more.
+    /// Checks that the leader's end is reported no more when it was reported before the reaping.
     #[test]
     fn an_end_that_was_told_is_not_told_again() {
         let (ours, theirs) = control::pair().unwrap();

@@ -1,7 +1,7 @@
 //! The inner stage: runs inside the box, starts the command, reports how it ended.
 //!
-//! In a namespace it is pid 1, so that its exit ends whatever the command left behind, and it is
-//! not dumpable, so that the command finds nothing of the launcher under `/proc/1`.
+//! In a namespace it is pid 1, so that its exit ends all processes the command left behind, and it
+//! is not dumpable, so that the command finds nothing of the launcher under `/proc/1`.
 
 mod command;
 #[cfg_attr(not(target_os = "linux"), path = "../elsewhere/filter.rs")]
@@ -32,10 +32,10 @@ use crate::mediate::Mediation;
 use crate::plan::Held;
 use crate::sys::{self, Children, Leash, Process};
 
-/// The hidden verb that starts the inner stage; nine numbers follow it: five descriptors, the door and
-/// its port, the names that must not come to be, and where refusals of them are noted.
+/// The hidden verb that starts the inner stage; nine numbers follow it: five descriptors, the door
+/// and its port, the names that must not be created, and the log of refusals.
 pub(crate) const VERB: &str = "__inner";
-/// The number of what is not there.
+/// The number of an absent descriptor.
 pub(crate) const NONE: RawFd = -1;
 
 /// The first process of a pid namespace.
@@ -60,7 +60,7 @@ impl From<[OwnedFd; 3]> for Streams {
     }
 }
 
-/// What a confined command is put under, prepared before anything is forked.
+/// The restrictions of a confined command, prepared before anything is forked.
 struct Lockdown {
     filter: filter::Filter,
     /// The Landlock ruleset, if there is one.
@@ -71,16 +71,16 @@ struct Lockdown {
 pub(crate) struct Inner<'a> {
     launch: &'a Launch,
     lockdown: Option<Lockdown>,
-    /// Names that must not come to be.
+    /// Names that must not be created.
     held: Option<&'a Held>,
     /// Our end of the control socket.
     pub(crate) control: OwnedFd,
     streams: Streams,
-    /// Where calls that are refused are noted.
+    /// The file for the log of refused calls.
     ledger: Option<OwnedFd>,
     /// A descriptor of the supervisor's that is to stay open as long as this stage runs.
     lifeline: Option<RawFd>,
-    /// What of a private network leads out.
+    /// The way out of a private network.
     door: Option<Door>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Inner<'a> {
         Ok(Self { launch, lockdown, held, control, streams, ledger: None, lifeline: None, door })
     }
 
-    /// The same for a command that no namespace holds: `ruleset` and the filter do. The stage keeps
+    /// Confines the command without namespaces: by `ruleset` and the filter. The stage keeps
     /// `lifeline` open to its end.
     pub(crate) fn ruled(
         self,
@@ -115,17 +115,17 @@ impl<'a> Inner<'a> {
         Ok(Self { lockdown, lifeline, ..self })
     }
 
-    /// The same, keeping `lifeline` open to the stage's end.
+    /// Keeps `lifeline` open to the stage's end.
     pub(crate) fn keeping(self, lifeline: Option<RawFd>) -> Self {
         Self { lifeline, ..self }
     }
 
-    /// The same, holding the names of `held` too.
+    /// Holds the names of `held` too.
     pub(crate) fn mediating(self, held: &'a Held) -> Self {
         Self { held: Some(held).filter(|held| !held.is_empty()), ..self }
     }
 
-    /// The same, with a door out of its network.
+    /// Sets the way out of its network.
     pub(crate) fn with_door(self, door: Option<Door>) -> Self {
         Self { door, ..self }
     }
@@ -135,12 +135,12 @@ impl<'a> Inner<'a> {
         self.door.as_ref().map_or(Ok(()), Door::open)
     }
 
-    /// The same; what is refused because of them is noted in `ledger`.
+    /// Logs in `ledger` the calls that are refused because of them.
     pub(crate) fn noting(self, ledger: Option<OwnedFd>) -> Self {
         Self { ledger, ..self }
     }
 
-    /// Whether calls of the command are decided here, for which it has to be looked into.
+    /// Returns whether calls of the command are decided here, which requires access to its memory.
     pub(crate) fn mediates(&self) -> bool {
         self.held.is_some()
     }
@@ -177,7 +177,7 @@ fn stage(args: &[OsString]) -> io::Result<()> {
     let ledger = there(ledger).map(sys::adopt).transpose()?;
     sys::seal_descriptors()?;
     if launch.hold != Hold::Subreaper && Pid::this() != FIRST {
-        // Whoever started us is no sandbox: nothing is run on its word.
+        // The parent process is no sandbox: nothing is run on its request.
         return Err(io::Error::other(
             "this is no sandbox: the inner stage is not its first process",
         ));
@@ -204,8 +204,8 @@ fn handed_over(number: RawFd) -> io::Result<Held> {
     held.ok_or_else(|| io::Error::other("the list of names that must not come to be is damaged"))
 }
 
-/// As pid 1 of a namespace: starts the command, reports its start and its end. Our own end is that
-/// of all the rest.
+/// Serves as pid 1 of a namespace: starts the command, reports its start and its end. The exit of
+/// pid 1 ends all other processes.
 pub(crate) fn serve(mut inner: Inner<'_>) -> io::Result<()> {
     sys::hide_memory()?;
     let children = Children::listen()?;
@@ -219,8 +219,8 @@ pub(crate) fn serve(mut inner: Inner<'_>) -> io::Result<()> {
     Group::led_by(command).counting().follow(&children, control.as_fd()).map(drop)
 }
 
-/// As an ordinary process beside the one that supervises, whose streams and socket stay its own:
-/// the same, and ends the rest.
+/// Serves as an ordinary process beside the supervisor, which keeps its own streams and socket:
+/// starts the command, reports its start and its end, and ends the processes that it left.
 pub(crate) fn serve_beside(inner: &Inner<'_>, leash: Leash) -> io::Result<()> {
     let mut kept = inner.descriptors();
     kept.push(leash.descriptor());
@@ -230,7 +230,7 @@ pub(crate) fn serve_beside(inner: &Inner<'_>, leash: Leash) -> io::Result<()> {
     let children = ManuallyDrop::new(Children::listen()?);
     let starting = Starting::begin(inner, None)?;
     inner.streams.all().iter().for_each(|stream| leash.close_copy(stream));
-    // Whatever goes wrong from here on: nothing of the command may stay.
+    // On any failure from here on, no process of the command may stay.
     let hunt = survivors::Hunt::of(starting.command, inner.launch);
     match follow_beside(starting, inner, &children, leash) {
         Ok(Left::Nothing) => Ok(()),
@@ -267,7 +267,7 @@ fn handles(args: &[OsString]) -> io::Result<[RawFd; 9]> {
 struct Starting {
     command: Pid,
     process: Process,
-    /// Ends without a word once it was.
+    /// Ends without data once the command was started.
     status: File,
 }
 

@@ -1,19 +1,19 @@
-//! Ends what a command left where nobody adopts orphans: who belongs to it is found in looks at the
-//! table of processes, and killed in rounds until a look finds nobody.
+//! The end of a command's processes on systems without a subreaper: its members are found in
+//! snapshots of the process table, and killed in rounds until a snapshot shows none.
 //!
-//! A process belongs if it carries the run's mark in its environment, was started by one that belongs,
-//! or is in the command's session. A number alone is nobody: it can mean another process at the next
-//! look, so that a process is its number and its start.
+//! A process is a member if it carries the run's mark in its environment, was started by a member,
+//! or is in the command's session. A pid alone identifies no process, as it can be reused by the
+//! next snapshot: a process is identified by its pid and its start time.
 
 use std::collections::HashSet;
 use std::io;
 
-/// A process, told from a later one of the same number.
+/// A process, distinguished from a later one of the same pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     /// Its number.
     pub(crate) number: i32,
-    /// When it was started, in whatever unit.
+    /// Its start time, in the table's own unit.
     pub(crate) start: u64,
 }
 
@@ -23,11 +23,11 @@ pub(crate) struct Entry {
     pub(crate) who: Identity,
     pub(crate) parent: i32,
     pub(crate) session: i32,
-    /// Whether its environment has the mark of this run.
+    /// Its environment has the mark of this run.
     pub(crate) marked: bool,
 }
 
-/// The processes of this system that live; dead ones that nobody has reaped are not among them.
+/// The live processes of this system, zombies excluded.
 pub(crate) trait Table {
     /// All of them.
     fn look(&mut self) -> io::Result<Vec<Entry>>;
@@ -39,7 +39,7 @@ pub(crate) trait Table {
     fn wait(&mut self, whom: &[Identity]) -> io::Result<()>;
 }
 
-/// Who belongs to one command, as far as looks have shown.
+/// The members of one command, as far as snapshots have shown.
 #[derive(Debug)]
 pub(crate) struct Tree {
     command: Identity,
@@ -47,12 +47,12 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// That of `command`.
+    /// Starts the tree with `command` alone.
     pub(crate) fn of(command: Identity) -> Self {
         Self { command, known: HashSet::from([command]) }
     }
 
-    /// Kills all of it, until a look finds nobody.
+    /// Kills all members, until a snapshot shows none.
     pub(crate) fn end(mut self, table: &mut impl Table) -> io::Result<()> {
         loop {
             let living = self.members(&table.look()?);
@@ -69,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// Who of `entries` belongs to it; they are known from now on.
+    /// Returns the members among `entries`, and remembers them.
     pub(crate) fn members(&mut self, entries: &[Entry]) -> Vec<Identity> {
         let session = self.session(entries);
         loop {
@@ -90,7 +90,7 @@ impl Tree {
         entries.iter().map(|entry| entry.who).filter(|who| self.known.contains(who)).collect()
     }
 
-    /// The command's session, unless its number is somebody else's by now.
+    /// Returns the command's session, unless its id was reused.
     fn session(&self, entries: &[Entry]) -> Option<i32> {
         let number = self.command.number;
         let stranger = |entry: &Entry| entry.who.number == number && entry.who != self.command;

@@ -1,4 +1,4 @@
-//! What found no way out of this process's own network, by the kernel's count.
+//! The packets that found no route out of this process's own network, by the kernel's count.
 //!
 //! Nothing here allocates: see [`crate::sys::start_beside`].
 
@@ -7,10 +7,10 @@ use rustix::io::read;
 
 use crate::control::Unreached;
 
-/// Bytes of a file of `/proc/net` that are looked at: what is counted here stands before that.
+/// The number of bytes read of a file in `/proc/net`: the counters are within them.
 const LOOKED_AT: usize = 4096;
 
-/// The count, if this process has a network whose count can be read.
+/// Returns the count, if this process has a network with a readable count.
 pub(super) fn unreached() -> Option<Unreached> {
     let (mut four, mut six) = ([0; LOOKED_AT], [0; LOOKED_AT]);
     let four = content(c"/proc/net/snmp", &mut four)?;
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(count(b"Ip: OutNoRoutes\nIp: x\n", b"\xff\n"), Unreached::default());
     }
 
-    /// Where the kernel counts, the files are long enough to hold what is looked for.
+    /// Checks, where the kernel counts, that the buffer is long enough for the counters.
     #[test]
     #[cfg(target_os = "linux")]
     fn this_network_is_counted() {

@@ -1,4 +1,4 @@
-//! Without a pid namespace: ends what the command left behind, by adopting and killing it.
+//! The end of a command's processes without a pid namespace: the stage adopts and kills them.
 //!
 //! Nothing here allocates: see [`sys::start_beside`].
 
@@ -13,7 +13,7 @@ use crate::sys::{self, Child};
 /// Bytes of the list of children that are read at once; the rest is on a later list.
 const LIST: usize = 1 << 14;
 
-/// What the command left: nothing has to be known of it.
+/// The processes that the command left: none of them has to be known.
 pub(super) struct Hunt;
 
 impl Hunt {
@@ -21,7 +21,8 @@ impl Hunt {
         Self
     }
 
-    /// Kills and reaps children until none is left. Orphans of what is killed become our children.
+    /// Kills and reaps children until none is left. Orphans of a killed process become our
+    /// children.
     pub(super) fn end(self) -> io::Result<()> {
         loop {
             // Most commands leave none, and this is quicker than the list.

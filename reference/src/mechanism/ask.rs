@@ -13,7 +13,8 @@ use crate::sys;
 /// Bytes that are read of an answer.
 const ENOUGH: u64 = 1024;
 
-/// How `command` ended within `patience` milliseconds; `None` if it did not, and was killed.
+/// Waits up to `patience` milliseconds for the end of `command`; kills it and returns `None` if it
+/// has not ended by then.
 pub(super) fn ended(command: &mut Command, patience: u16) -> io::Result<Option<ExitStatus>> {
     let mut child = command.spawn()?;
     let process = sys::open_process(Pid::from_raw(child.id() as i32))?;
@@ -26,7 +27,7 @@ pub(super) fn ended(command: &mut Command, patience: u16) -> io::Result<Option<E
     Ok(ended.then_some(status))
 }
 
-/// The beginning of what a program wrote to `said`.
+/// Returns the beginning of a program's output in `said`.
 pub(super) fn text(mut said: File) -> io::Result<String> {
     let mut bytes = Vec::new();
     said.rewind()?;

@@ -1,5 +1,5 @@
-//! Mechanisms whose inner stage is an ordinary process beside this one, and what a run by them takes:
-//! [`Beside`]. All of it goes with the run.
+//! Mechanisms whose inner stage is an ordinary process beside this one, and the resources of a run
+//! by them: [`Beside`]. All of them are removed with the run.
 
 use super::{Running, landlock, seatbelt};
 use crate::error::Refusal;
@@ -7,7 +7,7 @@ use crate::inner::Inner;
 use crate::plan::Plan;
 use crate::request::{Mechanism, Order};
 
-/// What one run takes.
+/// The resources of one run.
 pub(crate) enum Beside {
     /// Rules that the command puts itself under.
     Landlock(landlock::Prepared),
@@ -16,7 +16,7 @@ pub(crate) enum Beside {
 }
 
 impl Beside {
-    /// What `plan` takes by `mechanism`, if it is one of these.
+    /// Prepares the resources that `plan` needs under `mechanism`, if it is one of these.
     pub(crate) fn prepare(
         mechanism: Mechanism,
         order: &Order,
@@ -33,7 +33,7 @@ impl Beside {
         }
     }
 
-    /// The plan with the temp folder that the command is to use.
+    /// The plan with the temp directory that the command is to use.
     pub(crate) fn plan(&self, plan: &Plan, order: &Order) -> Plan {
         let temp = match self {
             Self::Landlock(prepared) => prepared.temp(),
@@ -42,7 +42,7 @@ impl Beside {
         temp.map_or_else(|| plan.clone(), |temp| temp.plan(plan, &order.policy.env))
     }
 
-    /// The words of the command, with what goes before them.
+    /// Returns the arguments of the command, with the wrapper's before them.
     pub(crate) fn argv(&self, order: &Order, plan: &Plan) -> Result<Vec<String>, Refusal> {
         match self {
             Self::Landlock(_) => Ok(order.run.command.to_argv()),

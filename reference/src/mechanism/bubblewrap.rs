@@ -34,10 +34,10 @@ const FIXED: [&str; 9] = [
     "ALL",
 ];
 
-/// What the inner stage keeps until it serves, where it decides on names.
+/// Capabilities that the inner stage keeps until it serves, where it decides on names.
 const LOOKING: [&str; 4] = ["--cap-add", "CAP_SYS_PTRACE", "--cap-add", "CAP_SETPCAP"];
 
-/// The helper for `view`; `untrusted` are folders whose programs must not be run unconfined.
+/// The helper for `view`; `untrusted` are directories whose programs must not be run unconfined.
 pub(crate) fn helper(
     prefix: &[&str],
     handles: Handles,
@@ -89,7 +89,7 @@ pub(crate) fn standalone(view: &View, cwd: &Path, nested: bool) -> Result<Vec<Os
             Step::MaskFile(path) | Step::MaskSocket(path) => {
                 list.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
             }
-            // What directories are like where the text is used is not known.
+            // The modes of directories on the host that uses the text are not known.
             Step::Folder(_) => {}
             step => list.extend(rendered(step, -1)),
         }
@@ -114,10 +114,10 @@ fn can_open(view: &View) -> Result<(), Refusal> {
     }
 }
 
-/// Ports from here on are anybody's in a new network namespace.
+/// The lowest port that every process may bind in a new network namespace.
 const LOWEST_PORT: u16 = 1024;
 
-/// The inner stage decides on names that come to be, but not by a profile.
+/// Refuses a profile: the inner stage decides on new names, but not by a profile.
 fn can_ask(view: &View) -> Result<(), Refusal> {
     match view.mediate.profile {
         None => Ok(()),
@@ -127,7 +127,7 @@ fn can_ask(view: &View) -> Result<(), Refusal> {
     }
 }
 
-/// Without an inner stage, what the policy denies by name must be there.
+/// Refuses names that do not exist: without an inner stage they cannot be held.
 fn can_hold(view: &View) -> Result<(), Refusal> {
     let refused = |what: String, remedy: &str| {
         Err(Refusal::unsupported(format!(
@@ -190,7 +190,7 @@ fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
             list
         }
         Step::Tmpfs(path, mode) => words(&["--perms", &format!("{mode:04o}"), "--tmpfs"], path, 1),
-        // What the host has no such directory for, the program makes by itself.
+        // The program makes a directory by itself where the host has none at the path.
         Step::Folder(path) => std::fs::symlink_metadata(path).map_or_else(
             |_| Vec::new(),
             |found| {
@@ -221,7 +221,7 @@ fn empty() -> Result<OwnedFd, Refusal> {
     })
 }
 
-/// Why the program could not be started.
+/// Explains a failure to start the program.
 pub(crate) fn unstartable(untrusted: &[PathBuf], error: &std::io::Error) -> Refusal {
     let program = found::program(untrusted).map_or_else(
         |refusal| refusal.message,
@@ -232,7 +232,8 @@ pub(crate) fn unstartable(untrusted: &[PathBuf], error: &std::io::Error) -> Refu
 
 const REMEDY: &str = "install the package bubblewrap, or name another program by REFBOX_BWRAP";
 
-/// What a failed start means, from what `bwrap` said, or how it ended where it said nothing.
+/// Explains a failed start from the message of `bwrap`, or from its exit status where it wrote
+/// none.
 pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) -> Refusal {
     let said = said.map(|words| words.trim().replace('\n', "; "));
     let denied = ["No permissions to creat", "reating new namespace failed", "setting up uid map"];
@@ -250,7 +251,7 @@ pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) ->
             format!("a proc of its own is refused on this host ({words}); {}", userns::MASKED_PROC);
         return Refusal::no_proc(what);
     }
-    // It is asked for its version only when it failed: a run that works needs no look at it.
+    // Its version is read only after a failure: a run that works does not need it.
     let fault = found::program(untrusted).and_then(|program| version::check(&program));
     match (fault, said.is_some()) {
         (Err(refusal), _) => refusal,

@@ -26,7 +26,8 @@ use crate::egress::Door;
 use crate::inner;
 use crate::sys::{self, Process, Stack};
 
-/// What every helper program is given: the launch, the control socket and the command's streams.
+/// The descriptors that every helper program inherits: the launch, the control socket and the
+/// command's streams.
 pub(crate) struct Handles {
     /// The encoded launch, positioned at its start.
     pub(crate) launch: File,
@@ -34,14 +35,14 @@ pub(crate) struct Handles {
     pub(crate) control: OwnedFd,
     /// The command's stdin, stdout and stderr.
     pub(crate) streams: [OwnedFd; 3],
-    /// What leads out of its network.
+    /// The way out of its network.
     pub(crate) door: Option<Door>,
-    /// Names that must not come to be, encoded, and where refusals are noted.
+    /// Names that must not be created, encoded, and the log of refusals.
     pub(crate) held: Option<(File, OwnedFd)>,
 }
 
 impl Handles {
-    /// What the inner stage is told: those that are not there are [`inner::NONE`].
+    /// Returns the descriptor numbers for the inner stage; a missing one is [`inner::NONE`].
     fn numbers(&self) -> Vec<RawFd> {
         let door = self.door.as_ref().map_or([inner::NONE; 2], Door::numbers);
         let held = self.held_numbers().unwrap_or([inner::NONE; 2]);
@@ -52,7 +53,7 @@ impl Handles {
         self.held.as_ref().map(|(names, ledger)| [names.as_raw_fd(), ledger.as_raw_fd()])
     }
 
-    /// Those that stay open over exec.
+    /// Returns the descriptors that stay open over exec.
     fn descriptors(&self) -> Vec<RawFd> {
         let door = self.door.iter().map(|door| door.numbers()[0]);
         let held = self.held_numbers().into_iter().flatten();
@@ -71,7 +72,7 @@ impl Handles {
     }
 }
 
-/// Whether `path` is a file that this user can execute.
+/// Returns whether `path` is a file that this user can execute.
 fn is_program(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
@@ -91,7 +92,7 @@ pub(crate) struct Program {
     kept: Vec<RawFd>,
     /// Their owners.
     owners: (Handles, Vec<OwnedFd>),
-    /// Whether the inner stage will be pid 1 of a namespace.
+    /// The inner stage becomes pid 1 of a namespace.
     namespaced: bool,
 }
 
@@ -99,9 +100,9 @@ pub(crate) struct Program {
 pub(crate) struct Running {
     /// The process, a child of ours.
     pub(crate) process: Process,
-    /// Where it writes what it has to say itself.
+    /// The file that receives its own messages.
     pub(crate) said: Option<File>,
-    /// Whether the death of its inner stage ends everything.
+    /// The death of its inner stage ends all processes of the run.
     pub(crate) namespaced: bool,
     /// The stack of a process that runs in our memory.
     pub(crate) stack: Option<Stack>,

@@ -1,6 +1,6 @@
-//! The plan as a profile of Seatbelt, which `sandbox-exec` of macOS enforces around the command. It
-//! is asked first to run a harmless program under that profile: one that macOS does not take is told
-//! from a command that fails. Unverified: nothing of this has run on macOS yet.
+//! The plan as a profile of Seatbelt, which `sandbox-exec` of macOS enforces around the command. A
+//! harmless program is run under the profile first, so that a profile that macOS rejects is told
+//! apart from a command that fails. Unverified: nothing of this has run on macOS yet.
 
 mod file;
 mod folder;
@@ -23,29 +23,30 @@ use crate::{compile, host, report, sys};
 
 use file::ProfileFile;
 
-/// Where macOS has its program. A search path could be led elsewhere.
+/// The path of the program on macOS. A search path could be led elsewhere.
 pub(crate) const PROGRAM: &str = "/usr/bin/sandbox-exec";
-/// What is run to see whether a profile is taken; macOS and Linux have it.
+/// The program that is run to test whether a profile is accepted; macOS and Linux have it.
 const HARMLESS: &str = "/usr/bin/true";
-/// How long that may take, in milliseconds.
+/// The time limit of that test, in milliseconds.
 const PATIENCE: u16 = 10_000;
 
 static STAND_IN: OnceLock<PathBuf> = OnceLock::new();
 
-/// Has `program` stand in for `sandbox-exec` in this process. For tests: nothing is confined by it.
+/// Replaces `sandbox-exec` by `program` in this process. For tests: it confines nothing.
 pub fn stand_in(program: PathBuf) {
     // The first one counts.
     let _first = STAND_IN.set(program);
 }
 
-/// What one run takes: the program, the profile's file, and a temp folder where the policy gives one.
+/// The resources of one run: the program, the profile's file, and a temporary directory where the
+/// policy gives one.
 pub(crate) struct Prepared {
     program: PathBuf,
     profile: ProfileFile,
     temp: Option<Temp>,
 }
 
-/// What `view` takes, before anything is started.
+/// Prepares the resources for `view`, before anything is started.
 pub(crate) fn prepare(view: &View, order: &Order, plan: &Plan) -> Result<Prepared, Refusal> {
     let program = program()?;
     let compiled = compile::seatbelt(view, &order.policy)?;
@@ -98,13 +99,13 @@ impl Prepared {
         words
     }
 
-    /// The command's temp folder.
+    /// The command's temp directory.
     pub(super) fn temp(&self) -> Option<&Temp> {
         self.temp.as_ref()
     }
 
-    /// The command with the words before it. One that is not there is told here, as else a program
-    /// of others would say so in other words.
+    /// Returns the command with the wrapper's arguments before it. A missing program is reported
+    /// here, as otherwise `sandbox-exec` would report it in other words.
     pub(super) fn argv(&self, order: &Order, plan: &Plan) -> Result<Vec<String>, Refusal> {
         let command = order.run.command.to_argv();
         match host::cannot_execute(&order.run, &plan.env) {
@@ -123,7 +124,7 @@ impl Prepared {
             .map_err(|error| Refusal::os("starting the command", error))
     }
 
-    /// Whether macOS takes the profile.
+    /// Checks that macOS accepts the profile.
     fn is_taken(&self, cwd: &Path) -> Result<(), Refusal> {
         let os = |error| Refusal::os("asking sandbox-exec", error);
         let said = sys::memory_file(b"").map_err(os)?;

@@ -1,7 +1,7 @@
-//! A temp folder for one run, gone with it: [`Temp`].
+//! A temporary directory for one run, removed with it: [`Temp`].
 //!
-//! Who removes it is a process of its own, which waits for the end of all that hold the lifeline:
-//! so it also goes when this process is killed.
+//! A separate process removes it after the end of all processes that hold the lifeline: so it is
+//! also removed when this process is killed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -20,16 +20,16 @@ use boxproof_cases::protocol::{EnvBase, EnvPolicy};
 use crate::plan::Plan;
 use crate::sys;
 
-/// The folder.
+/// The directory.
 pub(crate) struct Temp {
     path: PathBuf,
-    /// The end of this, everywhere, is the folder's.
+    /// The end of this, everywhere, is the directory's.
     lifeline: Option<OwnedFd>,
     remover: Pid,
 }
 
 impl Temp {
-    /// A new one below the temp folder of this process, which must have one thread only.
+    /// A new one below the temp directory of this process, which must have one thread only.
     pub(super) fn make() -> io::Result<Self> {
         Self::make_in(&std::env::temp_dir())
     }
@@ -57,12 +57,12 @@ impl Temp {
         }
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// `plan` with this as the folder that the command is to use.
+    /// `plan` with this as the directory that the command is to use.
     pub(super) fn plan(&self, plan: &Plan, policy: &EnvPolicy) -> Plan {
         let mut plan = plan.clone();
         let name = OsString::from("TMPDIR");
@@ -81,7 +81,7 @@ impl Temp {
         plan
     }
 
-    /// The descriptor that keeps the folder.
+    /// The descriptor that keeps the directory.
     pub(super) fn lifeline(&self) -> Option<RawFd> {
         self.lifeline.as_ref().map(AsRawFd::as_raw_fd)
     }
@@ -97,7 +97,7 @@ impl Drop for Temp {
     }
 }
 
-/// Waits for the end of the run, with no stream or signal of its own; then removes the folder.
+/// Waits for the end of the run, with no stream or signal of its own; then removes the directory.
 fn remover(folder: &Path, waits: OwnedFd) -> i32 {
     let mut kept = [waits.as_raw_fd()];
     let alone = setsid().and_then(|_| sys::close_all_but(&mut kept));
@@ -107,7 +107,7 @@ fn remover(folder: &Path, waits: OwnedFd) -> i32 {
     i32::from(ended.and_then(|_| remove(folder)).is_err())
 }
 
-/// A reader of the command's streams waits for the last who holds them.
+/// Closes the command's streams, as their reader waits for the last process that holds them.
 fn leave_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     nix::unistd::dup2_stdin(&nothing)?;
@@ -115,7 +115,7 @@ fn leave_streams() -> io::Result<()> {
     Ok(nix::unistd::dup2_stderr(&nothing)?)
 }
 
-/// Removes all of `folder`, also what the command closed in it.
+/// Removes all of `folder`, also directories that the command made inaccessible.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
     if fs::remove_dir_all(folder).is_ok() {
         return Ok(());
@@ -124,7 +124,7 @@ pub(super) fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_dir_all(folder)
 }
 
-/// Makes every folder below `folder` one that can be emptied; links are not followed.
+/// Makes every directory below `folder` one that can be emptied; links are not followed.
 fn reopen(folder: &Path) {
     let _stays_closed = fs::set_permissions(folder, Permissions::from_mode(0o700));
     let children = fs::read_dir(folder).into_iter().flatten().flatten();

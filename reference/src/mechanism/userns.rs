@@ -1,4 +1,4 @@
-//! Why this host refuses user namespaces, and what its owner can do about it.
+//! The reasons for which this host refuses user namespaces, and the remedy of each.
 
 /// Kernel switches that forbid namespaces: name, refusing value, remedy.
 const SWITCHES: [(&str, &str, &str); 9] = [
@@ -13,7 +13,7 @@ const SWITCHES: [(&str, &str, &str); 9] = [
     ("user.max_cgroup_namespaces", "0", "15000"),
 ];
 
-/// Why there is no `/proc` of one's own, and the remedy.
+/// The reason why a private `/proc` is refused, and the remedy.
 pub(super) const MASKED_PROC: &str = "a container that masks parts of /proc forbids a fresh one; \
     run it outside, or unmask /proc there";
 

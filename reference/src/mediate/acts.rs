@@ -1,4 +1,4 @@
-//! Every call but opening, carried out for the caller on pinned folders.
+//! Every call but opening, carried out for the caller on pinned directories.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -64,7 +64,7 @@ impl Desk {
         }
         let source = self.source(caller, from, flags)?;
         let spot = self.spot(caller, to)?;
-        // Nobody puts a link in the place of what was looked at.
+        // No link can replace the object after the check.
         let _alone = self.alone();
         self.vet(&spot, source.coming()?)?;
         let name = spot.name.as_c_str();
@@ -79,7 +79,7 @@ impl Desk {
         }
     }
 
-    /// What a link is to be made of.
+    /// Resolves the object that a hard link is made of.
     fn source(&self, caller: Caller<'_>, from: Named, flags: i32) -> nix::Result<Source> {
         let path = caller.string(from.1)?.into_bytes();
         if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
@@ -165,8 +165,8 @@ impl Desk {
             let address = pinned_address(&spot)?;
             return notify::bind(socket, &address);
         }
-        // The caller's own text, as others will ask the socket for it. Nobody can move a folder or
-        // make a link meanwhile.
+        // The caller's own text, as others will ask the socket for it. The lock keeps directories
+        // from being moved and links from being made meanwhile.
         fchdir(base.as_fd())?;
         notify::bind(socket, address)
     }
@@ -181,7 +181,7 @@ fn move_flags(bits: u32) -> nix::Result<RenameFlags> {
 }
 
 enum Source {
-    /// What a name means, be it a link.
+    /// The object at a name, even if it is a link.
     Named(Spot),
     /// An object.
     Pinned(OwnedFd),

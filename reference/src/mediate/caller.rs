@@ -1,6 +1,6 @@
-//! What is known of a calling thread: its strings, folders, umask and process ([`Caller`]). After
-//! each reading the call is checked to be waiting still: otherwise the number of the thread may
-//! have come to mean another.
+//! The state of a calling thread: its strings, directories, umask and process ([`Caller`]). After
+//! each reading the call is checked to be waiting still: otherwise the thread id may have been
+//! reused.
 
 use std::ffi::CString;
 use std::fs;
@@ -23,18 +23,18 @@ const PAGE: u64 = 4096;
 pub(super) struct Caller<'a> {
     /// The thread.
     pub(super) thread: Pid,
-    /// Where it waits, and the number of its call.
+    /// The listener at which it waits, and the id of its call.
     waits: Option<(BorrowedFd<'a>, u64)>,
-    /// Whether `/proc` has other numbers than this pid namespace.
+    /// `/proc` belongs to another pid namespace than this process.
     foreign: bool,
 }
 
-/// What a thread's status says.
+/// The fields of a thread's `/proc` status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Status {
     /// The process it belongs to.
     pub(super) process: Pid,
-    /// The same by the number that `/proc` has for it.
+    /// The thread group's id as `/proc` shows it.
     pub(super) shown: Pid,
     /// The mode bits that it never gives.
     pub(super) umask: Mode,
@@ -52,9 +52,9 @@ impl<'a> Caller<'a> {
         if self.foreign { notify::shown_thread(self.thread) } else { Ok(self.thread) }
     }
 
-    /// Does `read`; where the thread cannot be looked into as any other of the same user, again
-    /// with the right to. It is raised for reading alone: what is opened for a caller is opened
-    /// without.
+    /// Does `read`; where the thread is closed to other processes of the same user, again with the
+    /// capability. The capability is raised for reading alone: objects are opened for a caller
+    /// without it.
     fn read<T>(self, mut read: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
         let result = match read() {
             Err(Errno::EPERM | Errno::EACCES) => notify::looking(read),
@@ -89,7 +89,7 @@ impl<'a> Caller<'a> {
         if read == length { Ok(bytes) } else { Err(Errno::EFAULT) }
     }
 
-    /// The folder that relative paths start at: a descriptor's, or the working directory.
+    /// The directory that relative paths start at: a descriptor's, or the working directory.
     pub(super) fn base(self, number: RawFd) -> nix::Result<OwnedFd> {
         match number {
             libc::AT_FDCWD => self.open("cwd"),
@@ -101,7 +101,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// What a link of its own in `/proc` leads to.
+    /// Opens the target of a link in the caller's `/proc` directory.
     fn open(self, link: &str) -> nix::Result<OwnedFd> {
         let path = format!("/proc/{}/{link}", self.shown()?);
         let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;

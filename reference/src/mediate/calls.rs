@@ -1,4 +1,4 @@
-//! The calls that make or move names: their numbers, and what their arguments mean.
+//! The calls that make or move names: their numbers, and their arguments.
 
 use std::ffi::c_long;
 use std::os::fd::RawFd;
@@ -11,19 +11,19 @@ pub(super) type Named = (RawFd, u64);
 /// One call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Call {
-    /// Opens, and makes what is missing.
+    /// Opens, and creates a missing file.
     Open { at: Named, flags: i32, mode: u32 },
-    /// Makes a folder.
+    /// Makes a directory.
     Mkdir { at: Named, mode: u32 },
     /// Makes a file, FIFO, socket or device.
     Mknod { at: Named, mode: u32, device: u64 },
-    /// Makes a symbolic link that says what stands at `target`.
+    /// Makes a symbolic link with the text at `target`.
     Symlink { target: u64, at: Named },
     /// Makes another name.
     Link { from: Named, to: Named, flags: i32 },
     /// Moves a name, or exchanges two.
     Rename { from: Named, to: Named, flags: u32 },
-    /// Removes a name, a folder's only with the flag for that.
+    /// Removes a name, a directory's only with the flag for that.
     Remove { at: Named, flags: i32 },
     /// Binds a socket, which makes a name where its address is a path.
     Bind { socket: RawFd, address: u64, length: u64 },
@@ -55,7 +55,7 @@ pub(super) const ALWAYS: &[c_long] = &[
     libc::SYS_rename,
 ];
 
-/// Calls that come to us where something that stands has to stay.
+/// Calls that are mediated where an existing object must not be removed.
 pub(super) const REMOVING: &[c_long] = &[
     libc::SYS_unlinkat,
     #[cfg(target_arch = "x86_64")]
@@ -70,7 +70,7 @@ pub(super) const OPENING: &[(c_long, u8)] = &[
 ];
 
 impl Call {
-    /// What `notice` asks for; `None` if it is none of these calls.
+    /// Decodes the call of `notice`; `None` if it is not mediated.
     pub(super) fn of(notice: &Notice) -> Option<Self> {
         // The kernel reads descriptors, flags and modes as 32 bits.
         let [a, b, c, d, e, _] = notice.args;
@@ -93,7 +93,7 @@ impl Call {
     /// The older forms, which start at the working directory.
     #[cfg(target_arch = "x86_64")]
     fn plain(number: c_long, [a, b, c, ..]: [u64; 6]) -> Option<Self> {
-        /// What creat stands for.
+        /// The flags that creat implies.
         const CREATE: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
         let at = (HERE, a);
         Some(match number {

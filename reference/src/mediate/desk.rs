@@ -1,5 +1,5 @@
-//! Where calls are decided: [`Desk`], shared by all workers. Every name is made or moved through
-//! [`Desk::vet`], with its folder pinned and the name plain.
+//! The decision about a call: [`Desk`], shared by all workers. Every name is made or moved through
+//! [`Desk::vet`], with its directory pinned and the name plain.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,7 +17,7 @@ use super::rules::{Judgement, Place, Rules};
 use super::sticky::Sticky;
 use super::walk::{Spot, Walk};
 
-/// What ends a call well.
+/// The result of a successful call.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// Nothing more to say.
@@ -28,10 +28,10 @@ pub(super) enum Answer {
     Later,
 }
 
-/// What is about to come to a name.
+/// The object that is about to get a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coming {
-    /// Something new and empty.
+    /// A new and empty object.
     Fresh,
     /// Another name of something that was there before and is no link.
     Linked,
@@ -41,32 +41,32 @@ pub(super) enum Coming {
     Pointing,
 }
 
-/// The rules, and what it takes to hold places against them.
+/// The rules, and the resources for enforcing them.
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) listener: OwnedFd,
     pub(super) rules: Rules,
     pub(super) mounts: Mounts,
     pub(super) sticky: Sticky,
-    /// Where refusals are noted, if anywhere.
+    /// The log of refusals, if there is one.
     pub(super) ledger: Option<Ledger>,
-    /// The root, pinned: where absolute paths need no folder of the caller's.
+    /// The root, pinned: where absolute paths need no directory of the caller's.
     pub(super) root: OwnedFd,
-    /// Held shared from finding out where a folder is to making a name in it, and alone by what
-    /// may move folders.
+    /// Held shared from locating a directory to making a name in it, and exclusively by calls that
+    /// may move directories.
     pub(super) gate: RwLock<()>,
-    /// Whether `/proc` has other numbers than this pid namespace.
+    /// `/proc` belongs to another pid namespace than this process.
     pub(super) foreign: bool,
 }
 
 impl Desk {
-    /// The path at `named` and the folder it starts at.
+    /// The path at `named` and the directory it starts at.
     pub(super) fn path(&self, caller: Caller<'_>, named: Named) -> nix::Result<(OwnedFd, Vec<u8>)> {
         let path = caller.string(named.1)?.into_bytes();
         Ok((self.base(caller, named, &path)?, path))
     }
 
-    /// The folder that `path`, read already, starts at.
+    /// The directory that `path`, read already, starts at.
     pub(super) fn base(
         &self,
         caller: Caller<'_>,
@@ -86,18 +86,18 @@ impl Desk {
         Walk::new(caller).spot(base.as_fd(), &path)
     }
 
-    /// Until the guard is gone, no folder is moved.
+    /// Keeps all directories from being moved until the guard is dropped.
     pub(super) fn shared(&self) -> RwLockReadGuard<'_, ()> {
         self.gate.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Until the guard is gone, nobody else makes or moves a name.
+    /// Locks out every other creation or move of a name while the guard lives.
     pub(super) fn alone(&self) -> RwLockWriteGuard<'_, ()> {
         self.gate.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Whether something may come to `spot`; EEXIST where something stands in the way of it, which
-    /// wins over the rules, as in the kernel.
+    /// Checks that an object may get the name `spot`; EEXIST where the name is taken, which takes
+    /// precedence over the rules, as in the kernel.
     pub(super) fn vet(&self, spot: &Spot, coming: Coming) -> nix::Result<()> {
         use Judgement::{Above, Forbidden, Free, Towards, Within};
         let errno = match (self.judge(spot)?, coming) {
@@ -122,7 +122,7 @@ impl Desk {
         errno
     }
 
-    /// Whether what stands at `spot` may go: EACCES for a link that has to stay.
+    /// Checks that the object at `spot` may be removed: EACCES for a link that has to stay.
     pub(super) fn vet_removal(&self, spot: &Spot) -> nix::Result<()> {
         match self.judge(spot)? {
             Judgement::Forbidden => look(spot).and_then(|_| Err(self.refusal(spot, Errno::EACCES))),
@@ -130,8 +130,8 @@ impl Desk {
         }
     }
 
-    /// What the rules say of `spot`; EACCES where a rule may be about it and it is not known where
-    /// it lies.
+    /// Returns the judgement of the rules about `spot`; EACCES where a rule may apply and the place
+    /// of `spot` is unknown.
     pub(super) fn judge(&self, spot: &Spot) -> nix::Result<Judgement> {
         if spot.stands || !self.rules.concern(spot.bare()) {
             return Ok(Judgement::Free);
@@ -139,7 +139,7 @@ impl Desk {
         self.place(spot).map(|place| self.rules.judge(&place))
     }
 
-    /// Where `spot` lies.
+    /// Returns the place of `spot` in its file system.
     pub(super) fn place(&self, spot: &Spot) -> nix::Result<Place> {
         let folder = self.mounts.place(spot.folder.as_fd()).ok_or(Errno::EACCES)?;
         let name = std::os::unix::ffi::OsStrExt::from_bytes(spot.bare());
@@ -148,7 +148,7 @@ impl Desk {
     }
 }
 
-/// What stands at `spot` itself.
+/// Stats the object at `spot` itself, following no link.
 pub(super) fn look(spot: &Spot) -> nix::Result<FileStat> {
     let name = std::ffi::CString::new(spot.bare()).map_err(|_| Errno::EINVAL)?;
     look_at(spot, &name)

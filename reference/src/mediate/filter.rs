@@ -9,8 +9,8 @@ use crate::sys::notify::Step;
 /// sees them (callers fall back to `openat`).
 const ABSENT: [c_long; 1] = [libc::SYS_openat2];
 
-/// Calls that change what a path means, which nobody may without capabilities anyway, or that
-/// hold up who reads our memory.
+/// Calls that change the meaning of a path, which require capabilities anyway, or that delay a
+/// process which reads the memory of another.
 const CLOSED: [c_long; 10] = [
     libc::SYS_chroot,
     libc::SYS_pivot_root,
@@ -39,15 +39,15 @@ fn refuse(errno: i32) -> u32 {
     libc::SECCOMP_RET_ERRNO | errno as u32
 }
 
-/// The low half of an argument's place in what filters see.
+/// Returns the offset of an argument's low half in the filter's data.
 fn argument(index: u8) -> u32 {
     const FIRST: u32 = 16;
     let high_first = if cfg!(target_endian = "big") { 4 } else { 0 };
     FIRST + 8 * u32::from(index) + high_first
 }
 
-/// The program; `keeps` says whether removing a name is asked about as well. The filter below it
-/// has turned away other architectures and x32 already.
+/// Builds the program; `keeps` if calls that remove a name are mediated as well. The filter below
+/// it has rejected other architectures and x32 already.
 pub(super) fn program(keeps: bool) -> Vec<Step> {
     let mut steps = vec![load(NUMBER)];
     let ends = |numbers: &[c_long], with: u32| -> Vec<Step> {
@@ -62,7 +62,8 @@ pub(super) fn program(keeps: bool) -> Vec<Step> {
     }
     steps.extend(ends(&ABSENT, refuse(libc::ENOSYS)));
     steps.extend(ends(&CLOSED, refuse(libc::EPERM)));
-    // A domain that the command puts itself under would not hold for us: it must not think it has one.
+    // A Landlock domain of the command would not apply to our calls: the command must not assume
+    // one.
     steps.extend(ends(&[libc::SYS_landlock_create_ruleset], refuse(libc::EOPNOTSUPP)));
     for (number, flags) in OPENING {
         steps.extend(creation(*number, *flags));
@@ -75,7 +76,7 @@ pub(super) fn program(keeps: bool) -> Vec<Step> {
     steps
 }
 
-/// Has `number` asked for if its flags may make something: O_CREAT does, but not with O_PATH.
+/// Mediates `number` if its flags may create a file: O_CREAT does, but not with O_PATH.
 fn creation(number: c_long, flags: u8) -> [Step; 6] {
     [
         unless(libc::BPF_JEQ, number as u32, 5),
@@ -115,12 +116,12 @@ fn load(place: u32) -> Step {
     step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, place, 0)
 }
 
-/// Goes on if the comparison with `value` holds, else skips `count` steps.
+/// Continues if the comparison with `value` holds, else skips `count` steps.
 fn unless(comparison: c_uint, value: u32, count: u8) -> Step {
     step(libc::BPF_JMP | comparison | libc::BPF_K, value, count)
 }
 
-/// Goes on if the comparison with `value` fails, else skips `count` steps.
+/// Continues if the comparison with `value` fails, else skips `count` steps.
 fn if_not(comparison: c_uint, value: u32, count: u8) -> Step {
     let code = (libc::BPF_JMP | comparison | libc::BPF_K) as u16;
     Step { code, jt: count, jf: 0, k: value }

@@ -1,5 +1,5 @@
-//! What was refused, for whoever explains the run: the places, once each and as the view has them, in
-//! a file in memory that the supervisor holds too ([`Ledger`]). It never takes more than a bounded part.
+//! The log of refusals, for the explanation of the run: the refused paths, once each and as the
+//! view has them, in a memory file that the supervisor holds too ([`Ledger`]). Its size is bounded.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,18 +17,18 @@ pub(crate) const MOST: usize = 32;
 /// Bytes of a place at most.
 const LONGEST: usize = 4096;
 
-/// Where refusals are noted.
+/// The file of refusals, and the paths in it.
 #[derive(Debug)]
 pub(super) struct Ledger(Mutex<(File, Vec<PathBuf>)>);
 
 impl Ledger {
-    /// In `file`, which is empty.
+    /// Creates the ledger in `file`, which is empty.
     pub(super) fn new(file: OwnedFd) -> Self {
         Self(Mutex::new((file.into(), Vec::new())))
     }
 
-    /// Something was kept from coming to `spot`, or from going. What cannot be noted is not: a refusal
-    /// does not hang on it.
+    /// Notes that an object was kept from being created at `spot`, or removed. A failure to note it
+    /// is ignored: a refusal does not depend on it.
     pub(super) fn note(&self, spot: &Spot) {
         let Ok(folder) = mounts::path_of(spot.folder.as_fd()) else { return };
         let place = folder.join(std::ffi::OsStr::from_bytes(spot.bare()));

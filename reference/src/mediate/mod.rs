@@ -1,6 +1,6 @@
-//! Holds names that do not exist yet: the calls that make or move names come to pid 1, which decides
-//! on the place they mean and carries them out itself, on what it decided about. A call is never
-//! let through after a look at it, as what was looked at could be another thing by then.
+//! Mediation of names that do not exist yet: the calls that make or move names come to pid 1, which
+//! decides on the place they mean and carries them out itself, on the object it decided about. A
+//! call is never let through after a check, as the object could be another one by then.
 
 mod acts;
 mod caller;

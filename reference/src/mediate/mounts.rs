@@ -1,5 +1,5 @@
-//! Where a descriptor's object lies in its file system: [`Mounts`], read once, as the command can
-//! make no mounts.
+//! The place of a descriptor's object in its file system: [`Mounts`], read once, as the command
+//! cannot mount.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -16,9 +16,9 @@ use crate::sys::notify;
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
     device: u64,
-    /// What of the file system is mounted.
+    /// The directory of the file system that is mounted.
     root: PathBuf,
-    /// Where.
+    /// The mount point.
     at: PathBuf,
 }
 
@@ -27,7 +27,7 @@ struct Mount {
 pub(super) struct Mounts(HashMap<u64, Mount>);
 
 impl Mounts {
-    /// Those of this process.
+    /// Reads the mounts of this process.
     pub(super) fn read() -> io::Result<Self> {
         Ok(Self::parse(&fs::read("/proc/self/mountinfo")?))
     }
@@ -36,13 +36,15 @@ impl Mounts {
         Self(table.split(|byte| *byte == b'\n').filter_map(mount).collect())
     }
 
-    /// Where `folder` lies; `None` if it lies on no mount of ours, as one that was inherited.
+    /// Returns the place of `folder`; `None` if it is on no mount of this namespace, as an
+    /// inherited one.
     pub(super) fn place(&self, folder: BorrowedFd<'_>) -> Option<Place> {
         let mount = self.0.get(&notify::mount_of(folder).ok()?)?;
         mount.place(&path_of(folder).ok()?)
     }
 
-    /// The mounts below `path`: the way there, and what of which file system is mounted.
+    /// Returns the mounts below `path`: the relative path, and the mounted directory of which file
+    /// system.
     pub(super) fn below(&self, path: &Path) -> impl Iterator<Item = (PathBuf, Place)> {
         self.0.values().filter_map(move |mount| {
             let way = mount.at.strip_prefix(path).ok().filter(|way| *way != Path::new(""))?;
@@ -60,7 +62,7 @@ impl Mount {
     }
 }
 
-/// The path of what `file` is, as the kernel tells it.
+/// Returns the kernel's path of `file`.
 pub(super) fn path_of(file: BorrowedFd<'_>) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

@@ -1,5 +1,5 @@
-//! What may move where: a folder takes along all that lies in it, and each of these names comes to
-//! a new place as well.
+//! The rules for a move: a directory takes along its entries, and each of their names comes to a
+//! new place as well.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::AsFd;
@@ -16,11 +16,12 @@ use super::mounts::bytes;
 use super::rules::{Judgement, Place};
 use super::walk::{Spot, kind};
 
-/// Names in a folder that are looked at before it moves; with more, each has to move for itself.
+/// The maximum number of names in a directory that are checked before it moves; with more, each has
+/// to move for itself.
 const MOST_NAMES: usize = 50_000;
 
 impl Desk {
-    /// Whether what is at `old` may come to `new`, and with an exchange the other way round.
+    /// Checks that the object at `old` may move to `new`, and with an exchange the other way round.
     pub(super) fn vet_move(&self, old: &Spot, new: &Spot, flags: RenameFlags) -> nix::Result<()> {
         let source = kind(&look(old)?);
         let target = match look(new) {
@@ -40,20 +41,20 @@ impl Desk {
         Ok(())
     }
 
-    /// Whether one end of a move may lose or get a thing of this kind. A name above a place where
-    /// nothing must come to be is held: what comes there could have the place in it.
+    /// Checks that one end of a move may lose or get an object of this kind. A name above a
+    /// forbidden place is held: a directory moved there could contain that place.
     fn vet_end(&self, spot: &Spot, moved: SFlag, stands: bool) -> nix::Result<()> {
         match self.judge(spot)? {
             Judgement::Free | Judgement::Within | Judgement::Towards => Ok(()),
             Judgement::Forbidden => Err(self.refusal(spot, Errno::EACCES)),
             Judgement::Above if moved == SFlag::S_IFREG => Ok(()),
             Judgement::Above if stands => Err(self.refusal(spot, Errno::EBUSY)),
-            // Movers fall back to copying, and every copy is asked for.
+            // Movers fall back to copying, and every copy is mediated.
             Judgement::Above => Err(Errno::EXDEV),
         }
     }
 
-    /// Whether a pattern lets what is at `from`, a thing of this kind, come to `to`.
+    /// Checks that the patterns let the object at `from`, of kind `moved`, come to `to`.
     fn vet_coming(&self, from: &Spot, to: &Spot, moved: SFlag) -> nix::Result<()> {
         let may = match self.judge(to)? {
             Judgement::Within if moved == SFlag::S_IFDIR => self.may_all_come(from, to)?,
@@ -64,8 +65,8 @@ impl Desk {
         if may { Ok(()) } else { Err(Errno::EXDEV) }
     }
 
-    /// Whether nothing in the folder `from` would be at a place that a rule is about. Nobody makes
-    /// a name meanwhile.
+    /// Returns whether no entry of the directory `from` would come to a place that a rule covers.
+    /// The lock keeps names from being made meanwhile.
     fn may_all_come(&self, from: &Spot, to: &Spot) -> nix::Result<bool> {
         let (old, new) = (self.place(from)?, self.place(to)?);
         if self.rules.are_no_stricter_at(&new, &old) {
@@ -73,7 +74,7 @@ impl Desk {
         }
         let (mut ahead, mut seen) = (vec![PathBuf::new()], 0);
         while let Some(folder) = ahead.pop() {
-            // What cannot be read cannot be vouched for.
+            // A directory that cannot be read may contain such entries.
             let Ok(names) = names(from, &folder) else { return Ok(false) };
             seen += names.len();
             if seen > MOST_NAMES {
@@ -100,7 +101,7 @@ impl Desk {
     }
 }
 
-/// The names in `folder`, a path below the folder at `spot`, and what they are.
+/// Lists the names in `folder`, a path below the directory at `spot`, and their types.
 fn names(spot: &Spot, folder: &Path) -> nix::Result<Vec<(PathBuf, Type)>> {
     let whole = Path::new(OsStr::from_bytes(spot.bare())).join(folder);
     let whole = CString::new(bytes(&whole)).map_err(|_| Errno::EINVAL)?;

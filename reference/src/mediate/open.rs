@@ -1,5 +1,5 @@
-//! Opening with O_CREAT: what exists is opened as the pinned object it is, what is missing is made
-//! under one plain name that must not exist.
+//! Opening with O_CREAT: an existing object is opened as pinned, a missing one is created under one
+//! plain name that must not exist.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// From the call's arguments.
+    /// Reads the call's arguments.
     pub(super) fn new(flags: i32, mode: u32) -> Self {
         Self { flags: OFlag::from_bits_retain(flags), mode: Mode::from_bits_truncate(mode) }
     }
@@ -37,12 +37,13 @@ impl Opening {
         self.flags.contains(flag)
     }
 
-    /// Whether what exists is of no use whatever it is, or because it is a link.
+    /// Returns whether the flags refuse every existing object, or this one because it is a link.
     fn refuses(self, kind: SFlag) -> bool {
         self.has(OFlag::O_EXCL) || self.has(OFlag::O_NOFOLLOW) && kind == SFlag::S_IFLNK
     }
 
-    /// The flags for what exists: nothing may be made, and no terminal become ours.
+    /// Returns the flags for an existing object: nothing may be created, and no terminal become
+    /// ours.
     fn existing(self) -> OFlag {
         let dropped = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
         self.flags.difference(dropped) | OFlag::O_CLOEXEC | OFlag::O_NOCTTY
@@ -62,7 +63,8 @@ impl Desk {
         at: Named,
         opening: Opening,
     ) -> nix::Result<Answer> {
-        // As the kernel, which has nothing to make a folder with here. O_TMPFILE holds this flag.
+        // As the kernel, which has nothing to make a directory with here. O_TMPFILE holds this
+        // flag.
         if opening.has(OFlag::O_DIRECTORY) {
             return Err(Errno::EINVAL);
         }
@@ -110,7 +112,8 @@ impl Desk {
         Err(Errno::ELOOP)
     }
 
-    /// What is at `spot`, or what was made there; EAGAIN if that changed meanwhile.
+    /// Returns the object at `spot`, or the one created there; EAGAIN if the name changed
+    /// meanwhile.
     fn find(&self, caller: Caller<'_>, spot: &Spot, opening: Opening) -> nix::Result<Found> {
         let flags = OFlag::O_PATH | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
         match openat(&spot.folder, spot.name.as_c_str(), flags, Mode::empty()) {
@@ -135,8 +138,7 @@ impl Desk {
         made.map_err(|errno| if errno == Errno::EEXIST { Errno::EAGAIN } else { errno })
     }
 
-    /// Opens the pinned `object` as the caller asked, where that may take its time in a thread of
-    /// its own.
+    /// Opens the pinned `object` as the caller asked, in a thread of its own where that may block.
     fn reopen(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -179,8 +181,8 @@ impl Desk {
             Err(errno) => notify::answer(listener, id, Err(errno)),
             Ok(Answer::Descriptor(file, close_on_exec)) => {
                 let given = notify::hand_over(listener, id, file.as_fd(), close_on_exec);
-                // Before the caller goes on: a second holder of a file that can be written would
-                // keep it from being executed, and hold its locks.
+                // Before the caller continues: a second descriptor of a writable file would keep it
+                // from being executed, and hold its locks.
                 drop(file);
                 notify::answer(listener, id, given.map(i64::from));
             }
@@ -215,7 +217,7 @@ fn is_quick(found: &FileStat) -> bool {
     matches!(libc::major(found.st_rdev), MEMORY | 136..=143)
 }
 
-/// For `/dev/tty`, which means another terminal to us: the caller's.
+/// Opens the caller's terminal for `/dev/tty`, which means another terminal to us.
 fn own_terminal(caller: Caller<'_>, found: &FileStat) -> nix::Result<Option<OwnedFd>> {
     const CONTROLLING: (u32, u32) = (5, 0);
     let device = (libc::major(found.st_rdev), libc::minor(found.st_rdev));

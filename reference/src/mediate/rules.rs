@@ -1,4 +1,4 @@
-//! What must not come to be, as places in file systems: [`Rules`], pure.
+//! Places in file systems at which no object may be created: [`Rules`], pure.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use crate::fold::folded;
 use crate::glob::{Glob, Said, State};
 use crate::law::Law;
 
-/// A place by the file system it lies in, whatever mounts lead there.
+/// A place by the file system that holds it, independent of mounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     /// The file system.
@@ -19,27 +19,27 @@ pub(super) struct Place {
     pub(super) path: PathBuf,
 }
 
-/// One rule: nothing comes to be at this place or below.
+/// One rule: no object may be created at this place or below.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     /// The place.
     pub(super) place: Place,
-    /// Whether its volume ignores case.
+    /// Its volume ignores case.
     pub(super) folds: bool,
 }
 
-/// What the rules say of one place, the strictest last.
+/// The judgement of the rules about one place, the strictest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Judgement {
     /// No rule is about it.
     Free,
-    /// A pattern may match something below it, as it may below any folder beside it.
+    /// A pattern may match something below it, as it may below any directory beside it.
     Within,
     /// A pattern may match something below it because of its name.
     Towards,
-    /// It lies above a place where nothing must come to be: what is there must not be replaced.
+    /// It lies above a forbidden place: the object there must not be replaced.
     Above,
-    /// Nothing must come to be there.
+    /// No object may be created there.
     Forbidden,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct Anchor {
     pub(super) root: Place,
     /// The pattern.
     pub(super) glob: Glob,
-    /// How far along the pattern the place is.
+    /// The state of the pattern at the place.
     pub(super) start: State,
-    /// Whether its volume ignores case.
+    /// Its volume ignores case.
     pub(super) folds: bool,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Rules {
     rules: Vec<Rule>,
     anchors: Vec<Anchor>,
     estates: Vec<Estate>,
-    /// Places below those of the rules that no rule is about.
+    /// Places below those of the rules that are exempt.
     free: Vec<Place>,
     /// Every name on the way to a rule's place, and folded where its volume folds.
     names: HashSet<Vec<u8>>,
@@ -81,7 +81,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// The rules, ready to be asked.
+    /// Builds the rules, with an index of their names.
     pub(super) fn new(rules: Vec<Rule>, anchors: Vec<Anchor>, estates: Vec<Estate>) -> Self {
         let mut names = HashSet::new();
         let mut any_folds = false;
@@ -93,13 +93,13 @@ impl Rules {
         Self { rules, anchors, estates, free: Vec::new(), names, folds: any_folds }
     }
 
-    /// The same, but for what lies in these places.
+    /// Returns the rules with these places exempt.
     pub(super) fn with_free(self, free: Vec<Place>) -> Self {
         Self { free, ..self }
     }
 
-    /// Whether some rule may be about a thing of this name, wherever it is. Most names concern
-    /// nobody where there are no patterns, and then nobody has to find out where they are.
+    /// Returns whether some rule may apply to an object of this name, wherever it is. Without
+    /// patterns most names concern no rule, and their places need not be resolved.
     pub(super) fn concern(&self, name: &[u8]) -> bool {
         !self.anchors.is_empty()
             || !self.estates.is_empty()
@@ -108,7 +108,7 @@ impl Rules {
             || self.folds && self.names.contains(&folded(name))
     }
 
-    /// What the rules say of `place`.
+    /// Returns the judgement of the rules about `place`.
     pub(super) fn judge(&self, place: &Place) -> Judgement {
         let named = self.rules.iter().map(|rule| rule.judge(place)).max();
         let rules = named.map(|judged| self.unless_free(judged, place)).into_iter();
@@ -117,8 +117,8 @@ impl Rules {
         rules.chain(anchors).chain(estates).max().unwrap_or(Judgement::Free)
     }
 
-    /// What a rule forbids, less what is free: there, and on the way there, a folder may come to be,
-    /// and no link in the place of one.
+    /// Exempts free places from the judgement of a rule: there, and above them, directories may be
+    /// created, and no link may take the place of one.
     fn unless_free(&self, judged: Judgement, asked: &Place) -> Judgement {
         let near = |free: &&Place| judged == Judgement::Forbidden && free.device == asked.device;
         let judge = |free: &Place| match () {
@@ -130,7 +130,7 @@ impl Rules {
         self.free.iter().filter(near).map(judge).min().unwrap_or(judged)
     }
 
-    /// Whether no pattern can match more below `new` than below `old`.
+    /// Returns whether no pattern matches more below `new` than below `old`.
     pub(super) fn are_no_stricter_at(&self, new: &Place, old: &Place) -> bool {
         self.anchors.iter().all(|anchor| match (anchor.ask(new), anchor.ask(old)) {
             (None, _) => true,
@@ -171,7 +171,7 @@ impl Anchor {
         Some(self.glob.ask(self.start, below.iter(), self.folds))
     }
 
-    /// The way from the root to `asked`, if it lies there.
+    /// Returns the relative path from the root to `asked`, if it lies there.
     fn below<'a>(&self, asked: &'a Place) -> Option<&'a Path> {
         if asked.device != self.root.device {
             return None;
@@ -196,7 +196,7 @@ impl Estate {
         }
     }
 
-    /// The way to `asked` from the workspace, if it lies there.
+    /// Returns the path of `asked` in the workspace, if it lies there.
     fn below(&self, asked: &Place) -> Option<PathBuf> {
         let same = asked.device == self.root.device;
         let below = asked.path.strip_prefix(&self.root.path).ok().filter(|_| same)?;

@@ -1,4 +1,4 @@
-//! From the plan's names to rules, from the listener to workers.
+//! The start of mediation: from the plan's names to rules, from the listener to workers.
 
 use std::ffi::CString;
 use std::io;
@@ -41,15 +41,15 @@ pub(crate) struct Mediation {
     mounts: Mounts,
     root: OwnedFd,
     program: Vec<Step>,
-    /// How the listener comes from the command to us.
+    /// The socket pair by which the command sends the listener.
     sender: OwnedFd,
     receiver: OwnedFd,
-    /// Where refusals are noted, if anywhere.
+    /// The log of refusals, if there is one.
     ledger: Option<Ledger>,
 }
 
 impl Mediation {
-    /// For `held`, in the view that this process is in.
+    /// Prepares the rules for `held`, in the view of this process.
     pub(crate) fn prepare(held: &Held, ledger: Option<OwnedFd>) -> io::Result<Self> {
         let ledger = ledger.map(Ledger::new);
         let mounts = Mounts::read()?;
@@ -103,7 +103,7 @@ impl Mediation {
     }
 }
 
-/// The rule for `name`. What stands there, if anything does, is a link: it is not followed.
+/// Returns the rule for `name`. An existing object there is a link: it is not followed.
 fn rule(name: &Absent, mounts: &Mounts) -> io::Result<Rule> {
     let place = match (name.by, name.path.parent(), name.path.file_name()) {
         (By::Link, Some(folder), Some(own)) => {
@@ -136,7 +136,7 @@ fn estates(profile: &Bound, mounts: &Mounts) -> io::Result<Vec<Estate>> {
     Ok(std::iter::once(top).chain(below).collect())
 }
 
-/// Where `path` lies, by the innermost folder on the way that the view has.
+/// Returns the place of `path`, from its innermost directory that exists in the view.
 fn place(path: &Path, mounts: &Mounts) -> io::Result<Place> {
     let unknown = || io::Error::other(format!("{} lies on no known mount", path.display()));
     let (folder, rest) = innermost(path)?;
@@ -163,8 +163,8 @@ fn innermost(path: &Path) -> nix::Result<(OwnedFd, PathBuf)> {
     Err(Errno::ENOENT)
 }
 
-/// Serves calls for ever. A worker that cannot go on takes the whole box along: a call that nobody
-/// answers must not be.
+/// Serves calls for ever. A worker that fails ends the whole box: otherwise a call would stay
+/// unanswered.
 fn work(desk: &Arc<Desk>) {
     let _end = EndOfBox;
     // Its own umask and working directory.

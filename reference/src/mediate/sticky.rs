@@ -1,5 +1,5 @@
-//! What the kernel refuses in shared sticky folders, such as `/tmp`, and would not refuse any more
-//! when an object is opened that was looked up before.
+//! The checks of the kernel in shared sticky directories, such as `/tmp`, which it skips when an
+//! object is opened by a descriptor.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -19,7 +19,7 @@ pub(super) struct Sticky {
 }
 
 impl Sticky {
-    /// As they are now; what cannot be read counts as the strictest.
+    /// Reads the current settings; one that cannot be read counts as the strictest.
     pub(super) fn read() -> Self {
         let value = |name: &str| {
             let text = fs::read_to_string(format!("/proc/sys/fs/protected_{name}"));
@@ -28,7 +28,7 @@ impl Sticky {
         Self { symlinks: value("symlinks"), regular: value("regular"), fifos: value("fifos") }
     }
 
-    /// EACCES where an open that may create must not use `object`, which stands in `folder`.
+    /// Checks that an open which may create can use `object`, an entry of `folder`; EACCES if not.
     pub(super) fn vet(self, folder: &OwnedFd, object: &OwnedFd) -> nix::Result<()> {
         self.judge(&fstat(folder)?, &fstat(object)?, geteuid().as_raw())
     }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// Like a stat of an existing file, with these.
+    /// Returns the stat of an existing file, with this mode and owner.
     fn stat(mode: u32, owner: u32) -> FileStat {
         let mut found = nix::sys::stat::stat("/").unwrap();
         (found.st_mode, found.st_uid) = (mode, owner);

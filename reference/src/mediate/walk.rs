@@ -1,7 +1,7 @@
-//! Paths as the caller sees them, turned into pinned folders and one plain name each.
+//! Resolution of the caller's paths to pinned directories and one plain name each.
 //!
-//! The kernel resolves nearly all of them at once. What leads through `/proc` is walked by hand:
-//! there `self` must mean the caller, and nothing but what is the caller's own is followed.
+//! The kernel resolves nearly all of them at once. A path through `/proc` is walked by hand: there
+//! `self` must mean the caller, and only the caller's own directories are followed.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -20,16 +20,16 @@ use super::mounts;
 /// Links followed before a path counts as a loop, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// A pinned folder, and one name in it.
+/// A pinned directory, and one name in it.
 #[derive(Debug)]
 pub(super) struct Spot {
-    /// The folder.
+    /// The directory.
     pub(super) folder: OwnedFd,
     /// The name: no slash in it, except where the path ended in one.
     pub(super) name: CString,
-    /// Whether the path ended in a slash.
+    /// The path ended in a slash.
     pub(super) slash: bool,
-    /// Whether the name is `.`, `..` or `/`, which always exist.
+    /// The name is `.`, `..` or `/`, which always exist.
     pub(super) stands: bool,
 }
 
@@ -45,15 +45,15 @@ impl Spot {
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     caller: Caller<'a>,
-    /// The caller's process as `/proc` has it, once it was asked for.
+    /// The caller's process as `/proc` shows it, once it was read.
     process: OnceCell<Pid>,
     links: usize,
-    /// Whether some of it was walked by hand.
+    /// A part of the path was resolved in this process, not by the kernel.
     pub(super) handmade: bool,
 }
 
 impl<'a> Walk<'a> {
-    /// For `caller`.
+    /// Starts a walk for `caller`.
     pub(super) fn new(caller: Caller<'a>) -> Self {
         Self { caller, process: OnceCell::new(), links: 0, handmade: false }
     }
@@ -66,8 +66,8 @@ impl<'a> Walk<'a> {
         Ok(*self.process.get_or_init(|| process))
     }
 
-    /// The folder that the last name of `path` lies in, and that name; `base` is where a relative
-    /// path starts.
+    /// The directory that the last name of `path` lies in, and that name; `base` is where a
+    /// relative path starts.
     pub(super) fn spot(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<Spot> {
         let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
         let start = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
         if spot.slash && !folder { Err(Errno::ENOTDIR) } else { Ok(found) }
     }
 
-    /// The folder that `path`, all but the last name, leads to.
+    /// The directory that `path`, all but the last name, leads to.
     fn folder(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
         let straight = match path {
             b"" => base.try_clone_to_owned().map_err(|_| Errno::EMFILE),
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
         Ok(folder)
     }
 
-    /// Goes along `path` name by name.
+    /// Resolves `path` name by name.
     fn by_hand(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
         self.handmade = true;
         let mut at = start(base, path)?;
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         Ok(at)
     }
 
-    /// One name that the kernel cannot be asked about.
+    /// Resolves one name that the kernel cannot resolve for us.
     fn step(&mut self, at: BorrowedFd<'_>, name: &CStr, proc: bool) -> nix::Result<Step> {
         if proc && let Some(link) = self.substitute(at, name.to_bytes())? {
             return Ok(Step::Along(link));
@@ -171,8 +171,8 @@ impl<'a> Walk<'a> {
         Ok(Step::Along(std::os::unix::ffi::OsStringExt::into_vec(target)))
     }
 
-    /// What stands for `name` in a folder of `/proc`, where that hangs on who asks; EACCES for
-    /// what belongs to another process.
+    /// Returns the replacement for `name` in a directory of `/proc`, where it depends on the
+    /// reading process; EACCES for directories of other processes.
     fn substitute(&self, at: BorrowedFd<'_>, name: &[u8]) -> nix::Result<Option<Vec<u8>>> {
         if mounts::path_of(at).map_err(|_| Errno::EACCES)? != std::path::Path::new(PROC) {
             return self.own(at).map(|()| None);
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         Ok(own.iter().any(|own| own == number))
     }
 
-    /// EACCES for a folder of `/proc` that belongs to another process, or to another `/proc`.
+    /// EACCES for a directory of `/proc` that belongs to another process, or to another `/proc`.
     fn own(&self, folder: BorrowedFd<'_>) -> nix::Result<()> {
         let path = mounts::path_of(folder).map_err(|_| Errno::EACCES)?;
         let Ok(below) = path.strip_prefix(PROC) else { return Err(Errno::EACCES) };
@@ -205,26 +205,26 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Where one name leads.
+/// The result of resolving one name.
 pub(super) enum Step {
-    /// To this object.
+    /// The object that it leads to.
     To(OwnedFd),
-    /// Along this text, from the folder that the name lies in.
+    /// Along this text, from the directory that the name lies in.
     Along(Vec<u8>),
 }
 
 /// The one place of proc in a view.
 const PROC: &str = "/proc";
-/// How objects are pinned.
+/// The flags with which objects are pinned.
 const PINNED: OFlag = OFlag::O_PATH.union(OFlag::O_CLOEXEC);
 
-/// What `path` leads to, unless links of the kernel's own lie on the way (ELOOP).
+/// Opens the target of `path`; ELOOP if magic links of the kernel lie on the way.
 fn find(base: BorrowedFd<'_>, path: &CStr, flags: OFlag) -> nix::Result<OwnedFd> {
     let how = OpenHow::new().flags(PINNED | flags).resolve(ResolveFlag::RESOLVE_NO_MAGICLINKS);
     openat2(base, path, how)
 }
 
-/// What `name` leads to, if the kernel can tell without passing through `/proc`.
+/// Opens the target of `name`, if the kernel can resolve it without passing through `/proc`.
 fn outside_proc(at: BorrowedFd<'_>, name: &CStr) -> nix::Result<Option<OwnedFd>> {
     match find(at, name, OFlag::empty()) {
         Ok(found) if !is_proc(found.as_fd())? => Ok(Some(found)),
@@ -241,7 +241,7 @@ pub(super) fn kind(found: &FileStat) -> SFlag {
     SFlag::from_bits_retain(found.st_mode & SFlag::S_IFMT.bits())
 }
 
-/// Where `path` starts.
+/// Opens the directory at which `path` starts.
 fn start(base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
     match path.first() {
         Some(b'/') => openat(AT_FDCWD, c"/", PINNED, Mode::empty()),

@@ -1,5 +1,6 @@
-//! Names that must not come to be: [`Absent`] and [`Later`]. No mount can lie on them, so what
-//! makes names has to be asked. Nor can one lie on a link, so what removes names has to be, too.
+//! Names that must not be created: [`Absent`] and [`Later`]. No mount can lie on them, so the calls
+//! that create names must be mediated. Nor can one lie on a link, so the calls that remove names
+//! must be, too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,14 +8,14 @@ use std::sync::Arc;
 use crate::glob::Glob;
 use crate::law::Law;
 
-/// Why a name must not come to be.
+/// The reason why a name must not be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum By {
     /// A deny of reading names it.
     Hide,
     /// A deny of writing names it.
     Deny,
-    /// A link stands there that leads to something protected, and has to stay what it is.
+    /// A link to a protected object, which must not be replaced.
     Link,
     /// `protect` covers it. A mechanism that cannot hold it claims less.
     Protect,
@@ -25,24 +26,24 @@ pub(crate) enum By {
 pub(crate) struct Absent {
     /// Its path: real as far as it exists, then without `.` and `..`.
     pub(crate) path: PathBuf,
-    /// Whether its volume takes names that differ in case for one.
+    /// Its volume ignores case.
     pub(crate) folds: bool,
-    /// Why it must not come to be.
+    /// The reason why it must not be created.
     pub(crate) by: By,
 }
 
-/// A pattern that names which come to be must not match.
+/// A pattern that names created later must not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Later {
     /// The pattern; its beginning is a real path as far as it exists.
     pub(crate) glob: Glob,
-    /// Whether its volume takes names that differ in case for one.
+    /// Its volume ignores case.
     pub(crate) folds: bool,
-    /// Whether what matches is not to be read either.
+    /// Matches are denied for reading, too.
     pub(crate) hides: bool,
 }
 
-/// A profile over its workspace: names that it does not allow must not come to be there.
+/// A profile over its workspace: names that it does not allow must not be created there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bound {
     /// The workspace (real path).
@@ -51,12 +52,12 @@ pub(crate) struct Bound {
     pub(crate) law: Arc<Law>,
 }
 
-/// All that must not come to be.
+/// All names that must not be created.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Held {
     /// Single names.
     pub(crate) names: Vec<Absent>,
-    /// Places below a held name where names may come to be all the same.
+    /// Places below a held name at which names may be created all the same.
     pub(crate) free: Vec<PathBuf>,
     /// Patterns.
     pub(crate) globs: Vec<Later>,
@@ -65,12 +66,12 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Whether something that stands must not be removed.
+    /// Returns whether an existing object must not be removed.
     pub(crate) fn keeps(&self) -> bool {
         self.names.iter().any(|name| name.by == By::Link)
     }
 
-    /// Whether nothing has to be held.
+    /// Returns whether nothing has to be held.
     pub(crate) fn is_empty(&self) -> bool {
         self.names.is_empty() && self.globs.is_empty() && self.profile.is_none()
     }

@@ -1,5 +1,5 @@
-//! Rules that contradict each other: a run by a grant in what a rule closes would start, and then refuse
-//! all work or show nothing. A text that is compiled says what it closes. Pure.
+//! Rules that contradict each other: a run by a grant in what a rule closes would start, and then
+//! refuse all work or show nothing. A compiled text lists what it closes. Pure.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use boxproof_cases::protocol::{Mode, Policy, Readable, WirePath};
 use crate::error::Refusal;
 use crate::host::Host;
 
-/// Refuses a policy of which one rule closes what another opens, naming both.
+/// Refuses a policy with a rule that closes what another opens, naming both.
 pub(crate) fn refuse_contradictions(policy: &Policy, host: &Host) -> Result<(), Refusal> {
     for (member, rule, closed) in closed(policy, host) {
         for (opens, grant) in granted(policy, member) {
@@ -27,7 +27,8 @@ pub(crate) fn refuse_contradictions(policy: &Policy, host: &Host) -> Result<(), 
     Ok(())
 }
 
-/// What `deny_read` and `deny_write` close: the member, the rule as it is written, the real path.
+/// Returns the paths that `deny_read` and `deny_write` close: the member, the rule as it is
+/// written, the real path.
 fn closed<'a>(
     policy: &'a Policy,
     host: &'a Host,
@@ -53,7 +54,7 @@ fn closed<'a>(
     paths.chain(globs)
 }
 
-/// What the policy opens that a rule of `member` would close.
+/// Returns the paths that the policy grants and that a rule of `member` would close.
 fn granted<'a>(policy: &'a Policy, member: &str) -> Vec<(&'static str, &'a Path)> {
     let reads = member.starts_with("deny_read");
     let writes = policy.mode == Mode::WorkspaceWrite;

@@ -1,4 +1,5 @@
-//! What must not be read or written: [`Denies`], real paths, each rule once, the stricter first.
+//! The paths that must not be read or written: [`Denies`], real paths, each rule once, the stricter
+//! first.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,21 +10,21 @@ use super::absent::{Absent, By, Later};
 use crate::error::Refusal;
 use crate::host::{Expansion, Found, Host, Missing};
 
-/// Rules that take away, from `deny_read`, `deny_write` and `protect`. What the command cannot get
-/// to without capabilities needs no rule.
+/// Denies from `deny_read`, `deny_write` and `protect`. A path that the command cannot reach
+/// without capabilities needs no rule.
 #[derive(Debug, Default)]
 pub(super) struct Denies {
     /// Neither readable nor writable.
     pub(super) read: Vec<Found>,
-    /// Not writable.
+    /// Paths that are not writable.
     pub(super) write: Vec<PathBuf>,
     /// Writable although they lie in something that is not.
     pub(super) parts: Vec<PathBuf>,
-    /// Writable, and not to be moved: part of what is in them may be made.
+    /// Writable directories that must not be moved: some of their parts may be created.
     pub(super) passages: Vec<PathBuf>,
-    /// Not there, and not to be made.
+    /// Missing names that must not be created.
     pub(super) absent: Vec<Absent>,
-    /// Patterns of what is not to be made.
+    /// Patterns of names that must not be created.
     pub(super) later: Vec<Later>,
     /// The paths of both, for looking up.
     hidden: HashSet<PathBuf>,
@@ -91,12 +92,12 @@ impl Denies {
         Ok(Self { read, write, parts, passages, absent, later, hidden, closed }.pruned())
     }
 
-    /// Whether `path` is or lies below something denied.
+    /// Returns whether `path` is or lies below a denied path.
     pub(super) fn cover(&self, path: &Path) -> bool {
         self.hide(path) || above(path).any(|folder| self.closed.contains(folder))
     }
 
-    /// Whether `path` is or lies below something read-denied.
+    /// Returns whether `path` is or lies below a read-denied path.
     pub(super) fn hide(&self, path: &Path) -> bool {
         above(path).any(|folder| self.hidden.contains(folder))
     }
@@ -135,12 +136,12 @@ fn contradicted(closed: &Path, roots: &[PathBuf]) -> Result<(), Refusal> {
     }
 }
 
-/// `path` and every folder above it.
+/// `path` and every directory above it.
 fn above(path: &Path) -> impl Iterator<Item = &Path> {
     path.ancestors()
 }
 
-/// What of `paths` is there, and what is not.
+/// Splits `paths` into existing and missing ones.
 fn split(
     rule: &str,
     paths: &[WirePath],
@@ -189,7 +190,7 @@ impl Missing {
     }
 }
 
-/// What is made afresh inside has nothing of the host's that could be closed.
+/// Refuses a path that is created afresh inside: it has nothing of the host's that could be closed.
 fn closable(path: &Path) -> Result<(), Refusal> {
     let name = path.strip_prefix("/proc").ok().and_then(|below| below.iter().next());
     let process = name.is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit));
@@ -203,7 +204,7 @@ fn closable(path: &Path) -> Result<(), Refusal> {
     )))
 }
 
-/// The kernel mounts nothing on what was removed.
+/// Checks that a mount is possible: the kernel mounts nothing on a removed object.
 fn mountable(path: &Path, host: &Host) -> Result<(), Refusal> {
     if !host.unlinked.iter().any(|mount| mount == path) {
         return Ok(());
@@ -214,7 +215,7 @@ fn mountable(path: &Path, host: &Host) -> Result<(), Refusal> {
     )))
 }
 
-/// Repositories can be anywhere below a root, so all of it has to be looked at.
+/// Checks that the whole root was searched, as repositories can be anywhere below it.
 fn seen(closed: Option<&Path>) -> Result<(), Refusal> {
     let Some(folder) = closed else { return Ok(()) };
     Err(Refusal::unsupported(format!(
@@ -223,7 +224,8 @@ fn seen(closed: Option<&Path>) -> Result<(), Refusal> {
     )))
 }
 
-/// A mount lies on what a link leads to; a link that can be replaced is not held by it.
+/// Checks the links on the way: a mount lies on the target of a link, so that a replaceable link
+/// would evade it.
 fn held(links: &[PathBuf], roots: &[PathBuf]) -> Result<(), Refusal> {
     let loose = |link: &&PathBuf| roots.iter().any(|root| link.starts_with(root));
     match links.iter().find(loose) {

@@ -7,10 +7,10 @@ use boxproof_cases::protocol::{EnvBase, EnvPolicy, Mode, names_a_credential, nam
 
 use super::values;
 
-/// The environment that `policy` makes of the launcher's, sorted by name.
+/// Builds the environment of `policy` from the launcher's, sorted by name.
 ///
-/// With `private_tmp` an inherited TMPDIR is turned to that folder, as the launcher's own is not
-/// writable inside. `mode` is the one that was asked for, whether or not it can be had.
+/// With `private_tmp` an inherited TMPDIR is set to that directory, as the launcher's own is not
+/// writable inside. `mode` is the requested one, whether or not it is available.
 pub(crate) fn environment(
     policy: &EnvPolicy,
     mode: Mode,

@@ -1,4 +1,4 @@
-//! What must not come to be, as bytes: a mechanism that starts a program hands it over so.
+//! The encoding of [`Held`] as bytes, in which a mechanism that starts a program passes it on.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -13,7 +13,7 @@ const REASONS: [(By, u8); 4] =
 /// The letter of a place that is free, and of a pattern.
 const FREE: u8 = b'f';
 const PATTERN: u8 = b'g';
-/// What a flag is in bytes.
+/// The bytes of a flag, cleared and set.
 const FLAGS: [u8; 2] = [b'0', b'1'];
 
 impl Held {
@@ -39,7 +39,7 @@ impl Held {
         bytes
     }
 
-    /// From bytes; `None` if they are not whole.
+    /// Decodes the bytes; `None` if they are not whole.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut held = Self::default();
         let mut fields =

@@ -1,4 +1,4 @@
-//! From policy and host to [`Plan`]: what a mechanism has to do, in order. Pure.
+//! From policy and host to [`Plan`]: the work of a mechanism, in order. Pure.
 
 mod absent;
 mod contradictions;
@@ -41,18 +41,18 @@ pub(crate) enum Step {
     BindReadOnly(PathBuf),
     /// An object that can be neither opened nor changed, over a file.
     MaskFile(PathBuf),
-    /// The same over a socket of the host that the policy does not list.
+    /// The object of [`Step::MaskFile`] over a socket of the host that the policy does not list.
     MaskSocket(PathBuf),
-    /// A folder that can be neither entered, listed nor changed.
+    /// A directory that can be neither entered, listed nor changed.
     MaskFolder(PathBuf),
-    /// A fresh, empty, writable folder with this mode.
+    /// A fresh, empty, writable directory with this mode.
     Tmpfs(PathBuf, u32),
-    /// What was mounted here so far becomes read-only (not what lies on mounts below).
+    /// Makes the mount at this path read-only (not the mounts below it).
     Seal(PathBuf),
-    /// A folder in a fresh one that only holds something, with the mode and owner that it has on the
-    /// host.
+    /// A directory in a fresh one that only holds something, with the mode and owner that it has on
+    /// the host.
     Folder(PathBuf),
-    /// A symbolic link in a fresh folder, and what it says.
+    /// A symbolic link in a fresh directory, and its target.
     Link(PathBuf, PathBuf),
     /// A fresh `/dev` with harmless devices.
     Dev,
@@ -67,11 +67,11 @@ pub(crate) enum Step {
 pub(crate) struct View {
     /// The steps, in order.
     pub(crate) steps: Vec<Step>,
-    /// Names that must not come to be: the step `mediate`, last and only if there are any.
+    /// Names that must not be created: the step `mediate`, last and only if there are any.
     pub(crate) mediate: Held,
-    /// Whether the host's network is shared; a private, empty one otherwise.
+    /// The host's network is shared; otherwise the network is private and empty.
     pub(crate) host_network: bool,
-    /// What leads out of a private network, if anything.
+    /// The way out of a private network, if there is one.
     pub(crate) egress: Option<Way>,
 }
 
@@ -84,19 +84,19 @@ pub(crate) struct Plan {
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Working directory (real path).
     pub(crate) cwd: PathBuf,
-    /// What a person should know of grants that give less than they say.
+    /// Notes for the user about grants that give less than they say.
     pub(crate) notes: Vec<String>,
 }
 
 impl Plan {
-    /// The same run without any confinement.
+    /// Plans the run without any confinement.
     pub(crate) fn unconfined(policy: &Policy, run: &Run, host: &Host) -> Result<Self, Refusal> {
         let env = environment::environment(&policy.env, policy.mode, &host.env, None);
         Ok(Self { view: None, env, cwd: real_cwd(run, host)?, notes: Vec::new() })
     }
 }
 
-/// What `policy` means on `host` for `run`; refuses what no step can express.
+/// Plans `run` under `policy` on `host`; refuses requirements that no step can express.
 pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, Refusal> {
     if policy.mode == Mode::Unconfined {
         return nothing_to_enforce(policy).and_then(|()| Plan::unconfined(policy, run, host));

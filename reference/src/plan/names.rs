@@ -7,17 +7,18 @@ use crate::request::{GIT_CONFIG_GRANT, GIT_GRANT};
 pub(crate) struct Name {
     /// The file name.
     pub(crate) name: &'static str,
-    /// Whether it belongs to git: a file of this name points to the real folder.
+    /// It belongs to git: a file of this name points to the real directory.
     pub(crate) git: bool,
 }
 
 impl Name {
-    /// Whether one of `grants` re-opens this name wholly.
+    /// Returns whether one of `grants` reopens this name entirely.
     pub(crate) fn granted_by(&self, grants: &[String]) -> bool {
         self.git && grants.iter().any(|grant| grant == GIT_CONFIG_GRANT)
     }
 
-    /// Whether one of `grants` opens what lies below this name, but for what steers git.
+    /// Returns whether one of `grants` opens the paths below this name, except those that steer
+    /// git.
     pub(crate) fn history_granted_by(&self, grants: &[String]) -> bool {
         self.git && grants.iter().any(|grant| grant == GIT_GRANT)
     }
@@ -27,8 +28,8 @@ const fn other(name: &'static str) -> Name {
     Name { name, git: false }
 }
 
-/// What a later, unconfined tool would execute or obey: repositories, configuration of coding
-/// tools and editors, shell start-up files, and per-folder settings of common tools.
+/// Names that a later, unconfined tool would execute or obey: repositories, configuration of coding
+/// tools and editors, shell start-up files, and per-directory settings of common tools.
 pub(crate) const PROTECTED: [Name; 24] = [
     Name { name: ".git", git: true },
     other(".gitmodules"),

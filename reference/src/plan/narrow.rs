@@ -1,12 +1,12 @@
-//! A workspace under a profile, for who cannot decide about names that come to be: [`narrowed`].
-//! What the profile grants of them is left out wherever it does not grant all of a folder. Pure.
+//! A workspace under a profile, for mechanisms that cannot decide about new names: [`narrowed`]. A
+//! grant for new names is left out unless it covers all of a directory. Pure.
 
 use std::path::{Path, PathBuf};
 
 use crate::host::{Kind, Node, Tree};
 
-/// `tree` with names coming to be only in folders that are granted whole, and the folders in which
-/// fewer can be made than the profile grants.
+/// `tree` with names coming to be only in directories that are granted whole, and the directories
+/// in which fewer can be made than the profile grants.
 pub(crate) fn narrowed(tree: &Tree) -> (Tree, Vec<PathBuf>) {
     let mut closed = Vec::new();
     let root = node(&tree.root, tree, &mut closed);

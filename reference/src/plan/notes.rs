@@ -1,4 +1,4 @@
-//! Grants that give less than they say, told to who made them. Pure.
+//! Notes on grants that give less than they say. Pure.
 
 use boxproof_cases::protocol::{Policy, WirePath};
 

@@ -1,12 +1,12 @@
-//! Patterns where plain paths belong: taken for a name, one would close or open nothing. Pure.
+//! Patterns in place of plain paths: taken for a name, one would close or open nothing. Pure.
 
 use boxproof_cases::protocol::{Policy, Readable, WirePath};
 
 use crate::error::Refusal;
 use crate::host::Host;
 
-/// Refuses what looks like a pattern in a list of plain paths, unless something of that very name is
-/// there.
+/// Refuses a text that looks like a pattern in a list of plain paths, unless an object of that very
+/// name exists.
 pub(super) fn none_in_lists(policy: &Policy, host: &Host) -> Result<(), Refusal> {
     let readable = match &policy.readable {
         Readable::All => [].as_slice(),

@@ -1,5 +1,5 @@
-//! The steps of a workspace under a profile: whatever differs from what surrounds it gets a mount
-//! of its own, to any depth.
+//! The steps of a workspace under a profile: each path that differs from its surroundings gets a
+//! mount of its own, to any depth.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use super::Step;
 use crate::error::Refusal;
 use crate::host::{Kind, Node, Tree};
 
-/// Mode of a folder that cannot be listed although something in it can be reached.
+/// Mode of a directory that cannot be listed although something in it can be reached.
 const PASSAGE: u32 = 0o111;
 
-/// What a place is like before any step for itself.
+/// The state of a place before any step of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Around {
     /// Nothing of the host is there.
@@ -40,14 +40,14 @@ pub(super) fn steps(tree: &Tree, around: Around) -> Result<Vec<Step>, Refusal> {
     let mut steps = Vec::new();
     place(&tree.root, around, &mut steps)?;
     if !tree.root.read && !steps.iter().any(|step| matches!(step, Step::Tmpfs(..))) {
-        // Whoever starts there has to get in.
+        // The root must stay searchable for a command that starts below it.
         let root = &tree.root.path;
         steps = vec![Step::Tmpfs(root.clone(), PASSAGE), Step::Seal(root.clone())];
     }
     Ok(steps)
 }
 
-/// Whether some name may come to be in a folder that stays writable.
+/// Returns whether a name can be created in a directory that stays writable.
 pub(super) fn has_room(node: &Node) -> bool {
     match &node.kind {
         Kind::Folder { open, children } => {
@@ -74,8 +74,8 @@ fn place(node: &Node, around: Around, steps: &mut Vec<Step>) -> Result<(), Refus
     }
 }
 
-/// A folder that can be listed. It is writable if it may be changed or a name may come to be in it,
-/// and then a mount of its own if it must not be moved.
+/// Returns the steps for a listable directory. It is writable if it may be changed or a name may be
+/// created in it, and then a mount of its own if it must not be moved.
 fn folder(
     node: &Node,
     open: bool,
@@ -94,7 +94,8 @@ fn folder(
     Ok(())
 }
 
-/// A folder that cannot be listed: nothing of it, or what can be read in it and nothing else.
+/// Returns the steps for a directory that cannot be listed: it shows nothing, or only its readable
+/// entries.
 fn closed_folder(
     node: &Node,
     children: &[Node],
@@ -127,8 +128,8 @@ fn bound(path: PathBuf, wanted: Around) -> Step {
     if wanted == Writable { Step::Bind(path) } else { Step::BindReadOnly(path) }
 }
 
-/// A link is there or not, and no mount can lie on it: what it leads to must not be closed more
-/// than itself, and where names can be replaced it must be one that may be.
+/// Refuses a link that the profile closes more than its target, or than the writable directory
+/// around it: no mount can hold a link.
 fn link_can_be_held(
     node: &Node,
     around: Around,
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// `rw`, `r`, `w` or `-`, with `o` for an open folder.
+    /// `rw`, `r`, `w` or `-`, with `o` for an open directory.
     fn node(path: &str, may: &str, kind: Kind) -> Node {
         let kind = match kind {
             Kind::Folder { children, .. } => Kind::Folder { open: may.contains('o'), children },

@@ -1,4 +1,5 @@
-//! Folders that are there only to hold something: [`Step::Folder`] for each, before what it holds. Pure.
+//! Directories that exist only to hold something: [`Step::Folder`] for each, before the steps in
+//! it. Pure.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -36,8 +37,8 @@ fn missing(path: &Path, fresh: &HashMap<PathBuf, bool>) -> Vec<PathBuf> {
     between
 }
 
-/// Whether places in what `step` puts there have to be made; `None` if it puts nothing there that
-/// could hold any.
+/// Returns whether directories inside the object of `step` have to be made; `None` if it cannot
+/// hold any.
 fn is_fresh(step: &Step) -> Option<bool> {
     match step {
         Step::Tmpfs(..) | Step::Dev | Step::Folder(_) => Some(true),

@@ -272,7 +272,7 @@ fn a_protected_link_is_kept_and_what_it_leads_to_is_read_only() {
     let steps = steps(json, &host);
     assert!(steps.contains(&"ro /h/w/a".to_owned()), "{steps:?}");
     assert!(!steps.iter().any(|step| step.ends_with(".git")), "{steps:?}");
-    // What lies where nothing can be written needs no keeping.
+    // A link in a place where nothing is writable needs no keeping.
     let expected = [("/h/w/.git".into(), By::Link), ("/h/w/.idea".into(), By::Link)];
     assert_eq!(mediated(json, &host), expected);
     let refusal = resolve(
@@ -459,7 +459,7 @@ fn what_lies_in_a_listed_root_is_not_made_again() {
     assert!(!steps.iter().any(again), "{steps:?}");
 }
 
-/// Lets everything be read and modified but what is named.
+/// Allows reading and modifying everything but the named path.
 struct AllBut(&'static str);
 
 impl Judge for AllBut {

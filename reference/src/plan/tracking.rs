@@ -1,5 +1,6 @@
-//! Where history may be written and configuration may not, a new branch follows no other: git
-//! writes that into its configuration, fails there, and leaves a branch half made. Pure.
+//! The configuration that keeps a new branch from tracking another, where history is writable and
+//! git's configuration is not: git would fail to write the tracking entry and leave a branch half
+//! made. Pure.
 
 use std::ffi::OsString;
 
@@ -7,7 +8,7 @@ use boxproof_cases::protocol::{Mode, Policy, Protect};
 
 use crate::request::{GIT_CONFIG_GRANT, GIT_GRANT};
 
-/// How many settings the environment gives to git.
+/// The variable with the number of settings that the environment gives to git.
 const COUNT: &str = "GIT_CONFIG_COUNT";
 
 /// `env` with the setting, where `policy` makes it needful. A count that git would not take stays.

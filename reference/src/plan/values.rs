@@ -1,18 +1,18 @@
-//! Values that look like credentials, whatever their variable is called.
+//! Values that look like credentials, under any variable name.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use regex::bytes::RegexSet;
 
-/// What a credential looks like, anywhere in a value. Each is a published form with a mark of its
-/// own: what merely looks random is not taken for one.
+/// The forms of credentials, anywhere in a value. Each is a published form with a mark of its own:
+/// a merely random value does not count.
 const FORMS: [&str; 13] = [
     // A private key, in text form.
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----",
     // A signed token: two JSON objects and a signature.
     r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*",
-    // What an authorization header carries.
+    // The value of an authorization header.
     r"(?i)\b(bearer|basic) [\w.~+/-]{16,}",
     // A URL with a password.
     r"\b[A-Za-z][\w+.-]*://[^/\s:@]*:[^/\s@]+@",
@@ -34,7 +34,7 @@ const FORMS: [&str; 13] = [
     r"\b(npm_[A-Za-z0-9]{30,}|pypi-[\w-]{16,})",
 ];
 
-/// The forms, ready to be looked for.
+/// The compiled forms.
 pub(super) struct Credentials(Option<RegexSet>);
 
 impl Credentials {
@@ -42,7 +42,7 @@ impl Credentials {
         Self(RegexSet::new(FORMS.map(|form| format!("(?-u){form}"))).ok())
     }
 
-    /// Whether `value` holds one. Could they not be looked for, everything would.
+    /// Returns whether `value` holds one. Returns true if the expressions did not compile.
     pub(super) fn are_in(&self, value: &OsStr) -> bool {
         self.0.as_ref().is_none_or(|forms| forms.is_match(value.as_bytes()))
     }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// Made up, and put together so that nobody's scanner takes one for real.
+    /// Fills in made-up secrets at run time, so that no scanner takes the source for a leak.
     fn filled(text: &str) -> String {
         text.replace('#', "0123456789ABCDEF").replace('%', "abcdefghij")
     }

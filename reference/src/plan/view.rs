@@ -1,5 +1,6 @@
 //! The steps of the view, from writable roots and denies. Shallow paths come first, so that every
-//! step lies on top of what contains it; a deny is never below a root that could re-open it.
+//! step lies on top of the steps that contain it; a deny is never below a root that could reopen
+//! it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,9 +15,9 @@ use super::{Step, View, roots, skeleton};
 use crate::error::Refusal;
 use crate::host::{Host, Passage, Piece};
 
-/// Mode of a private temp folder.
+/// Mode of a private temp directory.
 const TMP_MODE: u32 = 0o1777;
-/// Mode of the empty folder that stands for service state.
+/// The mode of the empty directory in place of service state.
 const SERVICE_MODE: u32 = 0o755;
 
 /// Builds the view of `policy` on `host`; `cwd` is a real path.
@@ -37,7 +38,7 @@ pub(super) fn view(
     steps.extend(scene.socket_masks()?);
     steps.extend(scene.profile()?);
     steps.extend(scene.sealed().map(Step::Seal));
-    // What is sealed takes nothing more.
+    // A sealed mount takes no further steps, so seals come last.
     steps.sort_by_cached_key(|step| {
         (matches!(step, Step::Seal(_)), step.path().components().count())
     });
@@ -46,22 +47,22 @@ pub(super) fn view(
 }
 
 impl Step {
-    /// Whether it puts one object of mode 000 over one that is no folder.
+    /// Returns whether it puts one object of mode 000 over one that is no directory.
     pub(crate) fn masks_one_file(&self) -> bool {
         matches!(self, Self::MaskFile(_) | Self::MaskSocket(_))
     }
 
-    /// Whether it makes a private temp folder.
+    /// Returns whether it makes a private temporary directory.
     pub(crate) fn is_temp(&self) -> bool {
         matches!(self, Self::Tmpfs(_, TMP_MODE))
     }
 
-    /// Whether it shows the host's processes.
+    /// Returns whether it shows the host's processes.
     pub(crate) fn shows_host_processes(&self) -> bool {
         matches!(self, Self::HostProc)
     }
 
-    /// Where the step takes place.
+    /// Returns the path that the step applies to.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Bind(path) | Self::BindReadOnly(path) => path,
@@ -74,7 +75,7 @@ impl Step {
     }
 }
 
-/// What the policy lists as readable, and the command's own file; `None` if that is everything.
+/// Returns the listed readable roots, and the command's own file; `None` if everything is readable.
 fn readable(policy: &Policy, host: &Host) -> Result<Option<Vec<PathBuf>>, Refusal> {
     let Readable::Only(roots) = &policy.readable else { return Ok(None) };
     let real = |root: &WirePath| {
@@ -98,7 +99,7 @@ fn readable(policy: &Policy, host: &Host) -> Result<Option<Vec<PathBuf>>, Refusa
     Ok(Some(listed))
 }
 
-/// Whether `path` is shown as part of the platform.
+/// Returns whether `path` is shown as part of the platform.
 fn is_platform(host: &Host, path: &Path) -> bool {
     host.platform.iter().any(|piece| match piece {
         Piece::Object(object) => path.starts_with(object),
@@ -106,7 +107,7 @@ fn is_platform(host: &Host, path: &Path) -> bool {
     })
 }
 
-/// What the steps are made from.
+/// The input of the steps.
 struct Scene<'a> {
     policy: &'a Policy,
     host: &'a Host,
@@ -115,9 +116,9 @@ struct Scene<'a> {
     /// Writable roots that no deny covers.
     roots: Vec<PathBuf>,
     denies: Denies,
-    /// Folders that are replaced by empty ones.
+    /// Directories that are replaced by empty ones.
     hidden: Vec<PathBuf>,
-    /// What is shown although it lies in one of them.
+    /// Paths that are shown although a hidden directory contains them.
     shown: Vec<PathBuf>,
 }
 
@@ -146,7 +147,7 @@ impl<'a> Scene<'a> {
         Ok(Self { policy, host, workspace, roots, denies, hidden, shown })
     }
 
-    /// Whether only listed roots can be read.
+    /// Returns whether only listed roots can be read.
     fn lists(&self) -> bool {
         self.policy.readable != Readable::All
     }
@@ -165,7 +166,7 @@ impl<'a> Scene<'a> {
         )))
     }
 
-    /// The host read-only, fresh kernel trees, private folders.
+    /// The host read-only, fresh kernel trees, private directories.
     fn system(&self) -> Vec<Step> {
         let mut steps = self.ground();
         steps.push(Step::Dev);
@@ -187,7 +188,8 @@ impl<'a> Scene<'a> {
         steps
     }
 
-    /// What everything else lies on: the host, or nothing but what is listed and the platform.
+    /// Returns the lowest steps of the view: the host's tree, or only the listed roots and the
+    /// platform.
     fn ground(&self) -> Vec<Step> {
         let root = PathBuf::from("/");
         if self.roots.contains(&root) {
@@ -196,7 +198,7 @@ impl<'a> Scene<'a> {
         if !self.lists() {
             return vec![Step::BindReadOnly(root)];
         }
-        // What lies in a listed root is there already, and no place is made for it twice.
+        // Paths in a listed root exist already, and no place is made for them twice.
         let covered = |path: &Path| self.shown.iter().any(|root| path.starts_with(root));
         let platform = self.host.platform.iter().filter(|piece| match piece {
             Piece::Object(path) | Piece::Link(path, _) => !covered(path),
@@ -212,7 +214,7 @@ impl<'a> Scene<'a> {
         std::iter::once(Step::Tmpfs(root, SERVICE_MODE)).chain(platform).chain(listed).collect()
     }
 
-    /// Fresh folders that nothing more is put into.
+    /// Fresh directories that nothing more is put into.
     fn sealed(&self) -> impl Iterator<Item = PathBuf> {
         let fresh = match self.lists() && !self.roots.contains(&PathBuf::from("/")) {
             true => vec!["/".into()],
@@ -221,7 +223,8 @@ impl<'a> Scene<'a> {
         std::iter::once(PathBuf::from("/dev")).chain(fresh)
     }
 
-    /// Writable roots, and what must be visible although its surroundings are hidden.
+    /// Returns the steps of writable roots, and of paths that must be visible although their
+    /// surroundings are hidden.
     fn grants(&self, host_network: bool) -> Result<Vec<Step>, Refusal> {
         let below = |path: &&PathBuf| path.as_path() != Path::new("/");
         let mut steps: Vec<Step> =
@@ -252,8 +255,8 @@ impl<'a> Scene<'a> {
         self.roots.iter().filter(move |root| !self.roots.iter().any(|outer| brings(outer, root)))
     }
 
-    /// Links by which something granted was named, and those of `/run` to what can be read, with the
-    /// directories that such names lead out of again: as far as they would not be there.
+    /// Returns the steps of links that name granted paths, and of `/run` links to readable targets,
+    /// with the directories that such names leave by `..`: as far as they would be missing.
     fn passages(&self) -> Vec<Step> {
         let leads = self.host.service_links.iter().filter(|link| self.is_seen(&link.target));
         let ways = self.host.ways.iter().chain(leads.flat_map(|link| &link.way));
@@ -265,7 +268,7 @@ impl<'a> Scene<'a> {
         lacking.into_iter().map(step).collect()
     }
 
-    /// Whether what the host has at `path` is not there, and nothing else is.
+    /// Returns whether the host's object at `path` is absent in the view, without a substitute.
     fn lacks(&self, path: &Path) -> bool {
         let fresh = ["/dev", "/proc"].iter().any(|tree| path.starts_with(tree));
         let made = |piece: &Piece| matches!(piece, Piece::Link(at, _) if at == path);
@@ -273,7 +276,7 @@ impl<'a> Scene<'a> {
         self.is_hidden(path) && !self.denies.hide(path) && !fresh && !platform
     }
 
-    /// Whether the host's object at `path` can be read.
+    /// Returns whether the host's object at `path` can be read.
     fn is_seen(&self, path: &Path) -> bool {
         let shown = !self.is_hidden(path) || is_platform(self.host, path);
         shown && !self.denies.hide(path)
@@ -301,8 +304,8 @@ impl<'a> Scene<'a> {
         Ok(listed)
     }
 
-    /// Folders between a writable root and a deny, each bound onto itself: a mount point cannot be
-    /// renamed, so the denied path cannot be moved away under a new name.
+    /// Directories between a writable root and a deny, each bound onto itself: a mount point cannot
+    /// be renamed, so the denied path cannot be moved away under a new name.
     fn pins(&self) -> BTreeSet<PathBuf> {
         let denied = self.denies.read.iter().map(|found| &found.real).chain(&self.denies.write);
         let inside = denied.flat_map(|path| self.pins_of(path));
@@ -322,7 +325,7 @@ impl<'a> Scene<'a> {
             .collect()
     }
 
-    /// Writable folders in what is read-only.
+    /// Returns the writable directories inside read-only ones.
     fn reopened(&self) -> impl Iterator<Item = PathBuf> {
         self.denies.parts.iter().filter(|path| self.is_writable(path)).cloned()
     }
@@ -340,7 +343,7 @@ impl<'a> Scene<'a> {
         read.chain(write.cloned().map(Step::BindReadOnly)).collect()
     }
 
-    /// Absent names that could come to be. Elsewhere nothing can be made anyway.
+    /// Returns the absent names that could be created. Elsewhere no name can be created anyway.
     fn mediated(&self) -> Held {
         let names = self.denies.absent.iter().filter(|name| self.is_makeable(&name.path)).cloned();
         let later = self.denies.later.iter().filter(|later| {
@@ -368,7 +371,8 @@ impl<'a> Scene<'a> {
         profile::steps(tree, around)
     }
 
-    /// Where names can be made: writable roots and private temp folders.
+    /// Returns the directories in which names can be created: writable roots and private temporary
+    /// directories.
     fn places(&self) -> impl Iterator<Item = &PathBuf> {
         let private = self.policy.tmp == TmpPolicy::Private;
         self.roots.iter().chain(self.host.tmp.iter().filter(move |_| private))
@@ -398,7 +402,7 @@ impl<'a> Scene<'a> {
         !self.is_hidden(path) && self.roots.iter().any(|root| path.starts_with(root))
     }
 
-    /// Whether `path` lies in a folder that is replaced, and in nothing that re-opens part of that.
+    /// Returns whether `path` lies in a replaced directory, and in no path reopened inside it.
     fn is_hidden(&self, path: &Path) -> bool {
         self.hidden.iter().filter(|folder| path.starts_with(folder)).any(|folder| {
             let reopened = |root: &PathBuf| path.starts_with(root) && root.starts_with(folder);

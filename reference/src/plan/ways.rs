@@ -1,4 +1,5 @@
-//! What of the policy leads out of a private network, and the variables that tell programs. Pure.
+//! The ways out of a private network that a policy opens, and the variables that name them to
+//! programs. Pure.
 
 use std::ffi::{OsStr, OsString};
 
@@ -7,7 +8,7 @@ use boxproof_cases::protocol::{EnvPolicy, Network};
 use crate::egress::{EXCEPTIONS, JAVA, NODE, PROXIES, Rules, Way};
 use crate::error::Refusal;
 
-/// What leads out under `network`; refuses rules that are none.
+/// Returns the way out under `network`; refuses invalid rules.
 pub(super) fn way(network: &Network) -> Result<Option<Way>, Refusal> {
     match network {
         Network::None {} | Network::Host {} => Ok(None),
@@ -27,7 +28,7 @@ pub(super) fn way(network: &Network) -> Result<Option<Way>, Refusal> {
 /// The command's own loopback, as programs name it; IPv6 with and without brackets.
 const OWN: [&str; 4] = ["localhost", "127.0.0.1", "::1", "[::1]"];
 
-/// `env` with the proxy in it; what the policy sets by name stays.
+/// Adds the proxy's variables to `env`; variables that the policy sets by name stay.
 pub(super) fn with_proxy(
     way: Option<&Way>,
     policy: &EnvPolicy,
@@ -55,7 +56,8 @@ pub(super) fn with_proxy(
     env
 }
 
-/// What is the command's own, so that no proxy leads there: what rules allow is the host's.
+/// Returns the hosts that belong to the command's own loopback, so that no proxy applies to them: a
+/// host that the rules allow is the host's.
 fn own_loopback(way: &Way) -> Vec<&'static str> {
     let is_own = |host: &&str| match way {
         Way::Port(_) => true,
@@ -64,8 +66,8 @@ fn own_loopback(way: &Way) -> Vec<&'static str> {
     OWN.into_iter().filter(is_own).collect()
 }
 
-/// The settings of a Java virtual machine, which looks at no other variable. It spares its loopback
-/// wholly or, told that nothing is to be spared, not at all.
+/// Returns the settings of a Java virtual machine, which reads no other variable. It exempts its
+/// loopback wholly or, with an empty list of exceptions, not at all.
 fn java(port: u16, own: &[&str]) -> String {
     let each = ["http", "https"]
         .map(|scheme| format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port}"));

@@ -1,4 +1,4 @@
-//! From the bytes of a frame to an event that may be signed, or the reason why not.
+//! The check of a frame's bytes, which become an event to sign, or the reason for none.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub(crate) struct Event {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     Root,
-    /// Below the root: `sandbox/…` or `agent/…`.
+    /// A chain below the root: `sandbox/…` or `agent/…`.
     Below(String),
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn accept(body: &[u8]) -> Result<Event, String> {
     Ok(Event { frame, place, parameters_hash, response_hash })
 }
 
-/// Emitters leave out what is empty; who does not means the same.
+/// Removes empty members: most emitters omit them, and an empty one means the same.
 fn without_empty(mut frame: Frame) -> Frame {
     let Frame { action_type, error, .. } = &mut frame;
     let also = [action_type, error];
@@ -160,7 +160,7 @@ fn place(frame: &mut Frame) -> Result<Place, String> {
     Ok(Place::Below(format!("sandbox/{id}")))
 }
 
-/// Whether `id` can name a sandbox, and so a part of a chain's name.
+/// Returns whether `id` is a valid sandbox id, and so a part of a chain's name.
 pub(crate) fn is_sandbox_id(id: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     (1..=128).contains(&id.len()) && id.chars().all(allowed)

@@ -1,4 +1,5 @@
-//! An authority of its own, for the demonstration and for tests: certificates in a private folder.
+//! An authority of its own, for the demonstration and for tests: certificates in a private
+//! directory.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +11,7 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, KeyPair, SanType,
 };
 
-/// Whoever signs.
+/// The issuing certificate authority.
 pub struct Authority {
     folder: PathBuf,
     issuer: CertifiedIssuer<'static, KeyPair>,

@@ -1,4 +1,4 @@
-//! Canonical text: strict reading, RFC 8785 writing, and the digest of what was written.
+//! Canonical text: strict reading, RFC 8785 writing, and the digest of the text.
 
 use std::fmt;
 
@@ -54,8 +54,8 @@ pub fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// What a receipt's signature and hash cover: all but `proof`, nulls dropped, except that the
-/// first receipt of a chain says `null` where the others name their predecessor.
+/// Returns the part of a receipt that its signature and hash cover: all but `proof`, nulls dropped,
+/// except that the first receipt of a chain says `null` where the others name their predecessor.
 pub fn unsigned(mut receipt: Value) -> Value {
     if let Some(members) = receipt.as_object_mut() {
         members.remove("proof");
@@ -78,7 +78,7 @@ pub fn signed_text(receipt: &Value) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Whether a member other than `link` is null.
+/// Returns whether a member other than `link` is null.
 fn has_null(value: &Value, link: Option<&Value>) -> bool {
     match value {
         Value::Object(members) => members.values().any(|member| {

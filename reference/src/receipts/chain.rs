@@ -1,4 +1,4 @@
-//! Where each chain stands, and what comes next in it.
+//! The tip of each chain, and the next link in it.
 
 use rustc_hash::FxHashMap;
 
@@ -87,7 +87,7 @@ impl Chains {
         roots(base).map_while(ended).last()
     }
 
-    /// How many chains are below `root`.
+    /// Returns the number of chains below `root`.
     pub(crate) fn below(&self, root: &str) -> usize {
         let below = format!("{root}/");
         self.0.keys().filter(|id| id.starts_with(&below)).count()
@@ -105,7 +105,8 @@ impl Chains {
         open
     }
 
-    /// Whether the daemon died while it ended the chains of `root`: some ended, the root not.
+    /// Returns whether the daemon died while it ended the chains of `root`: some ended, the root
+    /// not.
     pub(crate) fn half_ended(&self, root: &str) -> bool {
         let below = format!("{root}/");
         self.0.iter().any(|(id, tip)| tip.ended && id.starts_with(&below))

@@ -30,36 +30,36 @@ Example:
 /// The verbs of the receipts channel.
 #[derive(Debug, Subcommand)]
 pub enum ReceiptsVerb {
-    /// Sign what emitters say happened, chain it and store it
+    /// Sign, chain and store the events of emitters
     #[command(after_help = DAEMON)]
     Daemon(DaemonArgs),
     /// Take frames of sandboxes by mutual TLS and hand them to the daemon
     Relay(RelayArgs),
-    /// Stand in front of execd and tell the relay what it does
+    /// Serve in front of execd and report its actions to the relay
     Proxy(ProxyArgs),
-    /// Tell the daemon what leaves a sandbox over the network
+    /// Report a sandbox's network connections to the daemon
     Observer(ObserverArgs),
-    /// Verify receipts, whoever wrote them
+    /// Verify receipts of any implementation
     #[command(after_help = VERIFY)]
     Verify(VerifyArgs),
     /// Make or show a signing key
     Keys {
-        /// What to do
+        /// The action
         #[command(subcommand)]
         verb: KeysVerb,
     },
     /// Print the receipts of a store
     Export(ExportArgs),
-    /// Run the whole channel once and show what it signed
+    /// Run the whole channel once and show the signed receipts
     Demo(DemoArgs),
 }
 
-/// What to do with a key.
+/// An action on a key.
 #[derive(Debug, Subcommand)]
 pub enum KeysVerb {
     /// Make a key file and its public one, FILE.pub
     New {
-        /// Where the private key goes; it must not exist
+        /// The file for the private key; it must not exist
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
     },

@@ -1,4 +1,5 @@
-//! The demonstration: the whole channel once, on loopback and in a private folder, and what it signed.
+//! The demonstration: the whole channel once, on loopback and in a private directory, and the
+//! signed receipts.
 
 mod parts;
 mod session;
@@ -17,7 +18,7 @@ use super::keys;
 /// The sandbox of the demonstration.
 const SANDBOX: &str = "demo";
 
-/// How the demonstration is called.
+/// The arguments of the demonstration.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Keep the receipts in this file, and the public key in FILE.pub
@@ -66,7 +67,7 @@ fn run(folder: &Folder, args: &DemoArgs) -> Result<bool, String> {
     let proxy = Part::start("proxy", &files, &words)?;
     say("an agent that works through the proxy");
     session::run(proxy.address()?, folder.path())?;
-    // Each hands on what it has before it ends, so nothing is missing afterwards.
+    // Each part delivers its events before it ends, so that none is missing afterwards.
     for part in [proxy, relay, daemon] {
         part.end()?;
     }
@@ -101,7 +102,7 @@ fn show(store: &Path, key: &Path, all: &Path, args: &DemoArgs) -> Result<bool, S
     Ok(valid)
 }
 
-/// What the verifier said: that all is well, or all it said.
+/// Returns the verdict of the verifier: that all is well, or its whole output.
 fn verdict(verified: &Output) -> String {
     if verified.status.success() {
         return "every signature, link, number and anchor holds, and every chain has its end"

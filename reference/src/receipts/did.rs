@@ -3,7 +3,7 @@
 use ed25519_dalek::VerifyingKey;
 
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-/// What marks an Ed25519 public key.
+/// The multicodec prefix of an Ed25519 public key.
 const MARK: [u8; 2] = [0xed, 0x01];
 const SCHEME: &str = "did:key:";
 
@@ -13,7 +13,7 @@ pub fn name(key: &VerifyingKey) -> String {
     format!("{SCHEME}z{}", base58(&bytes))
 }
 
-/// The key that a name, or the address of a part of it, stands for.
+/// Returns the key of a name, or of the address of a part of it.
 pub fn resolve(did: &str) -> Result<VerifyingKey, String> {
     let unresolvable = |why: &str| format!("UNRESOLVABLE_DID: {did:?}: {why}");
     let name = did.split_once('#').map_or(did, |(name, _)| name);

@@ -1,4 +1,4 @@
-//! A small emitter: sends frames, never waits long, and counts what was lost.
+//! A small emitter: sends frames, never blocks long, and counts losses.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -11,10 +11,10 @@ use super::accept;
 use super::frame::{self, Frame};
 use super::ijson;
 
-/// How long a frame may take to leave.
+/// The time limit for sending a frame.
 const WRITE: Duration = Duration::from_millis(100);
 
-/// Why an event was not sent.
+/// The reason why an event was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmitError {
     /// The daemon was not reached: the event is lost and counted.
@@ -49,7 +49,7 @@ impl Emitter {
         Self { socket: socket.into(), stream: None, drops: 0 }
     }
 
-    /// How many events were lost since the last one that arrived.
+    /// Returns the number of events lost since the last one that arrived.
     pub fn drops(&self) -> i64 {
         self.drops
     }
@@ -72,7 +72,7 @@ impl Emitter {
                 Ok(())
             }
             Err(error) => {
-                // What was written of it cannot be taken back.
+                // A partly written frame cannot be taken back.
                 self.stream = None;
                 self.drops = (self.drops + 1).min(ijson::MOST as i64);
                 Err(EmitError::Transport(error))

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::reading;
 
-/// How `export` is called.
+/// The arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The store of a daemon, which may be running

@@ -1,4 +1,4 @@
-//! A frame: what an emitter says happened, before anything is signed.
+//! A frame: an event as an emitter reports it, before anything is signed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -26,7 +26,7 @@ pub struct Frame {
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop_count: Option<i64>,
-    /// Which of its session's events, from 1, this is.
+    /// The number of the event in its session, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_number: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Frame {
     pub coverage: Option<Value>,
 }
 
-/// What the agent called.
+/// The tool that the agent called.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Tool {
     /// Its name.
@@ -73,7 +73,7 @@ pub struct Tool {
     pub server: Option<String>,
 }
 
-/// What became of the call.
+/// The decision about the call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -86,7 +86,7 @@ pub enum Decision {
     Pending,
 }
 
-/// Which sandbox, and which of its doors, the event belongs to.
+/// The sandbox of the event, and the surface at which it was observed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Binding {
@@ -95,12 +95,12 @@ pub struct Binding {
     /// The family of endpoints, such as `/command`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// Where it was observed, such as `ingress_egress`.
+    /// The place of observation, such as `ingress_egress`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
 }
 
-/// A frame as it goes over the socket: its length, then its text.
+/// Encodes a frame for the socket: its length, then its text.
 pub fn encode(frame: &Frame) -> Result<Vec<u8>, String> {
     let text = serde_json::to_vec(frame).map_err(|error| error.to_string())?;
     let length = u32::try_from(text.len()).ok().filter(|_| text.len() <= MOST);

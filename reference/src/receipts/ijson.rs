@@ -1,17 +1,17 @@
 //! Numbers that every JSON reader takes for the same (RFC 7493, section 2.2).
 
-/// The largest integer that a double tells from its neighbours.
+/// The largest integer that a double distinguishes from its neighbours.
 pub(crate) const MOST: u64 = (1 << 53) - 1;
 
-/// From here on the canonical text of a double is no integer any more.
+/// The magnitude from which the canonical text of a double is no integer.
 const EXPONENT: f64 = 1e21;
 
-/// Refuses a JSON text with an integer that only some readers take for what it says.
+/// Refuses a JSON text with an integer that some readers round.
 pub(crate) fn check(text: &[u8]) -> Result<(), String> {
     inexact(text).map_or(Ok(()), |number| Err(complaint(number)))
 }
 
-/// What is said of such a number.
+/// Returns the message about such a number.
 pub(crate) fn complaint(number: &str) -> String {
     format!("the number {number} is beyond {MOST}: not every reader takes it for the same")
 }
@@ -35,7 +35,7 @@ pub(crate) fn inexact(text: &[u8]) -> Option<&str> {
     None
 }
 
-/// How long the string is that `text` begins with, its quotes counted.
+/// Returns the length of the string that `text` begins with, quotes included.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {

@@ -33,7 +33,7 @@ pub fn private_from_pem(text: &str) -> Result<SigningKey, String> {
     SigningKey::from_pkcs8_pem(text).map_err(|e| format!("not a PKCS#8 Ed25519 key: {e}"))
 }
 
-/// Where the public key lies: `.pub` beside the private one.
+/// Returns the path of the public key: `.pub` beside the private one.
 pub fn public_path(private: &Path) -> PathBuf {
     let mut name = private.as_os_str().to_owned();
     name.push(".pub");
@@ -74,7 +74,7 @@ pub fn show(path: &Path) -> Result<VerifyingKey, String> {
     })
 }
 
-/// Reads a private key that nobody else can read, and publishes its public key beside it.
+/// Reads a private key that only its owner can read, and publishes its public key beside it.
 pub fn load(path: &Path) -> Result<SigningKey, String> {
     let key = read_private(path).map_err(|error| format!("{}: {error}", path.display()))?;
     publish(&public_path(path), &key.verifying_key())?;

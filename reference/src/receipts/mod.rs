@@ -1,7 +1,7 @@
-//! The receipts channel: what execd does for an agent becomes signed, chained receipts.
+//! The receipts channel: the actions of execd for an agent become signed, chained receipts.
 //!
 //! An emitter's [`frame`] becomes an event, the event a place in a chain and a signed receipt, the
-//! receipt a line of the store; [`verify`] reads such lines, whoever wrote them.
+//! receipt a line of the store; [`verify`] reads such lines of any implementation.
 
 mod accept;
 #[doc(hidden)]

@@ -1,7 +1,8 @@
-//! Placement B: what a hook on the host saw leave a sandbox becomes receipts of its chain.
+//! Placement B: the connections that a hook on the host saw leave a sandbox become receipts of its
+//! chain.
 //!
 //! The hook itself (a packet filter's log, a proxy, a CNI plug-in) stays outside: it writes one
-//! connection a line, and only it knows what was blocked.
+//! connection a line, and only it knows which connections were blocked.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,13 +19,13 @@ use super::frame::{Binding, Decision, Frame};
 
 const PLACEMENT: &str = "ingress_egress";
 
-/// How the observer is called.
+/// The arguments of the observer.
 #[derive(Debug, Args)]
 pub struct ObserverArgs {
     /// The socket of the daemon
     #[arg(long, value_name = "FILE")]
     pub socket: PathBuf,
-    /// The sandbox whose connections are told of
+    /// The sandbox whose connections are reported
     #[arg(long, value_name = "ID", value_parser = sandbox_id)]
     pub sandbox_id: String,
     /// Connections, one JSON object a line; a named pipe will do [default: standard input]
@@ -40,7 +41,7 @@ fn sandbox_id(text: &str) -> Result<String, String> {
     good.then(|| text.to_owned()).ok_or_else(|| "1 to 128 of A-Z a-z 0-9 . _ -".to_owned())
 }
 
-/// A connection as a hook tells of it.
+/// A connection as a hook reports it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Connection {
@@ -66,8 +67,8 @@ enum Verdict {
     Blocked,
 }
 
-/// Tells of connections until there are no more; returns the exit code: 0 if each is told of,
-/// 1 if one was not, 2 if there is nothing to read from.
+/// Reports connections until the input ends; returns the exit code: 0 if each is reported, 1 if one
+/// was not, 2 if the input cannot be read.
 pub(crate) fn main(args: &ObserverArgs) -> i32 {
     let from: Box<dyn Read> = match &args.connections {
         None => Box::new(std::io::stdin()),
@@ -80,7 +81,7 @@ pub(crate) fn main(args: &ObserverArgs) -> i32 {
         },
     };
     crate::say::line(format_args!("ready"));
-    // Who waits for it reads the next line only; nothing else depends on it.
+    // The reader of stdout waits for the next line only; nothing else depends on the flush.
     let _unread = std::io::stdout().flush();
     let mut emitter = Emitter::new(&args.socket);
     let mut untold = 0;

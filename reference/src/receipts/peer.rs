@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, by the kernel's word.
+//! The process at the other end of a connection, as the kernel reports it.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub(crate) struct Peer {
     pub(crate) pid: i32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// Its program, where that can be told.
+    /// Its program, where it is known.
     pub(crate) exe: Option<String>,
     /// Its user, as receipts name one.
     pub(crate) principal: String,

@@ -1,4 +1,4 @@
-//! A channel as a body: pieces come as somebody sends them.
+//! A channel as a body: it passes on pieces as they are sent.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -8,13 +8,13 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use tokio::sync::mpsc::Receiver;
 
-/// What ends a body before its end.
+/// An error that ends a body early.
 pub(crate) type Fault = Box<dyn Error + Send + Sync>;
 
 /// A piece of a body.
 pub(crate) type Piece = Result<Frame<Bytes>, Fault>;
 
-/// The body; it ends when nobody can send any more.
+/// The body; it ends when all senders are dropped.
 pub(crate) struct Pieces(pub Receiver<Piece>);
 
 impl Body for Pieces {

@@ -1,4 +1,4 @@
-//! A receipt as it lies in a file: the bytes decide, whoever wrote them.
+//! A receipt as read from a file: its bytes decide, independent of the writer.
 
 use ed25519_dalek::Signature;
 use serde::Deserialize;
@@ -6,21 +6,21 @@ use serde_json::Value;
 
 use super::{canonical, ijson};
 
-/// What some editors put in front of a text.
+/// The byte order mark that some editors put in front of a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One line of a file, with what the chain needs of it.
+/// One line of a file, with the members that its chain needs.
 #[derive(Debug)]
 pub struct Reading {
     /// Everything, as parsed.
     pub value: Value,
-    /// What signature and hash cover.
+    /// The bytes that signature and hash cover.
     pub signed: Vec<u8>,
     /// The hash by which the next receipt refers to this one.
     pub hash: String,
-    /// The members that verification looks at.
+    /// The members for verification.
     pub body: Body,
-    /// What a strict reader would have said of the JSON text.
+    /// The complaint of a strict reader about the JSON text.
     pub ambiguous: Option<String>,
     /// A number in the text that not every reader takes for the same.
     pub inexact: Option<String>,
@@ -129,7 +129,7 @@ pub struct Proof {
     pub value: String,
 }
 
-/// Reads one receipt. A repeated member is read as everybody else does, and told of.
+/// Reads one receipt. A repeated member is read as by other verifiers, and noted.
 pub fn read(text: &[u8]) -> Result<Reading, String> {
     if text.starts_with(BYTE_ORDER_MARK) {
         return Err(
@@ -157,7 +157,7 @@ fn in_line(said: &str) -> String {
 }
 
 impl Reading {
-    /// Whether this receipt ends its chain.
+    /// Returns whether this receipt ends its chain.
     pub fn ends(&self) -> bool {
         self.body.subject.chain.terminal == Some(true)
     }

@@ -1,4 +1,4 @@
-//! From an event and its place in a chain to a signed receipt.
+//! The writer of signed receipts, from an event and its place in a chain.
 
 use ed25519_dalek::{Signer, SigningKey};
 use serde::Serialize;
@@ -14,29 +14,29 @@ const CONTEXT: [&str; 2] =
     ["https://www.w3.org/ns/credentials/v2", "https://agentreceipts.ai/context/v2"];
 const TYPE: [&str; 2] = ["VerifiableCredential", "AgentReceipt"];
 const VERSION: &str = "0.5.0";
-/// How the canonical text of every receipt ends, after the place of its proof.
+/// The end of every receipt's canonical text, behind the place of its proof.
 const TAIL: &[u8] = br#","type":["VerifiableCredential","AgentReceipt"],"version":"0.5.0"}"#;
 
-/// Where the members go that the receipt format has no place for.
+/// The place of the members that the receipt format does not define.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Profile {
-    /// Where verifiers that know the format alone keep them
+    /// The place where verifiers that know the format alone keep them
     #[default]
     Wire,
-    /// Where ADR-0027 has them: for verifiers of raw bytes
+    /// The place that ADR-0027 defines: for verifiers of raw bytes
     Adr,
 }
 
-/// What a receipt is about.
+/// The content of a receipt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content<'a> {
     /// An event.
     Live(&'a Event, &'a Peer),
-    /// So many events before this one never arrived.
+    /// A count of events before this one that never arrived.
     Dropped(&'a Event, &'a Peer, i64),
     /// The daemon serves from here on; the root chain before this one, and its last hash.
     Started(Option<(&'a str, &'a str)>),
-    /// The daemon ends this chain; of a root, so many chains below it.
+    /// The daemon ends this chain; of a root, with the number of chains below it.
     Interrupted(Option<usize>),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Link {
     pub(crate) chain_id: String,
     pub(crate) sequence: u64,
     pub(crate) previous: Option<String>,
-    /// Of the first receipt below the root.
+    /// The anchor of the first receipt below the root.
     pub(crate) anchor: Option<Anchor>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Sealed {
     pub(crate) text: Vec<u8>,
 }
 
-/// Who signs, and how.
+/// The signer: its key and its names.
 #[derive(Debug)]
 pub(crate) struct Scribe {
     key: SigningKey,
@@ -138,7 +138,7 @@ impl Scribe {
         issuer
     }
 
-    /// What the format leaves open, and so survives every verifier.
+    /// Returns the members that the format leaves open, and that so survive every verifier.
     fn runtime(&self, frame: &Frame) -> Map<String, Value> {
         let mut runtime = Map::new();
         let mut add = |name: &str, value: Option<Value>| {
@@ -189,7 +189,8 @@ impl Scribe {
     }
 }
 
-/// What a daemon's own receipts say of the chains of its store, so that none goes unmissed.
+/// Returns the members in which a daemon's own receipts name the chains of its store, so that a
+/// missing chain is noticed.
 fn of_store(content: Content<'_>) -> Option<Map<String, Value>> {
     let (name, value) = match content {
         Content::Started(Some((chain, hash))) => {
@@ -244,7 +245,7 @@ fn action<'a>(content: Content<'a>, at: &'a str) -> Action<'a> {
     action
 }
 
-/// The type of an action; what does not name one is told by channel and tool.
+/// Returns the type of an action; without a named one, it is made of channel and tool.
 fn kind(frame: &Frame) -> String {
     let Frame { channel, tool, action_type, .. } = frame;
     match (action_type, &tool.server) {

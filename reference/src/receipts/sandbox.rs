@@ -1,4 +1,4 @@
-//! Whose certificate it is: one URI `urn:opensandbox:<id>` among its names.
+//! The sandbox of a certificate: one URI `urn:opensandbox:<id>` among its names.
 
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
@@ -23,7 +23,7 @@ fn uri<'a>(name: &GeneralName<'a>) -> Option<&'a str> {
     if let GeneralName::URI(uri) = name { Some(uri) } else { None }
 }
 
-/// Whether a text can be a sandbox's identifier, which becomes part of a chain's name.
+/// Returns whether a text can be a sandbox's identifier, which becomes part of a chain's name.
 pub(crate) fn is_id(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=LONGEST).contains(&text.len()) && text.bytes().all(plain)

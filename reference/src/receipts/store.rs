@@ -11,7 +11,7 @@ use nix::fcntl::{Flock, FlockArg};
 use super::chain::Chains;
 use super::reading::{self, Reading};
 
-/// An open store; nobody else can open it for writing meanwhile.
+/// An open store; its lock keeps others from opening it for writing.
 #[derive(Debug)]
 pub(crate) struct Store {
     file: Flock<File>,
@@ -20,7 +20,7 @@ pub(crate) struct Store {
     path: PathBuf,
 }
 
-/// What a store holds already.
+/// The content of an existing store.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     pub(crate) chains: Chains,
@@ -31,7 +31,7 @@ pub(crate) struct Held {
 }
 
 impl Store {
-    /// Opens or makes the store, cuts a torn last line and reads where the chains stand.
+    /// Opens or makes the store, cuts a torn last line and reads the tips of the chains.
     pub(crate) fn open(path: &Path) -> Result<(Self, Held), String> {
         let said = |error: String| format!("{}: {error}", path.display());
         let file = lock(path).map_err(said)?;
@@ -63,7 +63,7 @@ impl Store {
         Ok(held)
     }
 
-    /// Takes away what is behind the last complete write.
+    /// Removes the bytes behind the last complete write.
     fn cut(&mut self) -> std::io::Result<()> {
         self.file.set_len(self.length)?;
         self.file.seek(SeekFrom::Start(self.length))?;
@@ -107,7 +107,7 @@ fn lock(path: &Path) -> Result<Flock<File>, String> {
     })
 }
 
-/// A new name is on disk when its folder is.
+/// A new name is on disk when its directory is.
 fn sync_folder(path: &Path) -> std::io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()

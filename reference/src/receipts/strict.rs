@@ -1,7 +1,7 @@
-//! JSON read without a choice: members in their order, no name twice, one value, nothing after it.
+//! JSON read without ambiguity: members in their order, no name twice, one value, nothing after it.
 //!
-//! execd reads member names in any case and takes the last of two; whoever reads otherwise commits
-//! to something else than what ran. So a text that two readers can take apart is no text here.
+//! execd reads member names case-insensitively and takes the last of two; another reading would
+//! commit to something else than what ran. So a text with two readings is an error.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Json, String> {
     serde_json::from_str(text).map_err(|error| format!("not one plain JSON value: {error}"))
 }
 
-/// A member's name as execd compares it: whatever differs in case alone is the same.
+/// Folds a member's name as execd compares it, without regard to case.
 fn folded(name: &str) -> String {
     let plain = |c| match c {
         '\u{17f}' => 's',
@@ -78,7 +78,7 @@ impl Json {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The same without the order.
+    /// Returns the value without the order of members.
     pub(crate) fn value(&self) -> Value {
         match self {
             Self::Null => Value::Null,

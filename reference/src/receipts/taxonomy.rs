@@ -1,11 +1,11 @@
-//! What each type of action risks: a table, and `medium` for what it does not know.
+//! The risk of each type of action: a table, and `medium` for unknown types.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-/// How much an action can do.
+/// The risk of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Risk {

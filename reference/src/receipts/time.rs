@@ -24,7 +24,7 @@ pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     })
 }
 
-/// A clock that never goes back behind what it said or was told.
+/// A clock that never goes back behind its last time, returned or given.
 #[derive(Debug, Default)]
 pub(crate) struct Clock(i64);
 

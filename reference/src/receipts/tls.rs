@@ -1,4 +1,5 @@
-//! The two ends of the way between proxy and relay: TLS 1.3, and both sides show who they are.
+//! The two ends of the connection between proxy and relay: TLS 1.3, and both sides present
+//! certificates.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
-/// Who we are, and whom we trust.
+/// The certificate of one end, and the authority it trusts.
 #[derive(Debug, Clone, Args)]
 pub struct Identity {
     /// The authority that the other side's certificate comes from, PEM
@@ -25,7 +26,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// For the side that connects.
+    /// Returns the configuration of the connecting side.
     pub(crate) fn client(&self) -> Result<Arc<ClientConfig>, String> {
         let config = ClientConfig::builder_with_protocol_versions(&[&TLS13])
             .with_root_certificates(self.roots()?)
@@ -33,7 +34,8 @@ impl Identity {
         config.map(Arc::new).map_err(|error| format!("{}: {error}", self.cert.display()))
     }
 
-    /// For the side that listens; a client without a certificate of our authority gets nowhere.
+    /// Returns the configuration of the listening side; a client without a certificate of our
+    /// authority is refused.
     pub(crate) fn server(&self) -> Result<Arc<ServerConfig>, String> {
         let verifier = WebPkiClientVerifier::builder(Arc::new(self.roots()?)).build();
         let verifier = verifier.map_err(|error| format!("{}: {error}", self.ca.display()))?;
@@ -43,7 +45,7 @@ impl Identity {
         config.map(Arc::new).map_err(|error| format!("{}: {error}", self.cert.display()))
     }
 
-    /// Our certificate and what leads to the authority.
+    /// Returns our certificate and the chain to the authority.
     pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>, String> {
         certificates(&self.cert)
     }

@@ -10,7 +10,7 @@ const TEXT: usize = 1 << 20;
 /// The tag of a replay, after which an offset comes.
 const REPLAY: u8 = 0x03;
 
-/// What passed by.
+/// A frame or part that passed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Passed<'a> {
     /// Bytes of a stream by its tag; `offset` is where a replay has them.
@@ -19,7 +19,7 @@ pub(crate) enum Passed<'a> {
     Text(&'a [u8]),
     /// The side says that it closes.
     Close,
-    /// Something that cannot be read; nothing after it can.
+    /// Bytes that cannot be read; nothing after them can.
     Lost,
 }
 
@@ -47,7 +47,7 @@ struct Frame {
 }
 
 impl Wire {
-    /// Takes more bytes, and calls `each` with what they show.
+    /// Takes more bytes, and calls `each` with the frames and parts in them.
     pub(crate) fn feed(&mut self, mut bytes: &[u8], each: &mut impl FnMut(Passed<'_>)) {
         while !self.lost && (!bytes.is_empty() || self.frame.as_ref().is_some_and(|f| f.left == 0))
         {

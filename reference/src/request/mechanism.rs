@@ -3,15 +3,15 @@
 /// One way to carry out a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mechanism {
-    /// By this process and the kernel alone.
+    /// Namespaces, made by this process and the kernel alone.
     Namespaces,
-    /// By the program `bwrap`.
+    /// The program `bwrap`.
     Bubblewrap,
-    /// By Landlock alone, where namespaces are refused; it holds less.
+    /// Landlock alone, where namespaces are refused; it enforces less.
     Landlock,
-    /// By the program `sandbox-exec` of macOS.
+    /// The program `sandbox-exec` of macOS.
     Seatbelt,
-    /// Not at all.
+    /// No confinement.
     Unconfined,
 }
 
@@ -19,7 +19,8 @@ impl Mechanism {
     /// Every mechanism, the preferred first.
     pub(crate) const ALL: [Self; 5] =
         [Self::Namespaces, Self::Bubblewrap, Self::Landlock, Self::Seatbelt, Self::Unconfined];
-    /// Those that `auto` tries, the preferred first: what holds less has to be asked for by name.
+    /// The mechanisms that `auto` tries, the preferred first: a weaker one has to be requested by
+    /// name.
     pub(crate) const AUTO: &[Self] = match cfg!(target_os = "macos") {
         true => &[Self::Seatbelt],
         false => &[Self::Namespaces, Self::Bubblewrap],

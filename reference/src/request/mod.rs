@@ -41,7 +41,7 @@ pub(crate) fn read(file: &Path) -> Result<Order, Refusal> {
     Ok(order.with_inferred())
 }
 
-/// Whichever kind of request `text` is: the member `dialect` tells.
+/// Parses a request of either kind, by its member `dialect`.
 fn parse(text: &str) -> Result<Order, Refusal> {
     #[derive(Deserialize)]
     struct Kind {
@@ -62,7 +62,7 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
     })
 }
 
-/// Everything that can be said against a request without looking at the host.
+/// Checks a request as far as possible without reading the host.
 pub(crate) fn check(request: &Order) -> Result<(), Refusal> {
     if request.protocol != PROTOCOL {
         let spoken = request.protocol;

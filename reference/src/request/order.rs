@@ -1,4 +1,4 @@
-//! What a request asks for, whatever language its rules are in: [`Order`].
+//! The order behind a request, in any language of rules: [`Order`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::explain::action::{self, Dialect as Words};
 use crate::law::Law;
 use crate::{block, grant, profile};
 
-/// Where a session wants its profile: a file in folders below one that is there.
+/// The place for a session's profile: a file in directories below an existing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProfilePlace {
-    /// The folder that is there.
+    /// The directory that is there.
     pub(crate) base: PathBuf,
-    /// Folders below it, which are made.
+    /// Directories below it, which are made.
     pub(crate) folders: &'static [&'static str],
     /// The file's name.
     pub(crate) name: String,
@@ -36,24 +36,25 @@ pub(crate) struct Order {
     pub(crate) law: Option<Arc<Law>>,
     /// The profile's name.
     pub(crate) profile: Option<String>,
-    /// Why nothing may confine this run, although its policy asks for that.
+    /// The reason why no mechanism may confine this run, although its policy asks for one.
     pub(crate) unavailable: Option<String>,
     /// The command.
     pub(crate) run: Run,
-    /// What the command's line grants itself; the policy has it already.
+    /// The grants that the command's line infers; the policy has them already.
     pub(crate) inferred: Option<InferredGrants>,
-    /// Why its line grants itself nothing, where it might.
+    /// The reason why its line infers no grant, where it might.
     pub(crate) ungranted: Option<String>,
     /// The language that its rules are in.
     pub(crate) dialect: Words,
-    /// What a person should know besides: said on stderr, and in the result.
+    /// Further notes for the user: written to stderr, and into the result.
     pub(crate) notes: Vec<String>,
-    /// What is said, and put into the result, where the confined command ends with a code of failure.
+    /// The note, on stderr and in the result, for a confined command that ends with a code of
+    /// failure.
     pub(crate) on_failure: Option<String>,
-    /// Whether the command runs unconfined where this host cannot confine it; what no host could
-    /// confine is refused all the same.
+    /// The command runs unconfined where this host cannot confine it; a policy that no host could
+    /// enforce is refused all the same.
     pub(crate) lenient: bool,
-    /// Where its profile is written, if the session has a place for it.
+    /// The place of its profile, if the session has one.
     pub(crate) profile_file: Option<ProfilePlace>,
 }
 
@@ -63,7 +64,7 @@ impl Order {
         action::in_words(blocked, self.dialect, self.ungranted.as_deref())
     }
 
-    /// The same with what its command's line grants itself.
+    /// Adds the grants that its command's line infers.
     pub(crate) fn with_inferred(mut self) -> Self {
         let inferred = grant::for_run(&self.policy, &self.run);
         let nothing = |inferred: &InferredGrants| inferred.granted.is_empty();
@@ -107,7 +108,7 @@ impl TryFrom<ProfileRequest> for Order {
         let ProfileRequest { protocol, documents, profile, workspace, run, .. } = request;
         let profile = profile.as_deref().unwrap_or(UNRESTRICTED_PROFILE);
         let law = Some(Arc::new(profile::law(&documents, profile)?));
-        // The law takes the workspace over; outside it agents have their state, and no rule speaks of
+        // The law governs the workspace; outside it agents have their state, and no rule applies to
         // the network.
         let readable = Readable::Only(Vec::new());
         let network = Network::Host {};

@@ -1,4 +1,4 @@
-//! Why a run failed, in words and as a verdict, from what was observed of it.
+//! The reason for a failed run, as messages and as a verdict, from the observations.
 
 use boxproof_cases::protocol::{Blocked, RunResult};
 
@@ -11,7 +11,7 @@ use crate::request::{Mechanism, Order};
 use crate::supervise::Outcome;
 use crate::{answer, report};
 
-/// What is said because the confined command itself ended with a code of failure.
+/// Returns the note for a confined command that itself ended with a code of failure.
 pub(super) fn closed<'a>(
     order: &'a Order,
     mechanism: Mechanism,
@@ -22,7 +22,7 @@ pub(super) fn closed<'a>(
     order.on_failure.as_deref().filter(|_| failed && confined)
 }
 
-/// Whom the command wanted to reach and might not, a line each.
+/// Returns the destinations that the command was denied, a line each.
 pub(super) fn told(unreached: &[Denied], order: &Order) -> Vec<String> {
     if unreached.is_empty() {
         return Vec::new();
@@ -40,7 +40,7 @@ fn secrets(order: &Order) -> Vec<String> {
     explain::secrets(inherited.chain(set))
 }
 
-/// Why the run failed, if the sandbox is why.
+/// Returns the explanation of the failure, if the sandbox is its cause.
 pub(super) fn blocked(
     outcome: &Outcome,
     mechanism: Mechanism,
@@ -56,7 +56,7 @@ pub(super) fn blocked(
         return None;
     }
     let secrets = secrets(order);
-    // What the proxy refused is known, not guessed; a run that ended well went another way.
+    // A refusal of the proxy is known, not guessed; a run that succeeded found another way.
     if let Some(Denied { whom, why }) =
         known.unreached.first().filter(|_| ending.exit_code != Some(0))
     {

@@ -10,40 +10,40 @@ use crate::sys;
 
 /// Bytes kept of each captured stream.
 pub const CAPTURE_CAP: usize = 1 << 20;
-/// Bytes read at once: what an ordinary pipe holds.
+/// The number of bytes read at once: the capacity of an ordinary pipe.
 pub(super) const CHUNK: usize = 1 << 16;
 /// Bytes that the pipe of a busy stream is made to hold.
 const BULK: usize = 1 << 20;
 
-/// A stream, and what it has brought so far.
+/// A stream, and its captured bytes so far.
 #[derive(Debug)]
 pub(super) struct Capture {
     pipe: File,
     kept: Vec<u8>,
     truncated: bool,
     is_bulky: bool,
-    /// Where bytes past the cap go without being copied; `None` where that cannot be done.
+    /// The sink that bytes past the cap are spliced to; `None` where that cannot be done.
     abyss: Option<File>,
 }
 
-/// What one look at the pipe gave.
+/// The result of one read of the pipe.
 pub(super) enum Pulled {
     /// Nothing for now.
     Nothing,
-    /// So many bytes, of which the first so many lie in the caller's buffer.
+    /// The number of bytes read, and the number of them in the caller's buffer.
     Bytes(usize, usize),
     /// Nothing any more.
     End,
 }
 
 impl Capture {
-    /// A capture of what comes out of `pipe`, which never blocks.
+    /// Captures the output of `pipe`, which never blocks.
     pub(super) fn new(pipe: File) -> Self {
         Self { pipe, kept: Vec::new(), truncated: false, is_bulky: false, abyss: None }
     }
 
-    /// Takes in what one call gives, so that a writer without end holds nobody up. `shown`: the
-    /// bytes are wanted in `buffer`, the kept ones and all others.
+    /// Takes in the bytes of one call, so that an endless writer cannot block the loop. `shown`:
+    /// all bytes are wanted in `buffer`, beyond the kept ones too.
     pub(super) fn pull(&mut self, buffer: &mut [u8], shown: bool) -> io::Result<Pulled> {
         let full = self.kept.len() == CAPTURE_CAP && !shown;
         let pulled = match full.then(|| self.discard()).flatten() {
@@ -68,7 +68,7 @@ impl Capture {
         }
     }
 
-    /// Throws away what is in the pipe; `None` where the kernel cannot.
+    /// Discards the content of the pipe; `None` where the kernel cannot.
     fn discard(&mut self) -> Option<io::Result<Pulled>> {
         if self.abyss.is_none() {
             self.abyss = File::options().write(true).open("/dev/null").ok();
@@ -88,8 +88,8 @@ impl Capture {
         self.truncated |= room < bytes.len();
     }
 
-    /// A writer that fills the pipe gets a larger one: fewer turns for both. An ordinary user has
-    /// few pages for pipes, so nobody else does.
+    /// Enlarges the pipe of a writer that fills it: fewer turns for both. Other pipes keep their
+    /// size, as an ordinary user has few pages for pipes.
     fn grow(&mut self, pulled: usize) {
         if pulled >= CHUNK && !self.is_bulky {
             self.is_bulky = true;

@@ -14,7 +14,7 @@ use crate::control::{Failed, Order, Report};
 use crate::sys::Clock;
 use crate::sys::signals as noted;
 
-/// What a run is followed with; all of it is there before anything is started.
+/// The resources for following a run, all made before anything is started.
 pub(super) struct Instruments {
     watch: Watch,
     clock: Clock,
@@ -22,7 +22,7 @@ pub(super) struct Instruments {
 }
 
 impl Instruments {
-    /// For a run that hears orders through `control`.
+    /// Makes the instruments for a run with these signals.
     pub(super) fn new(signals: Signals) -> io::Result<Self> {
         let clock = Clock::new()?;
         let watch = Watch::new()?;
@@ -122,7 +122,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// The command had ended before what we sent could reach it, so that is not how it ended.
+    /// Withdraws the reasons for ending the command: it had ended before a signal could reach it.
     fn take_back(&mut self) {
         self.seen.timed_out = false;
         self.seen.unfed = false;
@@ -135,7 +135,8 @@ impl Supervisor<'_> {
         self.seen.timed_out || self.seen.interrupted_by.is_some() || self.seen.unfed
     }
 
-    /// Whether the command has ended by itself, and only what it left is still being killed.
+    /// Returns whether the command has ended by itself, and only the processes it left are being
+    /// killed.
     fn is_over(&self) -> bool {
         self.seen.ended.is_some() && !self.is_ending()
     }
@@ -153,8 +154,8 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// The kernel tells of a terminal's new size only within its own session, which the command
-    /// has left.
+    /// Passes the terminal's new size on: the kernel signals it only within the terminal's session,
+    /// which the command has left.
     fn tell_new_size(&self) -> io::Result<()> {
         noted::settle(Signal::SIGWINCH);
         self.pass_on(Signal::SIGWINCH)

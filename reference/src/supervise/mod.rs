@@ -44,47 +44,48 @@ pub(crate) use streams::{Captured, Input, Ours, Output, plumb};
 pub const GRACE: Duration = Duration::from_secs(5);
 /// Time a helper program has to start the inner stage.
 const BEGINNING: Duration = Duration::from_secs(10);
-/// What is added to the stderr of a command whose time was up.
+/// The annotation on the stderr of a command that timed out.
 pub const TIMED_OUT: &str = "process timed out";
-/// What is added, with the signal's name, to the stderr of a command that a signal to us ended.
+/// The annotation, before the signal's name, on the stderr of a command that a signal to this
+/// process ended.
 pub const INTERRUPTED: &str = "process interrupted by signal ";
 
 /// Everything that was observed of one run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// Whether the command was executed.
+    /// The command was executed.
     pub(crate) started: bool,
-    /// Why it could not be executed: what was being done, and the errno.
+    /// The reason why it could not be executed: the failed step, and the errno.
     pub(crate) failed: Option<(Failed, i32)>,
-    /// How the command ended: [`Report::Exited`] or [`Report::Signalled`].
+    /// The end of the command: [`Report::Exited`] or [`Report::Signalled`].
     pub(crate) ended: Option<Report>,
-    /// What it did not reach, if that was counted.
+    /// The destinations that it did not reach, if they were counted.
     pub(crate) unreached: Option<Unreached>,
-    /// When its start was seen, from which its time counts.
+    /// The time at which its start was seen, from which its timeout counts.
     pub(crate) started_at: Option<Instant>,
-    /// When its end was seen.
+    /// The time at which its end was seen.
     pub(crate) ended_at: Option<Instant>,
-    /// Whether its time was up.
+    /// It timed out.
     pub(crate) timed_out: bool,
-    /// Whether the helper was given up, as it started no inner stage.
+    /// The helper was given up, as it started no inner stage.
     pub(crate) mute: bool,
     /// The signal to us that ended the run.
     pub(crate) interrupted_by: Option<Signal>,
-    /// How the helper ended; `None` if this process has its children reaped elsewhere.
+    /// The exit status of the helper; `None` if this process has its children reaped elsewhere.
     pub(crate) helper: Option<ExitStatus>,
-    /// What the helper itself said.
+    /// The messages of the helper itself.
     pub(crate) said: String,
-    /// From spawn to return.
+    /// The time from spawn to return.
     pub(crate) took: Duration,
-    /// What was captured.
+    /// The captured streams.
     pub(crate) captured: Option<Captured>,
-    /// Why the command's stdin could not be written.
+    /// The error of writing the command's stdin.
     pub(crate) stdin_error: Option<io::Error>,
-    /// Why we stopped following the run and killed it.
+    /// The error that stopped following the run and killed it.
     pub(crate) broken: Option<io::Error>,
 }
 
-/// What has happened so far.
+/// The state of the run so far.
 #[derive(Debug, Default)]
 struct Seen {
     started: bool,
@@ -94,17 +95,17 @@ struct Seen {
     unreached: Option<Unreached>,
     ended_at: Option<Instant>,
     timed_out: bool,
-    /// Whether the inner stage runs.
+    /// The inner stage runs.
     begun: bool,
     mute: bool,
     interrupted_by: Option<Signal>,
-    /// Whether it is being ended because its stdin could not be written.
+    /// The command is being ended because its stdin could not be written.
     unfed: bool,
-    /// Whether a signal of ours reached the command while it lived.
+    /// A signal to this process reached the command while it lived.
     passed: bool,
 }
 
-/// Has the helper started, sees it to its end, and returns when nothing of it is left.
+/// Starts the helper, follows it to its end, and returns when none of its processes is left.
 pub(crate) fn supervise(
     start: impl FnOnce() -> Result<Running, Refusal>,
     control: OwnedFd,
@@ -124,11 +125,11 @@ fn failed(error: &io::Error) -> Refusal {
     Refusal::new(ErrorKind::Wait, waiting_failed(error))
 }
 
-/// What is said where a run could not be followed to its end.
+/// Returns the message for a run that could not be followed to its end.
 pub(crate) fn waiting_failed(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(_) => format!("failed waiting for process: {error}"),
-        // It says itself what could not be done.
+        // The error itself names the failed operation.
         None => error.to_string(),
     }
 }
@@ -160,7 +161,7 @@ fn see_through(
     // Last, as a helper beside us ends meanwhile.
     let helper = tree.bury()?;
     Ok(Outcome {
-        // Where nothing more was heard it may have been.
+        // After a lost report the command may have started.
         started: seen.started || (broken.is_some() && seen.failed.is_none()),
         failed: seen.failed,
         ended: seen.ended,

@@ -19,7 +19,7 @@ use crate::report;
 
 pub use request::{Environment, ProcessOutput, ProcessRequest, ProcessStdin};
 
-/// What decides about a request before anything is started.
+/// The judge of a request before anything is started.
 pub trait Sandbox {
     /// Refuses a request: nothing of it happens.
     ///
@@ -41,16 +41,16 @@ pub struct Unsandboxed;
 
 impl Sandbox for Unsandboxed {}
 
-/// Why there is no result, or none to rely on. No child is left in any case.
+/// The reason why there is no result, or no reliable one. No child is left in any case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessError {
     /// The sandbox refused the request.
     #[error("{0}")]
     Refused(String),
-    /// What was asked for makes no sense.
+    /// The request is invalid.
     #[error("execution failed: {0}")]
     Invalid(String),
-    /// The command could not be started, or what is needed for it could not be had.
+    /// The command could not be started, or a resource for it was not available.
     #[error("execution failed: {0}")]
     Spawn(String),
     /// Its stdin could not be written: `failed to write process stdin: …`.
@@ -61,57 +61,57 @@ pub enum ProcessError {
     Wait(String),
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessResult {
-    /// Only for exit code 0 of the command's own accord, with all of its stdin written.
+    /// The command itself exited with 0, and all of its stdin was written.
     pub success: bool,
     /// The command's own, or 128+n where signal n to this process ended the run; `None` after a
     /// timeout and for a command that died of a signal.
     pub exit_code: Option<i32>,
     /// The signal the command died of.
     pub signal: Option<i32>,
-    /// Whether its time was up.
+    /// It timed out.
     pub timed_out: bool,
     /// The signal to this process that ended the run (`SIGTERM`, …).
     pub interrupted_by: Option<String>,
     /// The first [`super::CAPTURE_CAP`] bytes of stdout, as they were written; empty if passed on.
     pub stdout: Vec<u8>,
-    /// The same of stderr, with the annotation, if there is one, behind it.
+    /// The captured stderr, followed by the annotation, if there is one.
     pub stderr: Vec<u8>,
-    /// Whether there was more on stdout, on stderr.
+    /// More was written to stdout, to stderr.
     pub truncated: [bool; 2],
-    /// From spawn to return, when nothing of it was left.
+    /// The time from spawn to return, when none of its processes was left.
     pub duration: Duration,
-    /// When the command's start was seen, from which its timeout counts.
+    /// The time at which the command's start was seen, from which its timeout counts.
     pub started_at: Option<Instant>,
-    /// When the command's own end was seen; `None` where that was not, as it was killed with all
-    /// the rest.
+    /// The time at which the command's own end was seen; `None` where it was not seen, as the
+    /// command was killed with all the rest.
     pub ended_at: Option<Instant>,
-    /// What went wrong although the command's end is known.
+    /// An error in spite of which the command's end is known.
     pub error: Option<ProcessError>,
 }
 
 impl ProcessResult {
-    /// Stdout as text; what is no UTF-8 becomes U+FFFD.
+    /// Returns stdout as text; invalid UTF-8 becomes U+FFFD.
     pub fn stdout_text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// Stderr as text; what is no UTF-8 becomes U+FFFD.
+    /// Returns stderr as text; invalid UTF-8 becomes U+FFFD.
     pub fn stderr_text(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }
 }
 
-/// Runs one command and returns when nothing of it is left.
+/// Runs one command and returns when none of its processes is left.
 ///
 /// Calls in several threads run side by side. While any runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT
-/// to this process end all of them, and SIGTSTP and SIGCONT are passed on; then what was done with
-/// these signals before is done again.
+/// to this process end all of them, and SIGTSTP and SIGCONT are passed on; then the previous
+/// actions of these signals are restored.
 ///
 /// # Errors
-/// See [`ProcessError`]; what was started is killed first.
+/// See [`ProcessError`]; started processes are killed first.
 pub fn run_process(
     request: ProcessRequest,
     sandbox: &dyn Sandbox,
@@ -158,7 +158,7 @@ fn carried_out(request: ProcessRequest, program: &str) -> Result<Outcome, Refusa
     supervise(start, ours, kept, request.timeout)
 }
 
-/// What the standard library says where a C string cannot be made.
+/// The standard library's message for a string that cannot become a C string.
 const NUL_BYTE: &str = "nul byte found in provided data";
 
 fn error_of(refusal: Refusal) -> ProcessError {
@@ -176,7 +176,8 @@ fn concluded(outcome: Outcome, program: &str) -> Result<ProcessResult, ProcessEr
         return Err(ProcessError::Spawn(why));
     }
     let ended = report::Ending::of(&outcome);
-    // What does not take its stdin is ended, by KILL in the end, without a report of its end.
+    // A command that does not read its stdin is ended, by KILL in the end, without a report of its
+    // end.
     if outcome.ended.is_none() && !ended.is_forced() && ended.stdin_error.is_none() {
         let lost = "failed waiting for process: what followed it was killed";
         return Err(ProcessError::Wait(lost.to_owned()));

@@ -11,13 +11,13 @@ use crate::control::{self, Order};
 use crate::sys::Bell;
 use crate::sys::signals::{self as noted, NOTED};
 
-/// What is shared by the calls of this process.
+/// The state shared by the calls of this process.
 struct Calls {
     /// The slot of each call, and its end of the control socket.
     running: Vec<(usize, OwnedFd)>,
-    /// Whether handlers stay in although no call runs.
+    /// Handlers stay installed although no call runs.
     held: bool,
-    /// What was done with each caught signal before.
+    /// The previous action of each caught signal.
     before: Vec<(Signal, SigAction)>,
 }
 
@@ -29,7 +29,7 @@ fn calls() -> MutexGuard<'static, Calls> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One call's share: what came for it while it runs.
+/// The signals of one call while it runs.
 pub(super) struct Signals {
     slot: usize,
     bell: Bell,
@@ -62,7 +62,7 @@ impl Signals {
         Ok(Self { slot, bell })
     }
 
-    /// What came since this was last asked, and how often.
+    /// Returns the signals since the last call, and the count of each.
     pub(super) fn take(&self) -> Vec<(Signal, u32)> {
         self.bell.hush();
         noted::take_counts(self.slot).into_iter().filter(|(_, times)| *times > 0).collect()
@@ -96,7 +96,7 @@ impl Drop for Signals {
 }
 
 impl Calls {
-    /// Has every signal noted; all of them or, on failure, none.
+    /// Installs the handlers of all signals or, on failure, none.
     fn catch(&mut self) -> Result<(), String> {
         if !self.before.is_empty() {
             return Ok(());
@@ -119,7 +119,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Puts everything back once no call runs; a signal that nobody acted on is sent again.
+    /// Restores all actions once no call runs; an unhandled signal is sent again.
     fn release(&mut self) {
         if self.held || !self.running.is_empty() {
             return;
@@ -135,15 +135,15 @@ impl Calls {
     fn put_back(&mut self) -> Vec<Signal> {
         let before = std::mem::take(&mut self.before);
         for (signal, action) in &before {
-            // What was in force can be in force again.
+            // An action that was in force before is valid again.
             let _restored = noted::restore(*signal, action);
         }
         before.into_iter().map(|(signal, _)| signal).collect()
     }
 }
 
-/// Whether what was done with `signal` before stays: stopping where job control is ignored, or is
-/// somebody's own business, and the size of a terminal that somebody draws on.
+/// Returns whether the previous action of `signal` stays: stop signals where they are ignored or
+/// handled, and SIGWINCH where a handler draws on the terminal.
 fn keeps(signal: Signal, before: &SigAction) -> bool {
     match signal {
         Signal::SIGTSTP | Signal::SIGCONT => !matches!(before.handler(), SigHandler::SigDfl),
@@ -158,8 +158,8 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// Whether whoever had SIGTERM before a call gets one that came during it, where the call acts
-    /// on it or, too late for its command, does not.
+    /// Checks that the previous handler of SIGTERM gets a signal that came during a call, if the
+    /// call acts on it or if it came too late for the command.
     #[test]
     fn a_signal_that_no_call_acted_on_goes_to_who_had_it_before() {
         let got = Arc::new(AtomicBool::new(false));
@@ -187,7 +187,7 @@ mod tests {
         stays_with_who_draws(&control);
     }
 
-    /// Where handlers are held in, a signal that came before the command was started still ends it.
+    /// Checks that, where handlers are held in, a signal before the command's start still ends it.
     fn comes_before_the_call(control: &OwnedFd) {
         noted::owe(Signal::SIGHUP);
         let call = Signals::listen(control).unwrap();
@@ -195,7 +195,7 @@ mod tests {
         assert!(noted::settle(Signal::SIGHUP));
     }
 
-    /// Whoever draws on the terminal goes on to be told of its size.
+    /// Checks that a handler that draws on the terminal still gets its size.
     fn stays_with_who_draws(control: &OwnedFd) {
         let told = Arc::new(AtomicBool::new(false));
         let own = signal_hook::flag::register(libc::SIGWINCH, Arc::clone(&told)).unwrap();

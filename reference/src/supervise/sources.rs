@@ -1,4 +1,4 @@
-//! What the loop waits for: descriptors in one place, each with a bit of its own.
+//! The event sources of the loop: a set of descriptors, each with a bit of its own.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -21,13 +21,13 @@ impl Sources {
     pub(super) const TEE: Self = Self(1 << 8);
     pub(super) const COMMAND: Self = Self(1 << 9);
 
-    /// Whether one of `other` is among these.
+    /// Returns whether the sets share a source.
     pub(super) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// Where all of them are waited for.
+/// The poller of all sources.
 pub(super) struct Watch(sys::Watch);
 
 impl Watch {

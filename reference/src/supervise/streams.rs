@@ -13,9 +13,9 @@ use super::sources::{Sources, Watch};
 use super::tee::Tee;
 use crate::redact::Secrets;
 
-/// What the command reads from descriptor 0.
+/// The input of the command at descriptor 0.
 pub(crate) enum Input {
-    /// Whatever we have there.
+    /// Our own descriptor 0.
     Inherit,
     /// `/dev/null`.
     Null,
@@ -23,7 +23,7 @@ pub(crate) enum Input {
     Bytes(Vec<u8>),
 }
 
-/// What becomes of descriptors 1 and 2.
+/// The destination of descriptors 1 and 2.
 pub(crate) enum Output {
     /// They are ours.
     Inherit,
@@ -33,20 +33,20 @@ pub(crate) enum Output {
     CaptureAndShow(Secrets),
 }
 
-/// What was captured of stdout and stderr.
+/// The captured stdout and stderr.
 #[derive(Debug, Default)]
 pub(crate) struct Captured {
     /// The first bytes of stdout.
     pub(crate) stdout: Vec<u8>,
     /// The first bytes of stderr.
     pub(crate) stderr: Vec<u8>,
-    /// Whether more than that was written to stdout, to stderr.
+    /// More than that was written to stdout, to stderr.
     pub(crate) truncated: [bool; 2],
 }
 
 /// The captured streams in order, and their sources.
 const OUTPUTS: [Sources; 2] = [Sources::STDOUT, Sources::STDERR];
-/// What they are called where one cannot be read.
+/// Their names in a message about a failed read.
 const NAMES: [&str; 2] = ["stdout", "stderr"];
 
 /// Our ends of the command's streams.
@@ -56,7 +56,7 @@ pub(crate) struct Ours {
     stdin_error: Option<io::Error>,
     /// Stdout and stderr, if they are captured.
     captures: Vec<Capture>,
-    /// Which of them are at their end.
+    /// The streams that are at their end.
     ended: [bool; 2],
     tee: Option<Tee>,
     buffer: Vec<u8>,
@@ -109,14 +109,14 @@ impl Ours {
         Ok(write)
     }
 
-    /// Has the loop watch what is ours.
+    /// Adds our ends of the streams to the poller.
     pub(super) fn watch(&self, watch: &Watch) -> io::Result<()> {
         let outputs = self.captures.iter().zip(OUTPUTS);
         outputs.into_iter().try_for_each(|(capture, source)| watch.readable(capture, source))?;
         self.feed.iter().try_for_each(|feed| watch.writable(feed, Sources::STDIN))
     }
 
-    /// Moves what can be moved without waiting.
+    /// Moves the bytes that can be moved without blocking.
     pub(super) fn serve(&mut self, watch: &Watch, ready: Sources) -> io::Result<()> {
         if ready.has(Sources::STDIN) {
             self.feed(watch)?;
@@ -153,7 +153,7 @@ impl Ours {
         self.feed.take()
     }
 
-    /// Takes in what one stream has; how many bytes.
+    /// Reads one stream; returns the number of bytes.
     fn pull(&mut self, stream: usize) -> io::Result<usize> {
         let pulled = self.captures[stream].pull(&mut self.buffer, self.tee.is_some());
         match pulled.map_err(|error| unreadable(stream, &error))? {
@@ -201,17 +201,17 @@ impl Ours {
         all.filter(|(_, ended)| !ended).map(|(open, _)| open)
     }
 
-    /// Whether the command's stdin could not be written.
+    /// Returns whether writing the command's stdin failed.
     pub(super) fn stdin_failed(&self) -> bool {
         self.stdin_error.is_some()
     }
 
-    /// Takes in what is left in the pipes; nothing of the command writes any more. The second is
-    /// why its stdin could not be written.
+    /// Reads the rest of the pipes after the end of the command's processes. The second result is
+    /// the error of writing its stdin.
     pub(super) fn finish(mut self) -> io::Result<(Option<Captured>, Option<io::Error>)> {
         drop(self.push());
         if self.feed.take().is_some() {
-            // Somebody outside the run keeps the pipe open and does not read it either.
+            // A process outside the run keeps the pipe open and does not read it either.
             self.stdin_error = Some(Errno::EPIPE.into());
         }
         (0..self.captures.len()).try_for_each(|stream| self.drain(stream))?;
@@ -225,7 +225,7 @@ impl Ours {
         Ok((captured, self.stdin_error))
     }
 
-    /// At most what a pipe holds: a writer outside the run may go on for ever.
+    /// Reads at most the capacity of a pipe: a writer outside the run may go on for ever.
     fn drain(&mut self, stream: usize) -> io::Result<()> {
         let mut left = CAPTURE_CAP;
         while left > 0 && !self.ended[stream] {

@@ -1,6 +1,6 @@
-//! Shows captured streams while they come, redacted, on our own stderr.
+//! The live copy of captured streams, redacted, on our own stderr.
 //!
-//! Where nobody reads that, the command waits as if it wrote there itself; the loop never does.
+//! Where that is not read, the command blocks as if it wrote there itself; the loop never does.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,9 +11,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::redact::{Redactor, Secrets};
 
-/// How long the rest is offered to a reader that takes nothing, once the command has ended.
+/// The time for which the rest is offered to a blocked reader, once the command has ended.
 pub(crate) const TEE_PATIENCE: Duration = Duration::from_secs(1);
-/// Bytes written at once: a pipe that is writable takes so many without blocking (`PIPE_BUF`).
+/// The number of bytes written at once: a writable pipe takes so many without blocking
+/// (`PIPE_BUF`).
 const AT_ONCE: usize = 4096;
 
 /// Two streams on their way to one place.
@@ -22,7 +23,7 @@ pub(super) struct Tee {
     secrets: Secrets,
     redactors: [Redactor; 2],
     waiting: Vec<u8>,
-    /// Whether the sink refuses what it is given; then nothing is shown any more.
+    /// The sink refused a write; nothing is shown any more.
     broken: bool,
 }
 
@@ -32,23 +33,23 @@ impl Tee {
         Self { sink, secrets, redactors: Default::default(), waiting: Vec::new(), broken: false }
     }
 
-    /// Takes in what stdout (0) or stderr (1) brought.
+    /// Takes in bytes of stdout (0) or stderr (1).
     pub(super) fn push(&mut self, stream: usize, bytes: &[u8]) -> io::Result<()> {
         self.redactors[stream].push(&self.secrets, bytes, &mut self.waiting);
         self.write()
     }
 
-    /// Whether something waits for the sink to be writable.
+    /// Returns whether bytes wait for the sink to be writable.
     pub(super) fn is_behind(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Writes what can be written without waiting.
+    /// Writes the bytes that can be written without blocking.
     pub(super) fn write(&mut self) -> io::Result<()> {
         self.write_within(Duration::ZERO)
     }
 
-    /// Both streams are at their end: shows the rest, unless nobody takes it.
+    /// Shows the rest at the end of both streams, unless the reader is blocked.
     pub(super) fn finish(mut self) -> io::Result<()> {
         for redactor in &mut self.redactors {
             redactor.finish(&self.secrets, &mut self.waiting);
@@ -82,7 +83,7 @@ impl AsFd for Tee {
     }
 }
 
-/// Whether `fd` takes bytes, or does before `patience` is over.
+/// Returns whether `fd` becomes writable within `patience`.
 fn is_writable(fd: BorrowedFd<'_>, patience: Duration) -> io::Result<bool> {
     let until = Instant::now() + patience;
     loop {

@@ -13,7 +13,7 @@ use crate::sys::{self, Process, Stack};
 
 /// One running tree. Dropped before its end is known it is killed, so that no panic leaves it.
 pub(super) struct Tree {
-    /// Whether the inner stage's death ends everything.
+    /// The inner stage's death ends all processes.
     namespaced: bool,
     /// Our child, until it is reaped.
     helper: Option<Process>,
@@ -24,7 +24,7 @@ pub(super) struct Tree {
     inner: Option<Process>,
     /// The command, from its start to its death.
     command: Option<Process>,
-    /// Open as long as the inner stage, or what leads to it, lives.
+    /// The socket, open while the inner stage, or a process that starts it, lives.
     control: Option<OwnedFd>,
 }
 
@@ -53,14 +53,14 @@ impl Tree {
         self.helper.iter().try_for_each(|helper| watch.readable(helper, Sources::HELPER))
     }
 
-    /// Whether nothing of it is left, or only what ends by itself: the end of a helper beside us
-    /// follows that of its socket.
+    /// Returns whether no process of it is left, or only one that ends by itself: the end of a
+    /// helper beside us follows that of its socket.
     pub(super) fn is_gone(&self) -> bool {
         let is_ending = self.is_helper_dead || self.stack.is_some();
         self.control.is_none() && is_ending && self.inner.is_none()
     }
 
-    /// Tells the inner stage to do something.
+    /// Sends an order to the inner stage.
     pub(super) fn order(&self, order: Order) -> io::Result<()> {
         self.control.as_ref().map_or(Ok(()), |control| control::post(control, order.encode()))
     }
@@ -70,7 +70,8 @@ impl Tree {
         match (&self.inner, &self.helper, self.namespaced) {
             (Some(init), _, true) => sys::signal_process(init, libc::SIGKILL),
             (None, Some(helper), true) => sys::signal_process(helper, libc::SIGKILL),
-            // It must live to find and kill what the command left; a stop would hold it up.
+            // It must live to find and kill the processes that the command left; a stop would hold
+            // it up.
             (_, Some(helper), false) => {
                 self.order(Order::Kill)?;
                 sys::signal_process(helper, libc::SIGCONT)
@@ -128,7 +129,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Waits until all of it is dead, and reaps our child; `None` if somebody else did.
+    /// Waits until all of it is dead, and reaps our child; `None` if it was reaped elsewhere.
     pub(super) fn bury(&mut self) -> io::Result<Option<ExitStatus>> {
         self.control = None;
         let Some(helper) = &self.helper else { return Ok(None) };
@@ -154,8 +155,8 @@ impl Drop for Tree {
     }
 }
 
-/// Waits for the death of our child. Where this process has its children reaped elsewhere, the
-/// death is all that can be had.
+/// Waits for the death of our child. Where this process has its children reaped elsewhere, no exit
+/// status is available.
 fn reap(helper: &Process) -> io::Result<Option<ExitStatus>> {
     match sys::reap_process(helper)? {
         None => await_death(helper).map(|()| None),
@@ -181,7 +182,7 @@ mod tests {
     use crate::supervise::{Input, Output, plumb};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// Whatever panics while a run is followed, its writer or anything else.
+    /// Checks that a panic while a run is followed, in its writer or elsewhere, leaves no process.
     #[test]
     fn a_panic_leaves_no_process() {
         let argv = ["sleep", "600"];

@@ -1,9 +1,9 @@
-//! A process that shares our memory: it has no page tables of its own, so that starting it and its
-//! end cost the same however large we are.
+//! A process that shares our memory: it has no page tables of its own, so that its start and its
+//! end cost the same for any size of our memory.
 //!
-//! Until it lets us go it may do what a child of vfork(2) may, because the thread that started it
-//! stands still. From then on it must neither allocate nor use anything that belongs to a thread,
-//! errno included: it makes bare system calls (rustix) on what lies on its own stack.
+//! Until it releases the thread that started it, it may do what a child of vfork(2) may, because
+//! that thread is blocked. From then on it must neither allocate nor use thread-local state, errno
+//! included: it makes bare system calls (rustix) on data of its own stack.
 
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -23,8 +23,8 @@ use super::{Leash, Process};
 /// Bytes of stack for such a process.
 const STACK: NonZeroUsize = NonZeroUsize::new(1 << 18).unwrap();
 
-/// Where a process that shares our memory has its variables. It must not go before that process is
-/// dead or has executed a program: then it is [released](Self::release), else it stays for ever.
+/// The stack of a process that shares our memory. It is [released](Self::release) once that process
+/// is dead or has executed a program; otherwise it is leaked.
 pub(crate) struct Stack(NonNull<c_void>);
 
 /// Giving one back costs as much as the end of the process that used it.
@@ -44,11 +44,11 @@ impl Stack {
     pub(super) fn new() -> nix::Result<Self> {
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_STACK | MapFlags::MAP_NORESERVE;
-        // SAFETY: a new mapping where the kernel likes disturbs nobody.
+        // SAFETY: a new mapping at an address of the kernel's choice overlaps no other.
         unsafe { mmap_anonymous(None, STACK, access, flags) }.map(Self)
     }
 
-    /// Where it begins: it grows down.
+    /// Returns its upper end: it grows down.
     pub(super) fn top(&self) -> *mut c_void {
         // SAFETY: one past the end of the mapping.
         unsafe { self.0.byte_add(STACK.get()) }.as_ptr()
@@ -70,13 +70,13 @@ impl Stack {
 
     /// Gives the memory back. The caller has seen the process end.
     pub(super) fn release(self) {
-        // SAFETY: the mapping is ours, and by contract nobody uses it any more.
+        // SAFETY: the mapping is ours, and by contract it is not used any more.
         let _cannot_fail = unsafe { munmap(self.0, STACK.get()) };
     }
 }
 
-/// Starts `body` beside us with every signal blocked, and waits until it lets go or ends. It exits
-/// with what `body` returns. Gives a descriptor of it, a child of ours.
+/// Starts `body` beside us with every signal blocked, and waits until it releases the leash or
+/// ends. The process exits with the result of `body`. Returns a descriptor of it, a child of ours.
 pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(Process, Stack)> {
     let (held, leash) = io::pipe()?;
     let stack = Stack::take()?;
@@ -103,15 +103,15 @@ pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(Proc
     }
 }
 
-/// Starts a process in our memory that runs `body` on `stack` and exits with what it returns; it,
-/// and a descriptor of it. Both arguments must stay until it has taken `body` and left the stack.
+/// Starts a process in our memory that runs `body` on `stack` and exits with its result; returns
+/// its pid and a descriptor. Both arguments must live until it has taken `body` and left the stack.
 pub(super) fn clone_on<F: FnOnce() -> i32>(
     stack: &Stack,
     flags: c_int,
     body: &mut Option<F>,
 ) -> nix::Result<(Pid, Process)> {
     extern "C" fn enter<F: FnOnce() -> i32>(body: *mut c_void) -> c_int {
-        // SAFETY: `clone_on` passes its own body, and its callers stand still while it is taken.
+        // SAFETY: `clone_on` passes its own body, and its callers are blocked while it is taken.
         let body = unsafe { &mut *body.cast::<Option<F>>() };
         body.take().map_or(1, |body| body())
     }

@@ -1,4 +1,4 @@
-//! Descriptors by their numbers: what a child inherits, and what was inherited.
+//! Descriptors by their numbers: their inheritance, and adopting inherited ones.
 
 use std::ffi::c_int;
 use std::io;
@@ -35,7 +35,7 @@ pub(crate) fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Has the descriptor of this number not outlive an exec; one that is not open is none.
+/// Sets close-on-exec on the descriptor of this number; a number that is not open is ignored.
 #[cfg(target_os = "macos")]
 pub(super) fn seal_by_number(fd: RawFd) {
     // SAFETY: F_SETFD changes a flag of a descriptor number; a bad number gives EBADF.
@@ -45,6 +45,6 @@ pub(super) fn seal_by_number(fd: RawFd) {
 /// Closes the descriptor of this number, whose owner must not use it any more.
 #[cfg(target_os = "macos")]
 pub(super) fn close_by_number(fd: RawFd) {
-    // SAFETY: closing by number; by contract nobody uses it again.
+    // SAFETY: closing by number; by contract it is not used again.
     unsafe { libc::close(fd) };
 }

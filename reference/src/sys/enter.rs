@@ -1,4 +1,4 @@
-//! Forking into new namespaces, and giving up what came along: descriptors, environment, privileges.
+//! Forking into new namespaces, and giving up inherited descriptors, environment and privileges.
 
 use std::ffi::{c_int, c_long, c_ulong};
 use std::io;
@@ -20,7 +20,7 @@ pub(crate) fn fork_into(
     let mut process: RawFd = -1;
     let flags = (flags.bits() | libc::CLONE_PIDFD | libc::SIGCHLD) as c_ulong;
     let mask = block_signals()?;
-    // SAFETY: without CLONE_VM the child has a copy of our memory and, with a null stack, goes on
+    // SAFETY: without CLONE_VM the child has a copy of our memory and, with a null stack, continues
     // here as after fork; `process` outlives the call; we are single-threaded.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, &raw mut process, 0, 0) };
     let pid = parent_or(body, pid as i32, &mask)?;
@@ -50,7 +50,7 @@ pub(crate) fn close_all_but(kept: &mut [RawFd]) -> nix::Result<()> {
 }
 
 fn close_range(first: RawFd, last: u32) -> nix::Result<()> {
-    // SAFETY: closing by number; the caller's contract is that nobody uses these again.
+    // SAFETY: closing by number; the caller's contract is that these are not used again.
     Errno::result(unsafe {
         libc::syscall(libc::SYS_close_range, first as c_long, c_long::from(last), 0)
     })
@@ -81,7 +81,8 @@ pub(crate) fn die_with_parent() -> nix::Result<()> {
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
 }
 
-/// Whether this process holds every capability that building a view without a user namespace takes.
+/// Returns whether this process has all capabilities that building a view without a user namespace
+/// needs.
 pub(crate) fn is_privileged() -> bool {
     const NEEDED: u32 = 1 << CAP_SETPCAP | 1 << CAP_NET_ADMIN | 1 << CAP_SYS_ADMIN;
     let held = super::capabilities().map(|words| words[0].effective);
@@ -110,7 +111,7 @@ pub(crate) fn drop_privileges(looks: bool) -> io::Result<()> {
     Ok(nix::sys::prctl::set_no_new_privs()?)
 }
 
-/// Gives up what [`drop_privileges`] kept.
+/// Gives up the capabilities that [`drop_privileges`] kept.
 pub(crate) fn drop_capabilities() -> io::Result<()> {
     super::set_capabilities(&Default::default())
 }

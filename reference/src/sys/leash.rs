@@ -1,10 +1,11 @@
-//! What holds the thread that starts a process beside us: [`Leash`].
+//! The lock on the thread that starts a process beside us: [`Leash`].
 
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
-/// What a process beside us holds until it lets the thread go that waits in [`super::start_beside`]. Its
-/// table of descriptors is a copy: what it closes stays open for that thread.
+/// The descriptor that a process beside us holds until it releases the thread that waits in
+/// [`super::start_beside`]. Its descriptor table is a copy: a descriptor that it closes stays open
+/// for that thread.
 pub(crate) struct Leash(RawFd);
 
 impl Leash {
@@ -20,19 +21,19 @@ impl Leash {
 
     /// Closes this process's copy of `fd`.
     pub(crate) fn close_copy(&self, fd: &OwnedFd) {
-        // SAFETY: the owner's descriptor is in another table, and nobody here uses this one.
+        // SAFETY: the owner's descriptor is in another table, and nothing here uses this one.
         unsafe { rustix::io::close(fd.as_raw_fd()) };
     }
 
-    /// This process's copy of `fd`, to be used when `fd` itself may be gone.
+    /// Returns this process's copy of `fd`, for use when `fd` itself may be closed.
     pub(crate) fn copy(&self, fd: &OwnedFd) -> ManuallyDrop<OwnedFd> {
         // SAFETY: the number is open in this process's table, and no other owner uses it here.
         ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(fd.as_raw_fd()) })
     }
 
-    /// What was borrowed from the waiting thread must not be used after this.
+    /// Releases the waiting thread. Borrows from that thread must not be used after this.
     pub(crate) fn let_go(self) {
-        // SAFETY: the number is this process's own copy, and nobody uses it after us.
+        // SAFETY: the number is this process's own copy, and nothing uses it after us.
         unsafe { rustix::io::close(self.0) };
     }
 }

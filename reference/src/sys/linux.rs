@@ -63,7 +63,7 @@ pub(crate) fn open_process(pid: Pid) -> io::Result<Process> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
-/// Sends `signal` to the process behind `pidfd`; one that is gone already is no error.
+/// Sends `signal` to the process behind `pidfd`; a process that has ended is no error.
 pub(crate) fn signal_process(pidfd: &Process, signal: i32) -> io::Result<()> {
     let none = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: the descriptor is open; a null siginfo means a plain kill.
@@ -97,7 +97,7 @@ pub(crate) fn memory_file(content: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether a process can have orphans below it for children, so that without a child nobody is left.
+/// A process can be a subreaper, so that without a child no descendant is left.
 pub(crate) const ADOPTS_ORPHANS: bool = true;
 
 /// Makes this process the parent of every orphan below it.
@@ -105,12 +105,12 @@ pub(crate) fn adopt_orphans() -> nix::Result<()> {
     nix::sys::prctl::set_child_subreaper(true)
 }
 
-/// Keeps this process's memory, and what `/proc` shows of it, from others.
+/// Makes this process non-dumpable, which closes its memory and its `/proc` directory to others.
 pub(crate) fn hide_memory() -> nix::Result<()> {
     nix::sys::prctl::set_dumpable(false)
 }
 
-/// Has this process gain no right any more by executing a program.
+/// Sets no_new_privs: executing a program gains no privilege any more.
 pub(crate) fn gain_nothing() -> nix::Result<()> {
     nix::sys::prctl::set_no_new_privs()
 }
@@ -120,13 +120,13 @@ pub(crate) fn mark() -> Option<CString> {
     None
 }
 
-/// Has `pipe` hold `bytes`, as far as this user may.
+/// Sets the capacity of `pipe` to `bytes`, as far as this user may.
 pub(crate) fn enlarge(pipe: &File, bytes: i32) {
     // Refused past the user's share of pages; then it is merely slower.
     let _smaller = fcntl(pipe, FcntlArg::F_SETPIPE_SZ(bytes));
 }
 
-/// Moves what is in `pipe`, at most so many bytes, to `abyss` without copying it; how many, or
+/// Moves at most so many bytes from `pipe` to `abyss` without copying; returns the number, or
 /// `None` where the kernel cannot.
 pub(crate) fn discard(pipe: &File, abyss: &File, most: usize) -> Option<nix::Result<usize>> {
     let flags = SpliceFFlags::SPLICE_F_NONBLOCK | SpliceFFlags::SPLICE_F_MOVE;
@@ -168,8 +168,8 @@ pub(crate) fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
         .map(drop)
 }
 
-/// Whether the file system of `folder` says that it takes names that differ in case for one: a
-/// folder's own flag (ext4, f2fs), or a kind that does so always.
+/// Returns whether the file system of `folder` declares that it ignores case: by the directory's
+/// own flag (ext4, f2fs), or by a type that always does.
 pub(crate) fn ignores_case(folder: &std::path::Path) -> bool {
     /// vfat, exFAT, NTFS, CIFS, SMB 2, HFS, HFS+.
     const ALWAYS: [i64; 7] =

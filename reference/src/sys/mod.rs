@@ -1,5 +1,5 @@
-//! The seam to the operating system: every unsafe call of this crate, behind safe functions. What
-//! differs between systems is here, under the same names.
+//! The interface to the operating system: every unsafe call of this crate, behind safe functions.
+//! Parts that differ between systems are here, under the same names.
 
 #[cfg(target_os = "linux")]
 #[path = "on_linux.rs"]

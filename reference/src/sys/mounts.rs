@@ -43,7 +43,7 @@ pub(crate) fn clone_tree(place: BorrowedFd<'_>, deep: bool) -> nix::Result<Owned
     open_tree(place.as_raw_fd(), c"", deep)
 }
 
-/// Like [`clone_tree`], for what `name` means in the folder `at`.
+/// Clones as [`clone_tree`] does, the object `name` in the directory `at`.
 pub(crate) fn clone_named(at: BorrowedFd<'_>, name: &CStr) -> nix::Result<OwnedFd> {
     open_tree(at.as_raw_fd(), name, false)
 }

@@ -1,4 +1,4 @@
-//! Seccomp user notification, and reading the callers it tells about.
+//! Seccomp user notification, and reading the memory of callers.
 
 use std::ffi::{c_int, c_long};
 use std::io::IoSliceMut;
@@ -22,7 +22,7 @@ const PTRACE: u32 = 1 << 19;
 /// A call that waits for our answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Notice {
-    /// What the answer has to name.
+    /// The id that the answer must name.
     pub(crate) id: u64,
     /// The calling thread.
     pub(crate) thread: Pid,
@@ -32,8 +32,8 @@ pub(crate) struct Notice {
     pub(crate) args: [u64; 6],
 }
 
-/// Installs `program` for this thread and what comes of it; the descriptor that hears of its calls.
-/// Callers wait for answers until they are killed (Linux 5.19, else EINVAL).
+/// Installs `program` for this thread and its children; returns the listener's descriptor. Callers
+/// wait for answers until they are killed (Linux 5.19, else EINVAL).
 pub(crate) fn listen(program: &[Step]) -> nix::Result<OwnedFd> {
     let length = u16::try_from(program.len()).map_err(|_| Errno::EINVAL)?;
     let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
@@ -49,7 +49,7 @@ pub(crate) fn listen(program: &[Step]) -> nix::Result<OwnedFd> {
 
 /// Waits for a call; ENOENT if its caller was killed meanwhile.
 pub(crate) fn next(listener: BorrowedFd<'_>) -> nix::Result<Notice> {
-    // SAFETY: all zeroes is a valid notice, and what the kernel asks for.
+    // SAFETY: all zeroes is a valid notice, as the kernel requires.
     let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     let request = libc::SECCOMP_IOCTL_NOTIF_RECV as _;
     // SAFETY: the notice lives through the call and has the layout that the request writes.
@@ -62,14 +62,14 @@ pub(crate) fn next(listener: BorrowedFd<'_>) -> nix::Result<Notice> {
     })
 }
 
-/// Whether the caller still waits; only then was what we read about its thread read from it.
+/// Returns whether the caller still waits; only then is the data read about its thread valid.
 pub(crate) fn is_waiting(listener: BorrowedFd<'_>, id: u64) -> bool {
     let request = libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _;
     // SAFETY: the number lives through the call, which reads it.
     unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const id) == 0 }
 }
 
-/// Ends the call with a value or an errno. A caller that is gone is no error.
+/// Ends the call with a value or an errno. A caller that has ended is no error.
 pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errno>) {
     let (val, error) = match answer {
         Ok(value) => (value, 0),
@@ -81,7 +81,8 @@ pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errn
     let _gone = unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const answer) };
 }
 
-/// Gives the caller a new descriptor of `file`; its number there. The call goes on waiting.
+/// Adds a descriptor of `file` to the caller's table; returns its number there. The call still
+/// waits.
 pub(crate) fn hand_over(
     listener: BorrowedFd<'_>,
     id: u64,
@@ -117,7 +118,7 @@ pub(crate) fn take_descriptor(thread: Pid, process: Pid, number: RawFd) -> nix::
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
-/// The number that `/proc` has for `thread`; for one that does not lead its process since Linux 6.9.
+/// Returns the id of `thread` in `/proc`; of one that does not lead its process since Linux 6.9.
 pub(crate) fn shown_thread(thread: Pid) -> nix::Result<Pid> {
     let opened = open_process(thread, THREAD).or_else(|_| open_process(thread, 0))?;
     super::shown(&opened)
@@ -136,7 +137,7 @@ fn open_process(pid: Pid, flags: c_int) -> nix::Result<OwnedFd> {
 pub(crate) fn bind(socket: impl AsFd, address: &[u8]) -> nix::Result<()> {
     let length = address.len() as libc::socklen_t;
     let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel copies `length` bytes of the address, whatever they are.
+    // SAFETY: the kernel copies `length` bytes of the address, of any content.
     Errno::result(unsafe { libc::bind(socket, address.as_ptr().cast(), length) }).map(drop)
 }
 
@@ -168,7 +169,7 @@ pub(crate) fn looking<T>(body: impl FnOnce() -> nix::Result<T>) -> nix::Result<T
     result
 }
 
-/// Ends this process at once, whatever its threads do.
+/// Ends this process and all its threads at once.
 pub(crate) fn leave(code: i32) -> ! {
     // SAFETY: _exit ends the process; nothing of ours has to run any more.
     unsafe { libc::_exit(code) }

@@ -23,7 +23,7 @@ pub(crate) fn send_packet(socket: impl AsFd, packet: &[u8]) -> rustix::io::Resul
     send(socket, packet, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// Sends one packet with a process: what comes out cannot mean another one, as a number can.
+/// Sends one packet with a process: a descriptor cannot come to mean another process, as a pid can.
 pub(crate) fn send_process(socket: impl AsFd, packet: &[u8], sent: &Process) -> nix::Result<()> {
     let rights = [sent.as_raw_fd()];
     let parts = [ControlMessage::ScmRights(&rights)];
@@ -43,7 +43,7 @@ pub(crate) fn next_packet(
     let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT;
     let received = recvmsg::<()>(socket.as_fd().as_raw_fd(), &mut buffers, Some(&mut space), flags);
     let message = match received {
-        // Reset: the peer ended with an order unread; what it sent before is still to be had.
+        // Reset: the peer ended with an order unread; its earlier packets can still be read.
         Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNRESET) => return Ok(None),
         other => other?,
     };

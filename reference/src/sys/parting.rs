@@ -1,4 +1,4 @@
-//! The moment of a fork, on every system: no handler of ours runs in a child, and no panic leaves it.
+//! A fork, on every system: no handler of ours runs in the child, and no panic leaves it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -16,12 +16,13 @@ pub(super) fn block_signals() -> nix::Result<SigSet> {
     SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)
 }
 
-/// In the child, where `pid` is 0: runs `body` with every signal blocked and no handler for those
-/// of supervised calls, and exits. In the parent: the child, with `mask` in force again.
+/// Continues after a fork. In the child, where `pid` is 0: runs `body` with every signal blocked
+/// and no handler of supervised calls, and exits. In the parent: restores `mask` and returns the
+/// child's pid.
 pub(super) fn parent_or(body: impl FnOnce() -> i32, pid: i32, mask: &SigSet) -> nix::Result<Pid> {
     if pid == 0 {
         signals::forget_calls();
-        // A panic must not unwind into what the parent goes on with.
+        // A panic must not unwind into the parent's frames.
         let code = catch_unwind(AssertUnwindSafe(body)).unwrap_or(PANICKED);
         // SAFETY: _exit ends this process at once; no destructor of the parent runs twice.
         unsafe { libc::_exit(code) }

@@ -1,6 +1,6 @@
-//! Waiting for children, whatever they died of: signals without a name have numbers too.
+//! Waiting for children that exited or died of any signal: signals without a name have numbers too.
 //!
-//! Nothing here allocates or touches what belongs to a thread: see [`super::start_beside`].
+//! Nothing here allocates or touches thread-local state: see [`super::start_beside`].
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -12,7 +12,7 @@ use rustix::process::{self, WaitId, WaitIdOptions, WaitOptions};
 
 use crate::control::Report;
 
-/// What reaping gave.
+/// The result of reaping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Child {
     /// There is none.
@@ -35,12 +35,12 @@ pub(crate) fn reap(block: bool) -> io::Result<Child> {
     }
 }
 
-/// How a child that died of `signal`, or else exited with `code`, ended.
+/// Returns the report of a child that died of `signal`, or else exited with `code`.
 fn told(signal: Option<i32>, code: Option<i32>) -> Report {
     signal.map_or_else(|| Report::Exited(code.unwrap_or_default()), Report::Signalled)
 }
 
-/// How `child`, which is not reaped, ended, if it has.
+/// Returns the end of `child`, which stays unreaped, if it has ended.
 pub(crate) fn end_of(child: Pid) -> io::Result<Option<Report>> {
     let Some(child) = process::Pid::from_raw(child.as_raw()) else { return Ok(None) };
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -48,7 +48,7 @@ pub(crate) fn end_of(child: Pid) -> io::Result<Option<Report>> {
     Ok(ended.map(|ended| told(ended.terminating_signal(), ended.exit_status())))
 }
 
-/// Whether there is a child, dead or alive, in `group` or at all.
+/// Returns whether a child, dead or alive, exists in `group` or at all.
 pub(crate) fn has_child(group: Option<Pid>) -> io::Result<bool> {
     let group = group.and_then(|group| process::Pid::from_raw(group.as_raw()));
     let of_group = group.map_or(WaitId::All, |group| WaitId::Pgid(Some(group)));

@@ -1,5 +1,5 @@
-//! The number that `/proc` has for a process: another than ours where that `/proc` speaks of a pid
-//! namespace further out.
+//! The pid of a process as `/proc` shows it: it differs where that `/proc` belongs to an outer pid
+//! namespace.
 //!
 //! Nothing here allocates: see [`super::start_beside`].
 
@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-/// Bytes of what is said of a pidfd that are read.
+/// The number of bytes that are read of a pidfd's fdinfo.
 const SAID: usize = 512;
 
 /// The number of the process, or thread, behind `pidfd`; an error where `/proc` does not know it.
@@ -27,7 +27,7 @@ pub(crate) fn shown(pidfd: impl AsFd) -> io::Result<Pid> {
     number(&said[..length?]).ok_or_else(|| Errno::SRCH.into())
 }
 
-/// Whether `/proc` has for this process the number that it has here.
+/// Returns whether `/proc` shows this process under its own pid.
 pub(crate) fn is_shown_as_itself() -> bool {
     std::fs::read_link("/proc/self").is_ok_and(|own| own.to_str() == Some(&Pid::this().to_string()))
 }

@@ -39,7 +39,7 @@ static SLOTS: [Slot; MOST_CALLS] = [const {
 /// Signals that came and that no call has acted on.
 static OWED: [AtomicBool; NOTED.len()] = [const { AtomicBool::new(false) }; NOTED.len()];
 
-/// Handlers that run right now, in whatever thread.
+/// The number of handlers that run right now, in all threads.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 
 fn index(signal: i32) -> Option<usize> {
@@ -66,7 +66,7 @@ impl Slot {
         self.counts[kind].fetch_add(1, SeqCst);
         let one = 1_u64;
         // SAFETY: write is async-signal-safe and gets eight bytes that live through the call. The
-        // bell is open: whoever frees the slot waits for us before closing it.
+        // bell is open: the thread that frees the slot waits for us before closing it.
         unsafe { libc::write(bell, (&raw const one).cast(), size_of::<u64>()) };
     }
 }
@@ -86,37 +86,37 @@ pub(crate) fn free_slot(slot: usize) {
     SLOTS[slot].counts.iter().for_each(|count| count.store(0, SeqCst));
 }
 
-/// How often each signal came since this was last asked.
+/// Returns the count of each signal since the last call, and resets it.
 pub(crate) fn take_counts(slot: usize) -> [(Signal, u32); NOTED.len()] {
     std::array::from_fn(|kind| (NOTED[kind], SLOTS[slot].counts[kind].swap(0, SeqCst)))
 }
 
-/// Whether `signal` came and no call acted on it; from now on it does not count as owed.
+/// Returns whether `signal` came and no call acted on it; from now on it does not count as owed.
 pub(crate) fn settle(signal: Signal) -> bool {
     index(signal as i32).is_some_and(|kind| OWED[kind].swap(false, SeqCst))
 }
 
-/// Puts back what [`settle`] took: nobody acted on `signal` after all.
+/// Reverts [`settle`]: no call acted on `signal` after all.
 pub(crate) fn owe(signal: Signal) {
     if let Some(kind) = index(signal as i32) {
         OWED[kind].store(true, SeqCst);
     }
 }
 
-/// Notes in `slot` what is owed already.
+/// Notes in `slot` the signals that are owed already.
 pub(crate) fn carry_over(slot: usize) {
     let owed = (0..NOTED.len()).filter(|kind| OWED[*kind].load(SeqCst));
     owed.for_each(|kind| SLOTS[slot].note(kind));
 }
 
-/// Has `signal` noted from now on; what was done with it before.
+/// Installs the handler of `signal`; returns the previous action.
 pub(crate) fn catch(signal: Signal) -> io::Result<SigAction> {
     let action = SigAction::new(SigHandler::Handler(note), SaFlags::SA_RESTART, SigSet::empty());
     // SAFETY: the handler makes async-signal-safe calls only.
     Ok(unsafe { sigaction(signal, &action) }?)
 }
 
-/// Has `before` done with `signal` again.
+/// Restores the action `before` of `signal`.
 pub(crate) fn restore(signal: Signal, before: &SigAction) -> io::Result<()> {
     // SAFETY: this action was in force before, so it is as sound as it was.
     unsafe { sigaction(signal, before) }?;
@@ -138,7 +138,7 @@ pub(crate) fn stop_here() -> io::Result<()> {
     catch(Signal::SIGTSTP).map(drop)
 }
 
-/// In a forked child: forgets every call of the parent.
+/// Forgets every call of the parent, in a forked child.
 pub(super) fn forget_calls() {
     for signal in NOTED {
         // Blocked until the command is executed, where a handler would be gone anyway.

@@ -1,4 +1,4 @@
-//! Whether a process heeds a stop from the terminal, as its status tells.
+//! The disposition of a process toward a stop from the terminal, read from its status.
 //!
 //! Nothing here allocates: see [`super::start_beside`].
 
@@ -13,14 +13,14 @@ use rustix::process::{PidfdFlags, Signal, pidfd_open};
 /// Bytes of a process's status that are read; it has about 1,500.
 const STATUS: usize = 1 << 13;
 
-/// Whether `process` handles or ignores SIGTSTP.
+/// Returns whether `process` handles or ignores SIGTSTP.
 pub(crate) fn heeds_stop(process: Pid) -> bool {
     let mut status = [0; STATUS];
     let status = read_status(process, &mut status).unwrap_or_default();
     has_stop(status, b"SigCgt:") || has_stop(status, b"SigIgn:")
 }
 
-/// What `/proc` says of a process, as far as there is room.
+/// Reads the `/proc` status of a process, as far as there is room.
 fn read_status(process: Pid, text: &mut [u8]) -> io::Result<&[u8]> {
     let process = shown(process)?;
     let mut path = [0; 32];
@@ -42,7 +42,7 @@ fn shown(process: Pid) -> io::Result<Pid> {
     shown
 }
 
-/// Whether SIGTSTP is in the set of signals that stands behind `name`.
+/// Returns whether SIGTSTP is in the set of signals behind `name`.
 fn has_stop(status: &[u8], name: &[u8]) -> bool {
     let set = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name));
     let set = set.and_then(|set| str::from_utf8(set).ok());

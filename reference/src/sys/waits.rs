@@ -1,5 +1,5 @@
-//! What a run is followed with on Linux: one place to wait in, a clock, a bell that a handler rings,
-//! and news of children.
+//! The event sources of a run on Linux: a poller, a clock, a bell that a handler rings, and news of
+//! children.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -91,7 +91,7 @@ impl Bell {
         Ok(Self(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?))
     }
 
-    /// Where it is rung.
+    /// Returns the descriptor that rings it.
     pub(crate) fn rope(&self) -> RawFd {
         self.0.as_fd().as_raw_fd()
     }
@@ -124,12 +124,13 @@ impl Children {
         Ok(Self(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?))
     }
 
-    /// Takes in what was announced. Allocates nothing: see [`super::start_beside`].
+    /// Reads and discards the announcements. Allocates nothing: see [`super::start_beside`].
     pub(crate) fn hush(&self) {
         let _merged = rustix::io::read(&self.0, &mut [0; ANNOUNCED]);
     }
 
-    /// Whether a child, dead or alive, is in the group of `leader`. Orphans are children of the stage.
+    /// Returns whether a child, dead or alive, is in the group of `leader`. Orphans are children of
+    /// the stage.
     pub(crate) fn has_member(&self, leader: Pid) -> io::Result<bool> {
         super::has_child(Some(leader))
     }

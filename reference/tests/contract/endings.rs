@@ -1,4 +1,4 @@
-//! How a command ends by itself, or does not begin.
+//! The ends of commands by themselves, and commands that do not start.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn an_end_of_its_own_is_told_as_it_is(
     #[case] code: Option<i32>,
     #[case] signal: Option<i32>,
 ) {
-    // What the shell itself has to say is not wanted.
+    // The messages of the shell itself are not wanted.
     let result = run(sh(&format!("exec 2>&-; {line}")));
     assert_eq!((result.exit_code, result.signal), (code, signal));
     assert_eq!(result.success, code == Some(0));
@@ -131,7 +131,7 @@ fn nothing_that_is_left_holds_up_the_end_or_survives_it(
     assert!(now < ended + GRACE, "it was waited for: {ended:?} to {now:?}");
 }
 
-/// What `/proc/uptime` says.
+/// Parses the text of `/proc/uptime`.
 fn uptime(text: &str) -> Duration {
     Duration::from_secs_f64(text.split(' ').next().unwrap().parse().unwrap())
 }

@@ -23,7 +23,7 @@ fn sh(line: &str) -> ProcessRequest {
     ProcessRequest { stdin, ..ProcessRequest::new("/bin/sh").args(["-c", line]) }
 }
 
-/// The same with a timeout in milliseconds.
+/// Builds the request of a line with a timeout in milliseconds.
 fn timed(line: &str, milliseconds: u64) -> ProcessRequest {
     ProcessRequest { timeout: Some(Duration::from_millis(milliseconds)), ..sh(line) }
 }

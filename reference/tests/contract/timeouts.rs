@@ -1,4 +1,4 @@
-//! What happens when a command's time is up.
+//! The end of a command by timeout.
 
 use std::time::Duration;
 

@@ -8,13 +8,13 @@ use std::path::Path;
 /// Something done to a path below the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deed {
-    /// Reads a file, or lists a folder.
+    /// Reads a file, or lists a directory.
     Read,
     /// Opens a file for writing.
     Write,
     /// Makes a file, and removes it.
     Make,
-    /// Makes a folder, and removes it.
+    /// Makes a directory, and removes it.
     MakeFolder,
     /// Makes a symbolic link, and removes it.
     Link,

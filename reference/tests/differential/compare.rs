@@ -29,7 +29,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// How often what was done is what was said, and how.
+/// The number of comparisons in which both sides agreed, by result.
 #[derive(Debug, Default)]
 struct Count {
     allowed: usize,
@@ -91,15 +91,15 @@ struct Scene {
     seed: u64,
 }
 
-/// What the rules say of paths.
+/// The rules' decisions about paths.
 struct Said {
     read: BTreeMap<String, bool>,
     modify: BTreeMap<String, bool>,
 }
 
 impl Said {
-    /// What the rules say of a deed, and what the stated limits do: what cannot be read cannot be
-    /// modified, and nothing is made where the folder cannot be read.
+    /// Returns the decisions of the rules about a deed, under the stated limits: an unreadable path
+    /// cannot be modified, and nothing is created in an unreadable directory.
     fn expected(&self, deed: Deed, path: &str) -> [bool; 2] {
         let (read, modify) = (self.read[path], self.modify[path]);
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -149,7 +149,7 @@ impl Scene {
         Said { read: table(&read), modify: table(&modify) }
     }
 
-    /// What a link at `path` leads to; every other path itself.
+    /// Returns the target of a link at `path`; every other path itself.
     fn real(&self, path: &str) -> String {
         let link = std::fs::read_link(self.bed.ws(path));
         link.map_or_else(|_| path.to_owned(), |to| to.to_str().unwrap().to_owned())

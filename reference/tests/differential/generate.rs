@@ -14,7 +14,7 @@ const NAMES: [&str; 12] =
     ["a", "b", "src", "docs", "gen", "x.env", "y.md", ".env", "k ey", "é.md", "[ab].rs", "a*"];
 /// Names that nothing has at the start.
 const NEW: [&str; 5] = ["new", "new.env", "new.md", ".env.new", "gen.new"];
-/// Levels of folders.
+/// Levels of directories.
 const DEPTH: usize = 3;
 
 /// A generator of numbers (splitmix64).
@@ -43,10 +43,10 @@ impl Dice {
     }
 }
 
-/// What is at a path.
+/// The object at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thing {
-    /// A folder.
+    /// A directory.
     Folder,
     /// A file.
     File,
@@ -61,7 +61,7 @@ pub(crate) struct Forest {
 }
 
 impl Forest {
-    /// Grows one in the empty folder `root`.
+    /// Grows one in the empty directory `root`.
     pub(crate) fn grow(dice: &mut Dice, root: &Path, links: bool) -> Self {
         let mut forest = Self { things: vec![(String::new(), Thing::Folder)] };
         forest.fill(dice, root, "", DEPTH);
@@ -102,7 +102,7 @@ impl Forest {
         self.things.iter().filter(move |(_, one)| *one == thing).map(|(path, _)| path)
     }
 
-    /// What is to be tried on it.
+    /// Returns the deeds to try on it.
     pub(crate) fn deeds(&self) -> Vec<(Deed, String)> {
         let mut deeds = Vec::new();
         for (path, thing) in &self.things {

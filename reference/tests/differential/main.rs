@@ -1,6 +1,6 @@
-//! What the rules say and what a command can really do inside `run`, for generated profiles over
-//! generated trees: one answer for every path. `BOXPROOF_PROFILES` sets how many profiles there
-//! are, `BOXPROOF_SEED` which ones.
+//! The rules' decisions and a command's real access inside `run`, for generated profiles over
+//! generated trees: one answer for every path. `BOXPROOF_PROFILES` sets the number of profiles,
+//! `BOXPROOF_SEED` the seed.
 #![cfg_attr(
     target_os = "linux",
     allow(

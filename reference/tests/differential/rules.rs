@@ -24,7 +24,7 @@ impl Rules {
         Self(own.chain(denied).collect())
     }
 
-    /// Whether they let it be done to `path`.
+    /// Returns whether they allow `path`.
     pub(crate) fn allow(&self, path: &str) -> bool {
         let last = self.0.iter().rev().find(|(_, rule)| matches(rule, path));
         last.is_some_and(|(grants, _)| *grants)

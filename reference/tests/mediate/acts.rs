@@ -63,7 +63,7 @@ pub(crate) fn stage(mechanism: &'static str) -> (Bed, PathBuf) {
     (bed, actor)
 }
 
-/// What the actor prints, in a sandbox under `policy`.
+/// Returns the output of the actor in a sandbox under `policy`.
 #[track_caller]
 pub(crate) fn confined(bed: &Bed, actor: &Path, words: &[&str], policy: &Value) -> Vec<String> {
     let argv: Vec<&str> = [actor.to_str().unwrap(), "act"].iter().chain(words).copied().collect();
@@ -71,7 +71,8 @@ pub(crate) fn confined(bed: &Bed, actor: &Path, words: &[&str], policy: &Value) 
     done.expect(0).out.lines().map(str::to_owned).collect()
 }
 
-/// What the actor prints without a sandbox, by the same user, in an empty folder of its own.
+/// Returns the output of the actor without a sandbox, by the same user, in an empty directory of
+/// its own.
 #[track_caller]
 pub(crate) fn open(bed: &Bed, actor: &Path, words: &[&str]) -> Vec<String> {
     let folder = bed.out("open");

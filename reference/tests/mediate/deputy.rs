@@ -102,7 +102,7 @@ fn who(pid: Pid) -> &'static str {
     if pid.as_raw() == 1 { "pid 1" } else { "a sibling" }
 }
 
-/// From a descriptor of the other's folder, which everybody may open.
+/// From a descriptor of the other's directory, which everybody may open.
 fn by_folder(pid: Pid) {
     let folder = fs::File::open(format!("/proc/{pid}")).unwrap();
     for path in ["mem", "cwd/made", "task/../mem"] {
@@ -186,7 +186,7 @@ fn core_limit() -> &'static str {
     if limit == Ok((0, 0)) { "limited" } else { "free" }
 }
 
-/// A caller that nobody may look into, and one whose program cannot be read.
+/// A caller whose memory is closed to readers, and one whose program cannot be read.
 fn hidden_callers(who: &'static str) {
     let (bed, actor) = stage(who);
     let lines = confined(&bed, &actor, &["hidden"], &json!({"protect": "metadata"}));

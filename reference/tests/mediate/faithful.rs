@@ -1,4 +1,4 @@
-//! What no rule is about gives the same as without a supervisor: results, errnos, modes, signals.
+//! Calls outside all rules behave as without a supervisor: results, errnos, modes, signals.
 
 use std::ffi::CString;
 use std::fs;
@@ -158,7 +158,7 @@ fn folders_and_nodes() {
         [("folder", libc::S_IFDIR), ("link", libc::S_IFLNK), ("device", libc::S_IFCHR)]
     {
         let made = call(libc::SYS_mknod, [at(&name), (kind | 0o666) as usize, 0x103, 0, 0, 0]);
-        // Root outside may make devices; nobody may inside.
+        // Root outside may make devices; no user may inside.
         if label != "device" || !nix::unistd::geteuid().is_root() {
             tell(&format!("mknod a {label}"), made);
         }
@@ -355,7 +355,7 @@ fn sockets() {
     tell("bind too long an address", call(libc::SYS_bind, [fd, at(&name), 200, 0, 0, 0]));
 }
 
-/// How many folders the storm makes.
+/// The number of directories that the storm makes.
 const FOLDERS: usize = 3000;
 
 fn stormy(how: &str) {
@@ -369,8 +369,8 @@ fn stormy(how: &str) {
     println!("{how}: {FOLDERS} folders under {signals} signals, none made twice");
 }
 
-/// Makes folders under a storm of signals. One that a call of ours did make and still reported as
-/// interrupted, or as there already, was made twice.
+/// Makes directories under a storm of signals. One that a call of ours did make and still reported
+/// as interrupted, or as there already, was made twice.
 pub(crate) fn act_storm(restart: bool) {
     storm(100, restart);
     let (mut made, mut twice) = (0, 0);

@@ -1,6 +1,6 @@
-//! The step `mediate` against whoever wants around it. The program is its own actor: started as
-//! `act NAME` it does the named acts and prints what each of them gave, one line each; the tests
-//! have it do so inside and outside a sandbox and compare.
+//! The step `mediate` against attempts to evade it. The program is its own actor: started as
+//! `act NAME` it does the named acts and prints the result of each, one line each; the tests have it
+//! do so inside and outside a sandbox and compare.
 #![cfg_attr(
     target_os = "linux",
     allow(

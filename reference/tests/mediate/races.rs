@@ -1,5 +1,5 @@
-//! Something changes between a look and the deed: the text of a path, a link in it, a folder on it.
-//! No attempt may make the denied name. `BOXPROOF_RACES` sets how many there are of each kind.
+//! Something changes between a look and the deed: the text of a path, a link in it, a directory on
+//! it. No attempt may make the denied name. `BOXPROOF_RACES` sets how many there are of each kind.
 
 use std::ffi::CString;
 use std::fs;
@@ -48,7 +48,7 @@ fn lost(kind: &'static str) {
     assert!(numbers(&without[0])[1] > 0, "{without:?}");
     let [all, denied, free] = numbers(&with[0])[..] else { panic!("{with:?}") };
     assert_eq!((all.to_string(), denied), (attempts, 0));
-    // A path through the folder itself leads nowhere while that is away.
+    // A path through the directory itself leads nowhere while that is away.
     assert!(free > 0 || kind == "folder", "{with:?}");
     assert!(fs::symlink_metadata(bed.ws(".git")).is_err());
 }
@@ -121,20 +121,20 @@ fn attempt(kind: &str, text: &Shared, fd: RawFd) {
         "socket" => std::os::unix::net::UnixListener::bind("way/.git")
             .map(|_| 0)
             .map_err(|error| crate::acts::errno(&error)),
-        // A folder gets a name under which what it holds at one time must not be.
+        // A directory gets a name under which what it holds at one time must not be.
         "pattern" => {
             fs::rename("tree", "conf").map(|()| 0).map_err(|error| crate::acts::errno(&error))
         }
         "folder" => mkdir(&path("x/../.git")),
         _ => {
-            // A descriptor of a folder that is here at one time and elsewhere at another.
+            // A descriptor of a directory that is here at one time and elsewhere at another.
             let up = path("../.git");
             call(libc::SYS_mkdirat, [fd as usize, at(&up), 0o755, 0, 0, 0])
         }
     };
 }
 
-/// Whether there was something of this name, which is gone now.
+/// Removes `path`; returns whether it existed.
 fn taken_away(path: &str) -> bool {
     fs::remove_dir(path).is_ok() || fs::remove_file(path).is_ok()
 }

@@ -64,7 +64,8 @@ pub(crate) fn storm(micros: i64, restart: bool) {
     assert_eq!(set, 0);
 }
 
-/// Whether a call of the other kind of this processor (`int 0x80`) leaves the process alive.
+/// Makes a directory by the other system-call entry of this processor (`int 0x80`), and returns the
+/// result if the process survives.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn mkdir_by_int80(path_below_4g: u32) -> i64 {
     let result: i64;
@@ -89,7 +90,7 @@ pub(crate) fn mkdir_by_int80(path_below_4g: u32) -> i64 {
 pub(crate) fn below_4g(text: &CStr) -> u32 {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_32BIT;
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a fresh private mapping that nobody else knows.
+    // SAFETY: a fresh private mapping without other references.
     let place = unsafe { libc::mmap(std::ptr::null_mut(), 4096, access, flags, -1, 0) };
     assert_ne!(place, libc::MAP_FAILED);
     let bytes = text.to_bytes_with_nul();

@@ -122,7 +122,7 @@ fn a_signal_ends_every_open_chain_and_the_next_start_opens_new_ones(#[case] sign
     }
 }
 
-/// What is found of a store from which a whole chain was taken away.
+/// Returns the findings for a store from which a whole chain was removed.
 fn without(scene: &Scene, chain: &str) -> String {
     let receipts = scene.receipts();
     let kept = receipts.iter().filter(|receipt| receipt.pointer(CHAIN).unwrap() != chain);

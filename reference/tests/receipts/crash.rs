@@ -13,7 +13,7 @@ use crate::support::{Scene, await_that, frame, framed};
 /// Rounds in an ordinary run; `BOXPROOF_CRASHES` asks for more.
 const ROUNDS: usize = 12;
 
-/// Sends to whoever listens until told to stop; a daemon that dies costs a frame or two.
+/// Sends to the current daemon until told to stop; a daemon that dies costs a frame or two.
 fn load(scene: &Scene, sandbox: &str, stop: &AtomicBool) {
     let with = json!({"sandbox_id": sandbox, "drop_count": 1, "input": {"n": "x".repeat(300)}});
     let bytes = framed(&frame(with));

@@ -76,7 +76,7 @@ fn the_first_of_a_sandbox_may_be_a_count_and_is_anchored() {
     scene.assert_valid();
 }
 
-/// The daemon's store may not grow beyond `blocks` of 512 bytes, whatever the shell counts in.
+/// Starts a daemon whose store is limited to `bytes`.
 fn limited(scene: &Scene, bytes: u64) -> Daemon {
     let mut prlimit = Command::new("prlimit");
     prlimit.arg(format!("--fsize={bytes}"));
@@ -87,7 +87,7 @@ fn limited(scene: &Scene, bytes: u64) -> Daemon {
 
 #[test]
 fn a_store_that_cannot_grow_ends_the_daemon_and_holds_whole_pairs() {
-    // How long a count and a live receipt are together is seen first.
+    // The length of a count and a live receipt together is measured first.
     let scene = Scene::new();
     let daemon = scene.start(&[]);
     let started = scene.bytes().len() as u64;

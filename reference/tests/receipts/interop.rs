@@ -63,7 +63,7 @@ fn script(python: &Path) -> Command {
     command
 }
 
-/// What their verifier finds in the store of a scene.
+/// Returns the verdicts of their verifier about the store of a scene.
 fn verdicts(python: &Path, scene: &Scene, lines: &[u8]) -> Value {
     let export = scene.path("export.jsonl");
     std::fs::write(&export, lines).unwrap();

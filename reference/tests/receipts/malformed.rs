@@ -1,4 +1,4 @@
-//! What every verifier must reject, and why each is rejected here.
+//! Receipts that every verifier must reject, and the reason for each here.
 
 use boxproof_reference::receipts::keys::public_from_pem;
 use boxproof_reference::receipts::verify::{Options, Report, Wanted, verify_file};

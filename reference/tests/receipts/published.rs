@@ -39,7 +39,7 @@ fn single_receipts(#[case] file: &str, #[case] name: &str) {
     assert_eq!(all[0].hash, case["expectedReceiptHash"].as_str().unwrap());
     let found = verify(&all, &public(&file), &Options::default());
     assert!(found.valid, "{found:?}");
-    // The same receipt does not hold under another key.
+    // No receipt holds under another key.
     let other = private_from_pem(OTHER).unwrap().verifying_key();
     let found = verify(&all, &other, &Options::default());
     assert!(!found.receipts[0].signature_valid && !found.valid);

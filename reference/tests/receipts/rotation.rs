@@ -71,7 +71,7 @@ fn a_good_rotation_is_traversed_and_a_bad_one_is_not() {
     // The old key is of no use any more.
     let found = chain(&good, &old, &old);
     assert_eq!((found.broken_at, found.error.as_str()), (2, ""));
-    // A rotation that is not signed with the old key binds nobody to the new one.
+    // A rotation that is not signed with the old key does not bind the chain to the new one.
     let found = chain(&good, &new, &new);
     assert_eq!((found.broken_at, found.receipts[2].signature_valid), (1, false));
     for (member, value, says) in [

@@ -1,4 +1,4 @@
-//! What stops a start: each with its reason, and nothing written.
+//! The conditions that stop a start: each with its reason, and nothing written.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;

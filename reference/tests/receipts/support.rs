@@ -1,4 +1,4 @@
-//! Vectors, forged chains, and a daemon in a folder of its own.
+//! Vectors, forged chains, and a daemon in a directory of its own.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -107,7 +107,7 @@ pub(crate) fn set(value: &mut Value, pointer: &str, new: &Value) {
     }
 }
 
-/// A folder with a key, where daemons can be started one after the other.
+/// A directory with a key, where daemons can be started one after the other.
 pub(crate) struct Scene {
     pub(crate) folder: TempDir,
 }
@@ -230,7 +230,7 @@ impl Daemon {
         self.ended()
     }
 
-    /// How it ended, when it has, and what it said.
+    /// Waits for its end, and returns its exit status and messages.
     pub(crate) fn ended(mut self) -> (ExitStatus, String) {
         let status = await_that("the daemon to end", || self.child.try_wait().unwrap());
         (status, std::io::read_to_string(self.child.stderr.take().unwrap()).unwrap())

@@ -1,4 +1,4 @@
-//! The fixture: [`Bed`], a folder with a workspace and an outside, and one way to run in it.
+//! The fixture: [`Bed`], a directory with a workspace and an outside, and one way to run in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long anything may take before a test gives up on it.
+/// The time limit of every wait in a test.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// The mechanism by the kernel alone.
 pub(crate) const NAMESPACES: &str = "namespaces";
-/// The same, run as an ordinary user where the tests are run by root.
+/// The mechanism `namespaces`, run as an ordinary user where the tests are run by root.
 pub(crate) const ORDINARY: &str = "namespaces, ordinary user";
 /// The mechanism by the program `bwrap`.
 pub(crate) const BUBBLEWRAP: &str = "bubblewrap";
@@ -22,18 +22,18 @@ pub(crate) const LANDLOCK: &str = "landlock";
 /// The mechanism that confines nothing; its runs are of mode unconfined.
 pub(crate) const UNCONFINED: &str = "unconfined";
 
-/// A fresh folder, not below any temp folder, with `w` (workspace) and `o` (outside).
+/// A fresh directory, not below any temp directory, with `w` (workspace) and `o` (outside).
 pub(crate) struct Bed {
     folder: TempDir,
     mechanism: &'static str,
-    /// Whether `refbox` runs as [`USER`].
+    /// `refbox` runs as [`USER`].
     ordinary: bool,
 }
 
 /// An ordinary user; nothing has to know it.
 const USER: u32 = 1500;
-/// Where folders of tests are made: everybody can look in, and no sandbox puts something of its own
-/// over it, wherever the sources lie.
+/// Returns the directory for the directories of tests: every user can read it, and no sandbox
+/// mounts something of its own over it, independent of the place of the sources.
 fn base() -> PathBuf {
     if nix::unistd::geteuid().is_root() {
         return "/var/cache".into();
@@ -131,7 +131,7 @@ impl Bed {
         fs::write(self.request_file(), request.to_string()).unwrap();
     }
 
-    /// The same by whoever starts it, from where every user gets to it.
+    /// Returns the command as the user who starts it, at a path that every user can reach.
     pub(crate) fn plain(&self) -> Command {
         let own = self.root().join("refbox");
         let mut refbox = Command::new(if self.ordinary { &own } else { program() });
@@ -145,7 +145,7 @@ impl Bed {
         self.refbox_with_result(&self.result_file())
     }
 
-    /// The same, with the result in another file.
+    /// Returns the command with the result in another file.
     pub(crate) fn refbox_with_result(&self, result: &Path) -> Command {
         let own = self.root().join("refbox");
         let mut refbox = self.as_user(if self.ordinary { &own } else { program() });
@@ -179,7 +179,7 @@ impl Bed {
         self.done(&output)
     }
 
-    /// What a run left.
+    /// Reads the results of a run.
     pub(crate) fn done(&self, output: &Output) -> Done {
         let result = fs::read_to_string(self.result_file()).expect("no result was written");
         Done {
@@ -190,7 +190,7 @@ impl Bed {
         }
     }
 
-    /// Whether `refbox` runs as root.
+    /// Returns whether `refbox` runs as root.
     pub(crate) fn is_root(&self) -> bool {
         nix::unistd::geteuid().is_root() && !self.ordinary
     }
@@ -240,7 +240,7 @@ pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Whether some process has `nonce` in its command line.
+/// Returns whether some process has `nonce` in its command line.
 pub(crate) fn is_alive(nonce: &str) -> bool {
     let entries = fs::read_dir("/proc").unwrap();
     entries.filter_map(Result::ok).any(|entry| {

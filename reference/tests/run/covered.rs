@@ -48,7 +48,7 @@ fn victim(bed: &Bed) -> Child {
     child
 }
 
-/// What would be open if the box shared the host's user namespace.
+/// Reads and writes that would succeed if the box shared the host's user namespace.
 const LOOKS: &str = "cat environ maps mem auxv; cat root/etc/hostname fd/9; ls cwd/; ls root/;
     readlink exe cwd root fd/9 ns/net ns/user; cat 9<fd/9; echo x > comm; echo 1 > oom_score_adj;
     echo x > /proc/sys/kernel/hostname; echo x > /proc/self/comm";

@@ -1,4 +1,4 @@
-//! What the command sees of the launcher's environment, also by detours.
+//! The part of the launcher's environment that the command sees, also by detours.
 
 use std::fs;
 

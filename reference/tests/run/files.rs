@@ -1,4 +1,4 @@
-//! Where writes land: workspace, extra roots, temp folders, nothing else.
+//! The places where writes land: workspace, extra roots, temporary directories, nothing else.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

@@ -1,4 +1,5 @@
-//! What supervision costs: nothing while nothing happens, and little memory however much comes.
+//! The cost of supervision: nothing while nothing happens, and little memory for any amount of
+//! output.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use serde_json::json;
 use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, UNCONFINED, wait_until};
 use crate::supervise::{finish, start};
 
-/// How often process `id` has been switched to or from, and its children's together.
+/// Returns the number of context switches of process `id` and its children.
 fn switches(id: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let count = |line: &str| line.rsplit_once('\t').unwrap().1.parse::<u64>().unwrap();

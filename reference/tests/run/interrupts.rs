@@ -59,8 +59,8 @@ fn the_rest_of_the_group_has_the_grace_too(
     assert_eq!(done.code, Some(143));
 }
 
-/// Whether a change of the terminal's size, which the command's own session is not told of, reaches
-/// the command and its child, and ends nothing.
+/// Checks that a change of the terminal's size, which the kernel does not signal to the command's
+/// own session, reaches the command and its child, and ends nothing.
 #[rstest]
 #[case::command("LINE")]
 #[case::child("sh -c 'LINE'; exit $?")]
@@ -90,8 +90,8 @@ fn child_of(parent: &Child) -> u32 {
     list.trim().parse().expect("one child")
 }
 
-/// Whether the launcher hears of the command's end and of a signal at once, or of the signal while
-/// the command lives: only the latter ended it.
+/// Checks that a signal which the launcher gets together with the command's end is reported only if
+/// it came while the command lived.
 #[rstest]
 #[case::ended_before(true, 0, Value::Null)]
 #[case::alive(false, 143, json!("SIGTERM"))]
@@ -118,7 +118,7 @@ fn a_signal_that_races_with_the_end_is_told_only_if_it_came_first(
     assert_eq!(done.err.is_empty(), ended, "{}", done.err);
 }
 
-/// How often process `id` has gone to sleep.
+/// Returns how often process `id` has gone to sleep.
 fn sleeps(id: u32) -> String {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     status.lines().find(|line| line.starts_with("voluntary")).unwrap().to_owned()

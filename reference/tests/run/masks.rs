@@ -131,7 +131,7 @@ fn what_mode_bits_close_needs_no_mask_and_stays_closed(
 ) {
     let bed = Bed::new(mechanism);
     if !bed.is_root() {
-        // What an ordinary user cannot even look up counts as absent.
+        // A path that an ordinary user cannot even look up counts as absent.
         let done = bed.sh(&json!({"deny_read": ["/root/.profile"]}), "true");
         assert_eq!(done.code, Some(126));
         return;

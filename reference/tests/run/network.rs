@@ -117,7 +117,7 @@ fn datagram_sockets_are_out_of_reach_unless_listed(
     }
 }
 
-/// What programs do among themselves: none of it is the host's.
+/// Socket traffic among a command's own processes: none of it is the host's.
 const OWN: &str = "import os, socket, sys
 def both(s, at):
     s.bind(at); s.listen()
@@ -156,7 +156,7 @@ fn a_low_port_is_led_out_or_refused(
         assert_eq!((done.code, &done.result["started"]), (Some(126), &json!(false)));
         done.complains("policy.network.proxy.port: 9 is below 1024");
     } else {
-        // Nobody serves it on the host, which is seen by the answer alone.
+        // The host has no listener there, so that only the answer tells.
         done.expect(0);
     }
 }

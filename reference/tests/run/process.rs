@@ -47,7 +47,7 @@ fn inherited_descriptors_do_not_reach_the_command(
     let line =
         format!("ls /proc/self/fd | tr '\\n' ' '; cat /proc/self/fd/{number}; cat <&{number}");
     let done = bed.sh(&json!({}), &line);
-    // The fourth is the folder that ls reads.
+    // The fourth is the directory that ls reads.
     assert_eq!(done.out, "0 1 2 3 ", "{}", done.err);
 }
 

@@ -22,7 +22,7 @@ const PRESENT: &str = "exec 2> /dev/null
     (echo x > .git/hooks/pre-commit); (echo x >> .git/config); rm -rf .git; mv .git g
     (echo x > .idea/f); mv .idea i; (echo x > vendor/sub/.git/config); mv vendor v
     (echo x >> ~/.bashrc); mv ~/.bashrc ~/b; t=$(mktemp) && echo x > $t";
-/// The same with what is not there, and with links.
+/// Changes of missing names, and of links.
 const ABSENT: &str =
     "mkdir .codex; (echo x > .mcp.json); ln -s .git .agents; mkdir none; mkdir .claude/
     rm -f .claude .vscode; mv .vscode v; (echo x > .vscode/new); mkdir vendor/none
@@ -71,7 +71,7 @@ fn twenty_runs_of_which_half_are_killed_leave_all_as_it_was(
     assert!(!mounts.contains(bed.ws("").to_str().unwrap()));
 }
 
-/// A repository with one commit, a nested one, what git ignores, a home and a temp folder.
+/// A repository with one commit, a nested one, what git ignores, a home and a temp directory.
 fn lay_out(bed: &Bed, links: bool) {
     for folder in [".idea", "real", "vendor/sub/.git", "vendor/lib", "out"] {
         fs::create_dir_all(bed.ws(folder)).unwrap();
@@ -121,7 +121,7 @@ fn start(bed: &Bed, number: usize) -> Child {
     refbox.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// What is in the workspace, the home and the temp folder.
+/// Returns the paths in the workspace, the home and the temporary directory.
 fn names(bed: &Bed) -> Vec<PathBuf> {
     let places = [bed.ws(""), bed.out("")];
     let mut names = bed.listing();

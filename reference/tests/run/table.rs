@@ -1,5 +1,5 @@
-//! The table of claims in docs/mechanisms.md is what `refbox capabilities` says on such a host, as whoever runs
-//! this, and where no user namespaces are. `UPDATE_TABLE=1` writes it anew.
+//! The table of claims in docs/mechanisms.md against the output of `refbox capabilities` on such a
+//! host, as the user who runs this, and without user namespaces. `UPDATE_TABLE=1` writes it anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -30,7 +30,7 @@ fn here(mechanism: &str) -> Result<Claims, String> {
     claims(&refbox.args(["capabilities", "--mechanism", mechanism]).output().unwrap())
 }
 
-/// The same as a uid 0 without privileges where no user namespace can be made.
+/// Reads the claims as a uid 0 without privileges where no user namespace can be made.
 fn without_namespaces(mechanism: &str) -> Result<Claims, String> {
     let line = format!(
         "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
@@ -40,7 +40,7 @@ fn without_namespaces(mechanism: &str) -> Result<Claims, String> {
     claims(&Command::new("unshare").args(["-Ur", "sh", "-c", &line]).output().unwrap())
 }
 
-/// What this host lacks of the one that the table speaks of.
+/// Returns the facility that this host lacks in comparison with the table's host.
 fn lacking(found: &[Result<Claims, String>]) -> Option<String> {
     let [Ok(namespaces), Ok(_), Ok(landlock)] = found else {
         return found.iter().find_map(|found| found.as_ref().err().cloned());
@@ -80,7 +80,8 @@ fn table(found: &[Claims]) -> String {
 fn the_table_of_claims_is_what_is_claimed() {
     let found = MECHANISMS.map(here);
     if let Some(why) = lacking(&found) {
-        // Past the capture of a test's output: nobody is to take this for a comparison.
+        // Written past the capture of a test's output, so that a skip is not taken for a
+        // comparison.
         writeln!(std::io::stderr(), "SKIPPED: the table of claims was not compared: {why}")
             .unwrap();
         return;

@@ -60,7 +60,7 @@ fn so_it_is_in_every_writable_root_and_nowhere_else() {
     assert_eq!(written(&bed.ws("r.json"))["exit_code"], 3);
 }
 
-/// What a command that nothing confines can do to the directory of the result.
+/// Checks changes of the result's directory by an unconfined command.
 #[rstest]
 #[case::swapped("mv res r2; ln -s \"$1\" res", Some("r2/r.json"))]
 #[case::renamed("mv res r2", Some("r2/r.json"))]

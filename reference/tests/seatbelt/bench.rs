@@ -1,4 +1,4 @@
-//! The fixture: [`Bench`], a workspace, a runtime folder and what the script saw.
+//! The fixture: [`Bench`], a workspace, a runtime directory and what the script saw.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What makes this program refbox.
+/// The argument that makes this program refbox.
 pub(crate) const VERB: &str = "refbox";
 /// The variable with the script's path.
 pub(crate) const SCRIPT: &str = "BOXPROOF_TEST_SANDBOX_EXEC";
 
-/// Stands in for `sandbox-exec`: notes its words and the profile beside the runtime folder, then
+/// Stands in for `sandbox-exec`: notes its words and the profile beside the runtime directory, then
 /// becomes the command. Told to, it refuses the profile.
 const TEXT: &str = r#"#!/bin/sh
 home=$(dirname "$(dirname "$2")")
@@ -47,12 +47,12 @@ pub(crate) fn script() -> &'static Path {
     path
 }
 
-/// A folder with `w` (workspace), and `run` (runtime folder) with `seen`.
+/// A directory with `w` (workspace), and `run` (runtime directory) with `seen`.
 pub(crate) struct Bench {
     folder: TempDir,
 }
 
-/// What the script saw of one call.
+/// The script's record of one call.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) words: Vec<String>,
@@ -96,7 +96,7 @@ impl Bench {
         command
     }
 
-    /// What carrying out `request` gives.
+    /// Carries out `request`, and returns the output and the result.
     pub(crate) fn done(&self, request: &Value) -> (Output, Value) {
         let output = self.refbox("result", request).output().unwrap();
         (output, self.result("result"))
@@ -119,7 +119,7 @@ impl Bench {
         Waiting { child, go }
     }
 
-    /// What the script saw, call by call.
+    /// Returns the script's records, call by call.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         let text =
             |n: usize, end: &str| fs::read_to_string(self.at(&format!("run/seen/{n}.{end}")));

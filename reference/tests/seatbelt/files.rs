@@ -30,7 +30,7 @@ fn killed() {
     let dead = bench.waiting("dead", |line| bench.request(line));
     assert_eq!(bench.profiles().len(), 2);
     dead.kill();
-    // Nobody was there to remove it.
+    // The killed run could not remove it.
     assert_eq!(bench.profiles().len(), 2);
     let (output, _) = bench.done(&bench.request("true"));
     assert_eq!(output.status.code(), Some(0));

@@ -1,4 +1,4 @@
-//! What the program is given, and how runs by it end.
+//! The arguments of the program, and the ends of runs by it.
 
 use std::path::Path;
 use std::process::Command;

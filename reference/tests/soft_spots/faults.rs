@@ -141,10 +141,10 @@ fn a_finished_call_leaks_nothing() {
     no_child_is_left();
 }
 
-/// What the thread that makes the call is called.
+/// The name of the thread that makes the call.
 const CALLER: &str = "the-caller";
 
-/// How threads that run tests are called, and the one that waits for them.
+/// The names of threads that run tests, and of the one that waits for them.
 const OF_TESTS: [&str; 3] = ["faults::", "signals::", "soft_spots"];
 
 /// The names of all threads of this process but those of tests.

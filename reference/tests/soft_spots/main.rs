@@ -1,5 +1,5 @@
-//! Where supervisors of this kind are known to fail: a named test for each. One at a time, as they
-//! signal this very process and count what it holds.
+//! Known failures of supervisors of this kind: a named test for each. One at a time, as they signal
+//! this very process and count its resources.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -39,12 +39,12 @@ fn no_child_is_left() {
     assert_eq!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Err(Errno::ECHILD));
 }
 
-/// How many descriptors this process has.
+/// Returns the number of open descriptors of this process.
 fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// What `/proc` says about signals of this process: which are ignored, which caught.
+/// Reads the signals that this process ignores and catches, from `/proc`.
 fn dispositions() -> Vec<String> {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     status

@@ -1,4 +1,4 @@
-//! The same questions over the protocol: many paths in one call, and one answer a path.
+//! The questions over the protocol: many paths in one call, and one answer a path.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -18,7 +18,7 @@ spec:
     dev: {read: [\"**\"], modify: [\"src/**\"]}
 ";
 
-/// A folder with a workspace, a question and its answer in it.
+/// A directory with a workspace, a question and its answer in it.
 struct Bed(tempfile::TempDir);
 
 impl Bed {

@@ -33,8 +33,8 @@ fn every_malformed_document_is_located() {
     }
 }
 
-/// Whatever is cut off or changed in a document: an error or a policy, never a panic.
-/// `BOXPROOF_FUZZ_SECONDS` says for how long; by default every document once.
+/// Checks that no cut or change of a document panics: it gives an error or a policy.
+/// `BOXPROOF_FUZZ_SECONDS` sets the duration; by default every document is changed once.
 #[test]
 fn no_change_of_a_document_panics() {
     let seconds = std::env::var("BOXPROOF_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());

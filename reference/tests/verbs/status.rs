@@ -7,7 +7,8 @@ use std::process::Command;
 use rstest::rstest;
 use serde_json::Value;
 
-/// What status says of a block in a workspace of its own, with `bwrap` for the program of that name.
+/// Returns the status of a block in a workspace of its own, with `bwrap` for the program of that
+/// name.
 fn status(block: &str, bwrap: Option<&str>) -> (i32, Value) {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("config.yaml");
@@ -22,7 +23,7 @@ fn status(block: &str, bwrap: Option<&str>) -> (i32, Value) {
     (ran.status.code().unwrap(), said)
 }
 
-/// The mechanism that capabilities finds, or names nobody if it does not work here.
+/// Returns the mechanism that capabilities names, or `none` if `named` does not work here.
 fn found(named: Option<&str>) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_refbox"));
     command.arg("capabilities").args(named.iter().flat_map(|name| ["--mechanism", name]));

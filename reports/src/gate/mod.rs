@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::diff::{Diff, Kind, Transition, diff};
 use crate::exit::{ExitOptions, is_red};
 use crate::matrix::{Column, Matrix};
+use crate::profile;
 use crate::reading::headline;
 use crate::record::CaseRow;
 use crate::text::printable;
@@ -16,7 +17,7 @@ use crate::verdict::Outcome;
 
 pub use policy::{
     AcceptedChange, BaselinePolicy, ConformancePolicy, EvidencePolicy, GatePolicy, KnownPolicy,
-    RedScope,
+    ProfileDemand, RedScope,
 };
 
 /// The inputs of a gate besides records and policy.
@@ -82,6 +83,7 @@ pub fn decide(
     }
     changes(policy, &found, &circumstances.today, &mut decision);
     decision.red.extend(standing(policy, after));
+    decision.red.extend(profiles(policy, after));
     let environment = environment(&found, (before, after));
     decision.red.extend(environment.red);
     decision.told.extend(environment.told);
@@ -156,6 +158,24 @@ fn absent(policy: &GatePolicy, found: &Diff<'_>, after: &Matrix<'_>) -> Vec<Stri
     let judged = |name: &&String| after.columns.iter().all(|c| c.backend.name != **name);
     let wanted = policy.evidence.backends.iter().filter(judged);
     gone.chain(wanted.map(|name| format!("evidence: {name} was not judged"))).collect()
+}
+
+/// Columns that are less than the policy asks for of a profile.
+fn profiles(policy: &GatePolicy, after: &Matrix<'_>) -> Vec<String> {
+    let table = profile::table(after);
+    let mut reasons = Vec::new();
+    for (name, demand) in &policy.profiles {
+        for (column, label) in after.columns.iter().map(|column| &column.label).enumerate() {
+            match table.iter().find(|s| s.profile == name && s.column == column) {
+                None => reasons.push(format!("profile {name}: {label}: no case of it was asked")),
+                Some(found) if !demand.is_met(found.standing) => {
+                    reasons.push(format!("profile {name}: {label}: {found}"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    reasons
 }
 
 /// Returns the rows that are red independent of their earlier results.

@@ -1,11 +1,13 @@
 //! The policy of a gate ([`GatePolicy`]): the content of `boxproof.toml`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diff::Kind;
+use crate::profile::Conformance;
 use crate::record::{CaseRow, Level};
 
 /// The policy of a gate. Everything but the baseline has a default.
@@ -20,6 +22,9 @@ pub struct GatePolicy {
     /// The changes that are red, and their scopes.
     #[serde(default)]
     pub conformance: ConformancePolicy,
+    /// Profile → what every column must be of it.
+    #[serde(default)]
+    pub profiles: BTreeMap<String, ProfileDemand>,
     /// The rules for known failures.
     #[serde(default)]
     pub known_failures: KnownPolicy,
@@ -106,6 +111,27 @@ impl ConformancePolicy {
     #[must_use]
     pub fn is_red(&self, kind: Kind, row: &CaseRow) -> bool {
         self.scope(kind).is_some_and(|scope| scope.holds(row))
+    }
+}
+
+/// What a column must be of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileDemand {
+    /// Conformant, without an exception.
+    Conformant,
+    /// Conformant, known failures apart.
+    WithExceptions,
+}
+
+impl ProfileDemand {
+    /// Whether `standing` is as good.
+    #[must_use]
+    pub fn is_met(self, standing: Conformance) -> bool {
+        match self {
+            Self::Conformant => standing == Conformance::Conformant,
+            Self::WithExceptions => standing <= Conformance::WithExceptions,
+        }
     }
 }
 

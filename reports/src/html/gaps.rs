@@ -1,4 +1,4 @@
-//! The cases that the runs do not cover, by reason.
+//! The cases that the runs do not cover, by reason, and the standing of columns by profile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::tables::Table;
 use super::words;
 use crate::findings::gaps;
 use crate::matrix::Matrix;
-use crate::sentences::blind_lines;
+use crate::sentences::{blind_lines, profile_lines};
 use crate::verdict::Verdict;
 
 /// A row a verdict and reason.
@@ -42,6 +42,19 @@ fn second_look(matrix: &Matrix<'_>) -> String {
     }
     let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", text(line))).collect();
     format!("<h3>Second look, with ordinary names and programs</h3>\n<ul>\n{items}</ul>\n")
+}
+
+/// How each column stands to the profiles of the frozen set; nothing where there is none.
+pub(super) fn profiles(matrix: &Matrix<'_>) -> String {
+    let items: Vec<String> =
+        profile_lines(matrix).iter().map(|line| format!("<li>{}</li>\n", text(line))).collect();
+    match items.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<section id=\"profiles\">\n<h2>Profiles</h2>\n<ul>\n{}</ul>\n</section>\n",
+            items.concat()
+        ),
+    }
 }
 
 fn cell(count: u64) -> String {

@@ -30,6 +30,7 @@ pub fn render(matrix: &Matrix<'_>) -> String {
         filters::form(matrix),
         grid::table(matrix),
         conformance::section(matrix),
+        gaps::profiles(matrix),
         claims::section(matrix),
         gaps::section(matrix),
         findings::section(matrix),

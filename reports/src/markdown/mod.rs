@@ -15,7 +15,7 @@ use escape::text;
 
 use crate::label::{backend_words, corpus_words, missing_words, place_words, selection_words};
 use crate::matrix::Matrix;
-use crate::sentences::{blind_lines, gap_lines, outcome_line};
+use crate::sentences::{blind_lines, gap_lines, outcome_line, profile_lines};
 use crate::summary::summary_line;
 
 /// The most bytes GitHub takes for a comment, and a safe size for a step summary.
@@ -40,6 +40,7 @@ pub fn render(matrix: &Matrix<'_>, budget: usize) -> String {
     blocks.extend(findings::tables(matrix));
     blocks.extend(findings::details(matrix));
     blocks.extend(tables::conformance(matrix));
+    blocks.push(list("Profiles", &profile_lines(matrix)));
     blocks.push(claims::block(matrix));
     blocks.push(list("Not covered by this run", &gap_lines(matrix)));
     let looks = blind_lines(matrix, true);

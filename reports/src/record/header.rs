@@ -29,12 +29,25 @@ pub struct Header {
     /// The requirements that the selected cases cite, by id; empty before format 3.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requirements: BTreeMap<String, Promise>,
+    /// The frozen set by which the cases are held, where there is one for the corpus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<SetInfo>,
     /// The address of the corpus's files, which ends with a slash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// The commit that was judged, as the one who ran it says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+}
+
+/// A frozen set: what a version is held to, by profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetInfo {
+    /// The version.
+    pub version: String,
+    /// Profile → how many cases it requires, whether selected or not.
+    pub profiles: BTreeMap<String, u64>,
 }
 
 /// One requirement: a sentence that is promised, and where.

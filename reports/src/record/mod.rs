@@ -15,7 +15,9 @@ mod writer;
 pub use asked::Asked;
 pub use error::{RecordError, WriteError};
 pub use footer::Footer;
-pub use header::{BackendInfo, CorpusInfo, Header, Promise, Selection, Shard, User, UserKind};
+pub use header::{
+    BackendInfo, CorpusInfo, Header, Promise, Selection, SetInfo, Shard, User, UserKind,
+};
 pub use ledger::Fault;
 pub use line::RecordLine;
 pub use reader::read;

@@ -38,6 +38,9 @@ pub struct CaseRow {
     pub file: Option<String>,
     /// The requirements it cites.
     pub requirements: Vec<String>,
+    /// The profiles of the header's set that require it; empty before format 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<String>,
     /// The host facts that it names; empty before format 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host: Vec<String>,

@@ -1,8 +1,9 @@
 //! Findings in detail: the observations of each arm, and the way to repeat them.
 
-use super::Page;
 use super::paint::mark;
-use crate::findings::{Finding, Kind, findings};
+use super::{Failures, Page};
+use crate::findings::{Finding, Kind, findings, groups, stem};
+use crate::reading::{case_link, headline};
 use crate::record::{ArmRow, Asked, CaseRow, EarlierTry};
 use crate::text::{clean, earlier_words, exit_words, shorten, telling_lines, wrap};
 
@@ -28,9 +29,29 @@ impl Page<'_> {
 
     fn group(&self, kind: Kind, found: &[Finding<'_>]) -> String {
         let heading = self.paint.heading(&format!("{} ({})", kind.heading(), found.len()));
+        if self.failures == Failures::Brief {
+            let lines: Vec<String> =
+                groups(found).iter().flat_map(|group| self.brief(group)).collect();
+            return format!("{heading}\n{}\n", lines.join("\n"));
+        }
         let entries: Vec<String> = found.iter().map(|f| self.finding(kind, f)).collect();
         let separator = if kind == Kind::Known { "" } else { "\n" };
         format!("{heading}\n{}", entries.join(separator))
+    }
+
+    /// Findings that are alike, in one entry: what they come to, and which rows they are.
+    fn brief(&self, group: &[Finding<'_>]) -> Vec<String> {
+        let Some(first) = group.first() else { return Vec::new() };
+        let (label, case) = (&self.matrix.columns[first.column].label, stem(first.row));
+        let rows: Vec<&str> = group
+            .iter()
+            .filter_map(|finding| finding.row.id.strip_prefix(case)?.strip_prefix('/'))
+            .collect();
+        let rows = match rows.is_empty() {
+            true => String::new(),
+            false => format!(" ({}): {}", rows.len(), rows.join(", ")),
+        };
+        self.hanging(&format!("{label}: {case}: {}{rows}", headline(first.row)))
     }
 
     pub(super) fn finding(&self, kind: Kind, finding: &Finding<'_>) -> String {
@@ -50,6 +71,13 @@ impl Page<'_> {
                 row.asked.iter().flat_map(Asked::parts).filter(|(name, _)| TOLD.contains(name));
             lines.extend(asked.flat_map(|(name, text)| self.indented(&format!("{name}: {text}"))));
             lines.extend(self.indented(&terms(row)));
+            let header = self.matrix.columns[finding.column].header;
+            let promised = row.requirements.iter().filter_map(|id| header.requirements.get(id));
+            lines.extend(promised.flat_map(|promise| {
+                self.indented(&format!("promised: {} ({})", promise.text, promise.source))
+            }));
+            let link = case_link(header, row);
+            lines.extend(link.iter().flat_map(|link| self.indented(&format!("file: {link}"))));
             lines.extend(row.arms.iter().flat_map(|arm| self.arm(arm)));
             lines.extend(row.earlier.iter().flat_map(|earlier| self.earlier(earlier)));
             lines.extend(row.reproduce.iter().map(|line| format!("    again: {}", clean(line))));

@@ -34,11 +34,23 @@ pub struct TerminalOptions {
     pub width: usize,
     /// List every case, not only those to look at.
     pub verbose: bool,
+    /// How much of each failure.
+    pub failures: Failures,
+}
+
+/// How much is told of each failure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Failures {
+    /// A line a group of those that are alike.
+    Brief,
+    /// Everything, row by row.
+    #[default]
+    Full,
 }
 
 impl Default for TerminalOptions {
     fn default() -> Self {
-        Self { style: Style::Plain, width: 80, verbose: false }
+        Self { style: Style::Plain, width: 80, verbose: false, failures: Failures::Full }
     }
 }
 
@@ -53,12 +65,14 @@ struct Page<'a> {
     paint: Paint,
     width: usize,
     verbose: bool,
+    failures: Failures,
 }
 
 /// One finding as plain text, for formats that quote it.
 pub(crate) fn finding_text(matrix: &Matrix<'_>, kind: Kind, finding: &Finding<'_>) -> String {
     let paint = Paint(Style::Plain);
-    inert(&Page { matrix, paint, width: QUOTE_WIDTH, verbose: true }.finding(kind, finding))
+    let (width, failures) = (QUOTE_WIDTH, Failures::Full);
+    inert(&Page { matrix, paint, width, verbose: true, failures }.finding(kind, finding))
 }
 
 /// Renders the matrix; ends with the summary line and a newline.
@@ -69,12 +83,14 @@ pub fn render(matrix: &Matrix<'_>, options: TerminalOptions) -> String {
         paint: Paint(options.style),
         width: options.width.max(MIN_WIDTH),
         verbose: options.verbose,
+        failures: options.failures,
     };
     let parts = [
         page.head(),
         page.areas(),
         page.findings(),
         page.conformance(),
+        page.profiles(),
         page.claims(),
         page.gaps(),
         page.second_look(),

@@ -4,7 +4,7 @@ use super::Page;
 use super::grid::{Cell, Grid};
 use crate::conformance::Share;
 use crate::record::{CaseRow, Level};
-use crate::sentences::{blind_lines, gap_lines, outcome_line};
+use crate::sentences::{blind_lines, gap_lines, outcome_line, profile_lines};
 use crate::summary::summary_line;
 use crate::text::{clean, wrap};
 
@@ -35,6 +35,13 @@ impl Page<'_> {
             }
         }
         out
+    }
+
+    /// How each column stands to the profiles of the frozen set.
+    pub(super) fn profiles(&self) -> String {
+        let lines: Vec<String> =
+            profile_lines(self.matrix).iter().flat_map(|line| self.hanging(line)).collect();
+        self.titled("profiles", &lines)
     }
 
     /// Renders the cases that this run does not cover.

@@ -148,9 +148,9 @@ fn hostile_texts_stay_texts(#[case] text: String) {
 #[test]
 fn sarif_stays_within_what_is_taken() {
     let long = "]]> ::error::".repeat((1 << 20) / 13);
-    let mut rows: Vec<CaseRow> = (0..25_100)
+    let mut rows: Vec<CaseRow> = (0..7_000)
         .map(|n| CaseRow {
-            message: "x".repeat(400),
+            message: "x".repeat(900),
             ..bad(&format!("fs/a/{n}"), "box", Verdict::Leak, "x")
         })
         .collect();
@@ -162,8 +162,8 @@ fn sarif_stays_within_what_is_taken() {
     let file: Value = serde_json::from_str(&text).unwrap();
     let run = &file["runs"][0];
     let kept = run["results"].as_array().unwrap().len() as u64;
-    assert!(kept <= 25_000);
-    assert_eq!(run["properties"]["resultsLeftOut"], 25_100 - kept);
+    assert!(kept > 1_000 && kept < 7_000, "{kept}");
+    assert_eq!(run["properties"]["resultsLeftOut"], 7_000 - kept);
 
     let names: Vec<String> = (0..21).map(|number| format!("box{number}")).collect();
     let rows: Vec<CaseRow> = names.iter().map(|name| row("fs/a/b", name)).collect();

@@ -27,7 +27,7 @@ fn golden(path: &Path, bytes: &[u8]) {
 }
 
 fn terminal(runs: &[Run], style: Style, width: usize, verbose: bool) -> String {
-    let options = TerminalOptions { style, width, verbose };
+    let options = TerminalOptions { style, width, verbose, ..TerminalOptions::default() };
     terminal::render(&merge(runs).unwrap(), options)
 }
 

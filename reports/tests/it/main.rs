@@ -14,6 +14,7 @@ mod golden;
 mod html;
 mod markdown;
 mod merge;
+mod profile;
 mod published;
 mod record;
 mod sample;

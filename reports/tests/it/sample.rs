@@ -47,6 +47,7 @@ pub(crate) fn row(id: &str, backend: &str) -> CaseRow {
         area: area.to_owned(),
         file: Some(format!("{}.yaml", id.split('/').take(2).collect::<Vec<_>>().join("/"))),
         requirements: vec![format!("R-{area}")],
+        profiles: Vec::new(),
         host: Vec::new(),
         needs: vec![needs.to_owned()],
         twin: TwinState::Shown,
@@ -102,6 +103,7 @@ pub(crate) fn header(backends: &[BackendInfo], rows: &[CaseRow]) -> Header {
                 source: "https://example.invalid/policy".to_owned(),
             },
         )]),
+        set: None,
         base_url: Some("https://example.invalid/blob/v1/".to_owned()),
         commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
     }

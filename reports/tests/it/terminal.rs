@@ -1,13 +1,16 @@
 //! Properties of every terminal page, independent of its content.
 
-use boxproof_reports::terminal::{Style, TerminalOptions, render};
+use boxproof_reports::terminal::{Failures, Style, TerminalOptions, render};
 use boxproof_reports::{CaseRow, Run, Verdict, merge, summary_line};
 use rstest::rstest;
 
 use crate::sample::{backend, bad, examples, header, row, run};
 
 fn page(runs: &[Run], style: Style, width: usize) -> String {
-    render(&merge(runs).unwrap(), TerminalOptions { style, width, verbose: true })
+    render(
+        &merge(runs).unwrap(),
+        TerminalOptions { style, width, verbose: true, ..TerminalOptions::default() },
+    )
 }
 
 /// One run of many backends, the last of which fails.
@@ -80,4 +83,48 @@ fn without_colour(page: &str) -> String {
     let mut parts = page.split("\x1b[");
     let first = parts.next().unwrap_or_default().to_owned();
     first + &parts.map(|part| part.split_once('m').unwrap().1).collect::<String>()
+}
+
+#[test]
+fn failures_that_are_alike_are_a_line_where_brief_is_asked_for() {
+    let failed = |id: &str, verdict, reason: &str| {
+        let file = Some("fs/write.yaml".to_owned());
+        CaseRow { file, ..bad(id, "box", verdict, reason) }
+    };
+    let rows = [
+        failed("fs/write/one", Verdict::UnderBlock, "oracle"),
+        failed("fs/write/three", Verdict::Leak, "left-behind"),
+        failed("fs/write/four", Verdict::UnderBlock, "errno"),
+        failed("fs/write/two", Verdict::UnderBlock, "oracle"),
+        bad("net/tcp4", "box", Verdict::UnderBlock, "oracle"),
+    ];
+    let runs = [run(&header(&[backend("box")], &rows), &rows)];
+    let options = TerminalOptions { failures: Failures::Brief, ..TerminalOptions::default() };
+    let page = render(&merge(&runs).unwrap(), options);
+    let lines = "failures (5)
+  box: fs/write: under-block (errno) (1): four
+  box: fs/write: under-block (oracle) (2): one, two
+  box: fs/write: leak (left-behind) (1): three
+  box: net/tcp4: under-block (oracle)
+";
+    assert!(page.contains(lines), "{page}");
+    assert!(!page.contains("case: "), "{page}");
+}
+
+#[test]
+fn a_failure_tells_what_was_promised_and_where_its_case_is() {
+    let requirements = vec!["R-protect-git-write".to_owned()];
+    let rows = [CaseRow {
+        requirements,
+        ..bad("protect/git/write", "box", Verdict::UnderBlock, "oracle")
+    }];
+    let runs = [run(&header(&[backend("box")], &rows), &rows)];
+    let page = render(
+        &merge(&runs).unwrap(),
+        TerminalOptions { width: 120, ..TerminalOptions::default() },
+    );
+    let promised = "promised: The metadata of a repository cannot be written. (https://example.invalid/policy)";
+    assert!(page.contains(promised), "{page}");
+    let link = "file: https://example.invalid/blob/v1/cases/corpus/protect/git.yaml";
+    assert!(page.contains(link), "{page}");
 }

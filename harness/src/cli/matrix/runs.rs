@@ -1,4 +1,4 @@
-//! Which backends a matrix runs, and what its records are called.
+//! Backends of a matrix run, and the names of its records.
 
 use boxproof_reports::Header;
 

@@ -11,10 +11,10 @@ use crate::receipts::canonical;
 use crate::receipts::seen::Seen;
 use crate::receipts::verify::{self, Receipt};
 
-/// How a case says that something is not there.
+/// The text by which a case says that a member is absent.
 const ABSENT: &str = "absent";
 
-/// Whether the receipts are those that `expect` lists or counts.
+/// Checks that the receipts are those that `expect` lists or counts.
 pub(super) fn fit(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     let receipts = crate::receipts::actions(&seen.lines);
     let receipts: Vec<&Receipt> = receipts.iter().filter(|one| !is_marker(one, seen)).collect();
@@ -46,8 +46,8 @@ fn is_marker(receipt: &Receipt, seen: &Seen) -> bool {
     seen.markers.iter().any(|marker| hash == Some(&marker.hash))
 }
 
-/// What was done without a receipt is worse than one that is too many, but not if nothing at all
-/// may have been taken.
+/// Compares the number of receipts with `count`. An act without a receipt is worse than a receipt
+/// too many, unless the case allows no receipt at all.
 fn counted(count: usize, receipts: &[&Receipt], seen: &Seen) -> Result<(), Finding> {
     let kinds: Vec<&str> = receipts.iter().map(|one| one.kind()).collect();
     let message = format!("{} receipts instead of {count}: {kinds:?}", receipts.len());

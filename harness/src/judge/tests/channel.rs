@@ -77,7 +77,7 @@ fn judged(text: &str, spoil: fn(&mut Seen, &mut Seen)) -> Judgement {
 
 type Spoil = fn(&mut Seen, &mut Seen);
 
-/// What is spoilt, how, and what is concluded.
+/// The spoilt part, the spoiling, and the conclusion.
 type Row = (&'static str, Spoil, Verdict, Option<Reason>);
 
 fn gone_wrong() -> Vec<Row> {

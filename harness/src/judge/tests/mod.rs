@@ -66,7 +66,7 @@ const EITHER: &str = "act: {probe: write, path: f, text: y}
 expect: {allowed_or_refused: {says: [two, rules]}, exit: 0, oracle: [{exists: f}]}
 ";
 
-/// What must not happen on a host that cannot confine it.
+/// An act that must not happen on a host that cannot confine it.
 const WITHHELD: &str = "fixture: {f: x}
 act: {probe: write, path: f, text: y}
 expect: {withheld: {errno: [ECONNREFUSED]}, oracle: [{unchanged: f}]}
@@ -83,19 +83,19 @@ const TOOL: &str = "act: {sh: 'echo y > f'}
 expect: {allowed: {}, oracle: [{exists: f}]}
 ";
 
-/// An act that must leave nobody behind.
+/// An act that must leave no process behind.
 const SURVIVORS: &str = "act: {probe: background, how: plain, stdio: close}
 expect: {contained: {}, oracle: [{no_survivors: {}}]}
 twin: {none: every policy ends the tree with the command}
 ";
 
-/// An act that must leave nobody behind, and a trace of having begun.
+/// An act that must leave no process behind, and a trace of having begun.
 const TRACE: &str = "act: {probe: background, how: plain, stdio: close}
 expect: {contained: {}, oracle: [{no_survivors: {}}, {exists: beat}]}
 twin: {none: every policy ends the tree with the command}
 ";
 
-/// A tool's act that a signal ends, and that must leave nobody behind.
+/// A tool's act that a signal ends, and that must leave no process behind.
 const ENDED: &str = "act: {sh: 'sleep 60 & echo >beat; wait'}
 during: [{when: ready, signal: TERM}]
 expect: {contained: {}, oracle: [{no_survivors: {}}, {exists: beat}]}
@@ -266,7 +266,7 @@ fn confined(execution: &mut Execution) -> &mut Report {
     arm(&mut execution.confined)
 }
 
-/// Nothing could be seen by any oracle of `report`.
+/// Makes every oracle of `report` unread.
 fn unread(report: &mut Report) {
     for reading in &mut report.oracles {
         (reading.holds, reading.unread) = (false, true);

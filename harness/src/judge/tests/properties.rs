@@ -1,4 +1,4 @@
-//! What holds for every kind of case: silence is never an answer, and the graver finding wins.
+//! Properties of every kind of case: silence is never an answer, and the graver finding wins.
 
 use boxproof_reports::Verdict;
 use rstest::rstest;
@@ -37,7 +37,7 @@ fn not_found(run: &mut RunReport) {
     run.stderr = text("sh: 1: tool: not found");
 }
 
-/// Everything that could be observed is empty.
+/// Empties everything that could be observed.
 fn silent(run: &mut RunReport) {
     if matches!(run.observation, Observation::Seen(_)) {
         run.observation = Observation::Missing;
@@ -181,7 +181,7 @@ fn a_signal_is_its_shell_code_unless_it_is_named(
     assert_eq!(judge(&case, &execution).verdict, verdict);
 }
 
-/// What a backend may try that does nothing, and wants to look good.
+/// The tricks of a backend that does nothing, and wants to look good.
 #[rstest]
 #[case::nothing_done_exit_0(DENIED, |run: &mut RunReport| {
     run.observation = Observation::Missing;

@@ -34,7 +34,7 @@ fn decided(allowed: bool, rule: &str) -> Told {
     })])
 }
 
-/// The same decision, changed in one way.
+/// Returns the decision, changed in one way.
 fn changed(change: fn(&mut PathDecision)) -> Told {
     let mut told = decided(false, "s/**");
     if let Told::Decisions(answers) = &mut told

@@ -1,4 +1,4 @@
-//! Whose a name is that only the confined arm has: the act's, or the backend's.
+//! Names that only the confined arm has: the act's, or the backend's.
 
 use rstest::rstest;
 use sha2::{Digest, Sha256};
@@ -17,7 +17,7 @@ fn file(text: &str) -> String {
     format!("0644 {} bytes (sha256 {hash:.12})", text.len())
 }
 
-/// The same, empty, as a placeholder is.
+/// Returns an empty file, as a placeholder is.
 fn stub() -> String {
     file("").replace("0644", "0444")
 }
@@ -33,14 +33,14 @@ fn tree(entries: &Entries) -> BTreeMap<String, String> {
     entries.iter().map(|(path, what)| ((*path).to_owned(), what.clone())).collect()
 }
 
-/// What was laid out, and what is there at the end of an arm.
+/// Sets the entries that were laid out, and those at the end of an arm.
 fn left(report: &mut Report, laid: &Entries, now: &Entries) {
     (report.laid, report.tree) = (tree(laid), tree(now));
     let new = report.tree.keys().filter(|path| !report.laid.contains_key(*path));
     report.appeared = new.cloned().collect();
 }
 
-/// What is said of `text` where the arms leave this; a negative oracle sees what is at its path.
+/// Judges `text` where the arms leave these entries; a negative oracle reads its path.
 fn judged(text: &str, laid: &Entries, [control, confined]: [&Entries; 2]) -> String {
     let case = case(text);
     let mut execution = good(&case);

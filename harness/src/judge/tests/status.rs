@@ -1,4 +1,4 @@
-//! What a sandbox block comes to, and what is concluded of each answer.
+//! Status of a sandbox block, and the conclusion of each answer.
 
 use boxproof_cases::protocol::{
     BlockBackend, BlockMode, BlockNetwork, PolicyFault, RootKind, Runs, Status, Told, WirePath,
@@ -101,7 +101,7 @@ fn a_block_comes_to_what_it_should(
     assert_eq!(concluded(&format!("{{status: {wanted}}}"), told), verdict);
 }
 
-/// A block that has to be refused and is not has opened whatever runs under it.
+/// A block that has to be refused and is not has opened every command that runs under it.
 #[rstest]
 #[case::runs(told(|_| {}), "under-block decision")]
 #[case::runs_open(open(), "under-block decision")]

@@ -7,7 +7,7 @@ use super::*;
 use crate::execution::Shown;
 use crate::judge::judge;
 
-/// What the judge says of a tool's act with `more` in its expectation, and `lines` in the case.
+/// Judges a tool's act with `more` in its expectation, and `lines` in the case.
 fn judged(more: &str, lines: &str, spoil: impl FnOnce(&mut RunReport)) -> String {
     let text = TOOL.replace("oracle: [{exists: f}]", more);
     let case = case(&format!("{text}{lines}\n"));
@@ -197,7 +197,7 @@ fn a_stream_can_be_told_whole(#[case] more: &str, #[case] wanted: &str) {
     assert_eq!(seen, wanted);
 }
 
-/// What was never started has written nothing.
+/// A command that was never started has written nothing.
 #[test]
 fn nothing_is_a_whole_text_too() {
     assert_eq!(judged("stdout: {equals: \"\"}", "", |run| run.stdout = Stream::default()), PASS);

@@ -10,7 +10,7 @@ use super::*;
 use crate::backend::Special;
 use crate::judge::{Reason, judge};
 
-/// A case, what is spoilt in the execution that passes it, and what the judge then says.
+/// A case, the spoiling of the execution that passes it, and the judge's verdict then.
 struct Row(&'static str, String, fn(&mut Execution), Verdict, Option<Reason>);
 
 fn row(

@@ -1,8 +1,8 @@
-//! The words of `bwrap`'s command line: how many arguments each takes, and what it says of mounts.
+//! Options of `bwrap`'s command line: the number of arguments of each, and its mounts.
 
 use crate::models::Flaw;
 
-/// What one word says.
+/// The meaning of one option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word<'a> {
     /// The host's object at a place.
@@ -11,17 +11,17 @@ pub(super) enum Word<'a> {
         place: &'a str,
         writable: bool,
     },
-    /// Something fresh at a place.
+    /// A fresh object at a place.
     Fresh(&'a str),
     /// A mount becomes read-only.
     RemountReadOnly(&'a str),
     NoNetwork,
     HostNetwork,
-    /// Nothing about mounts or the network.
+    /// An option without effect on mounts or the network.
     Nothing,
 }
 
-/// Without an argument, and without a meaning here.
+/// The options without an argument, and without a meaning here.
 const PLAIN: [&str; 14] = [
     "--as-pid-1",
     "--clearenv",
@@ -39,7 +39,7 @@ const PLAIN: [&str; 14] = [
     "--level-prefix",
 ];
 
-/// With one argument, and without a meaning here.
+/// The options with one argument, and without a meaning here.
 const ONE: [&str; 14] = [
     "--add-seccomp-fd",
     "--argv0",
@@ -57,7 +57,7 @@ const ONE: [&str; 14] = [
     "--unsetenv",
 ];
 
-/// Every word up to the command.
+/// Parses every option up to the command.
 pub(super) fn words(argv: &[String]) -> Result<Vec<Word<'_>>, Flaw> {
     let mut rest = argv.get(1..).ok_or_else(|| Flaw::Void("there is no program".to_owned()))?;
     let mut words = Vec::new();
@@ -87,7 +87,7 @@ pub(super) fn words(argv: &[String]) -> Result<Vec<Word<'_>>, Flaw> {
             "--unshare-net" | "--unshare-all" => (Word::NoNetwork, 0),
             "--share-net" => (Word::HostNetwork, 0),
             "--setenv" => (Word::Nothing, 2),
-            // A link in a fresh folder gives nothing of the host another real path.
+            // A symbolic link in a fresh directory gives nothing of the host another real path.
             "--symlink" => (Word::Nothing, 2),
             plain if PLAIN.contains(&plain) => (Word::Nothing, 0),
             one if ONE.contains(&one) => (Word::Nothing, 1),

@@ -11,7 +11,7 @@ use crate::models::Flaw;
 const DEEPEST: usize = 32;
 const MOST: usize = 100_000;
 
-/// What a name was defined as.
+/// The definition of a name.
 #[derive(Debug, Clone)]
 enum Definition {
     Value(Form),
@@ -37,7 +37,7 @@ pub(super) fn expand(forms: &[Form], params: &Params) -> Result<Vec<Form>, Flaw>
 }
 
 impl Expander<'_> {
-    /// One form of the top level, or of the body of a call.
+    /// Expands one form of the top level, or of the body of a call.
     fn statement(&mut self, form: &Form, depth: usize, out: &mut Vec<Form>) -> Result<(), Flaw> {
         let Form::List(forms, line) = form else {
             out.push(form.clone());
@@ -164,7 +164,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Whether a condition holds.
+    /// Returns whether a condition holds.
     fn holds(&mut self, form: &Form, line: usize, depth: usize) -> Result<bool, Flaw> {
         let form = self.substitute(form, depth)?;
         let Form::List(forms, _) = &form else {

@@ -1,8 +1,8 @@
-//! What a rule of a Seatbelt profile is about: [`Filter`], and whether an object is among it. Pure.
+//! Filters of rules in a Seatbelt profile: [`Filter`], and whether an object matches it. Pure.
 
 use regex::bytes::Regex;
 
-/// What one operation is done to.
+/// The object of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Object<'a> {
     /// A path without links.
@@ -24,7 +24,7 @@ impl Object<'_> {
     }
 }
 
-/// Whether a filter is about an object. The order is that of `and`: the smaller of two.
+/// The result of matching a filter with an object. The order is that of `and`: the smaller of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Match {
     No,
@@ -39,7 +39,7 @@ impl From<bool> for Match {
     }
 }
 
-/// Which objects a rule is about.
+/// The objects that a rule is about.
 #[derive(Debug, Clone)]
 pub(super) enum Filter {
     Literal(String),
@@ -56,19 +56,19 @@ pub(super) enum Filter {
     All(Vec<Filter>),
     Any(Vec<Filter>),
     Not(Box<Filter>),
-    /// About nothing that is tried here: another process, a kernel setting, a device class.
+    /// Objects that no deed here touches: another process, a kernel setting, a device class.
     Elsewhere,
-    /// About objects of every kind, by something that their names do not tell: the type of a file,
+    /// Objects of every kind, by a property that their names do not tell: the type of a file,
     /// an entitlement of the process.
     Unnamed,
     /// A path of which the text does not say what it stands for; the directory that it is in.
     Unclear(String),
-    /// What the system's own profiles are about.
+    /// The objects of the system's own profiles.
     System,
 }
 
 impl Filter {
-    /// Whether `object` is among it.
+    /// Matches `object` with the filter.
     pub(super) fn has(&self, object: Object<'_>) -> Match {
         let path = |test: &dyn Fn(&str) -> bool| object.path().is_some_and(test).into();
         match self {
@@ -142,7 +142,8 @@ fn is_of_the_system(object: Object<'_>) -> Match {
     }
 }
 
-/// Whether `path` lies where programs keep files of their own, of which no system profile speaks.
+/// Returns whether `path` lies where programs keep files of their own, about which no system
+/// profile has rules.
 fn is_scratch(path: &str) -> bool {
     ["/private/var/cache", "/private/var/folders", "/private/var/tmp", "/private/var/root"]
         .iter()

@@ -30,7 +30,7 @@ pub struct Profile {
 struct Rule {
     allows: bool,
     operations: Vec<String>,
-    /// What it is about; everything, if that is not limited.
+    /// The filter of the rule; without one it is about every object.
     filter: Option<Filter>,
 }
 
@@ -47,7 +47,7 @@ impl Profile {
     /// Reads `text` with these values of parameters.
     ///
     /// # Errors
-    /// When the system would refuse it, or the model does not know what it says.
+    /// Returns an error when the system would refuse it, or the model does not know what it says.
     pub fn read<'a>(
         text: &str,
         params: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -93,7 +93,7 @@ impl Profile {
         line: usize,
         params: &Params,
     ) -> Result<(), Flaw> {
-        // `(with …)` says how a decision is told, wherever it stands.
+        // `(with …)` says how a decision is reported, in any position.
         let forms: Vec<&Form> = forms.iter().filter(|form| !is_modifier(form)).collect();
         let operations: Vec<String> =
             forms.iter().map_while(|form| form.word()).map(str::to_owned).collect();
@@ -115,7 +115,7 @@ impl Profile {
         Ok(())
     }
 
-    /// The system's own profiles are not here: what they may speak of is left open.
+    /// Leaves open the operations of the system's own profiles, as these are not here.
     fn import(&mut self, forms: &[Form], line: usize) -> Result<(), Flaw> {
         let [Form::Text(name)] = forms else {
             return Err(Flaw::Unknown(format!("line {line}: this import")));
@@ -130,11 +130,11 @@ impl Profile {
         Ok(())
     }
 
-    /// Whether `deed` can be done to `object`: a path without links, `host:port` or a name. A path
-    /// is meant as on macOS, where `/tmp`, `/var` and `/etc` are links into `/private`.
+    /// Returns whether `deed` can be done to `object`: a path without links, `host:port` or a name.
+    /// A path is meant as on macOS, where `/tmp`, `/var` and `/etc` are links into `/private`.
     ///
     /// # Errors
-    /// When the object is none of these, or the profile does not decide.
+    /// An object that is none of these, or a profile that does not decide.
     pub fn permits(&self, deed: Deed, object: &str) -> Result<bool, Flaw> {
         let path = real_name(object);
         let moved = format!("{path}.moved");
@@ -186,7 +186,7 @@ impl Profile {
     }
 }
 
-/// `(with …)`.
+/// Returns whether `form` is `(with …)`.
 fn is_modifier(form: &Form) -> bool {
     matches!(form, Form::List(inner, _) if inner.first().and_then(Form::word) == Some("with"))
 }

@@ -92,7 +92,7 @@ const SINGLE: &[&str] = &[
     "xpc-message-send",
 ];
 
-/// Whether there is such an operation.
+/// Returns whether there is such an operation.
 pub(super) fn exists(name: &str) -> bool {
     let plain = name.strip_suffix('*');
     let family = |wanted: &str| FAMILIES.iter().any(|(family, _)| *family == wanted);
@@ -103,7 +103,7 @@ pub(super) fn exists(name: &str) -> bool {
     SINGLE.contains(&name) || member || plain.is_some_and(family)
 }
 
-/// Whether a rule about `name` is about the operation `one`.
+/// Returns whether a rule about `name` is about the operation `one`.
 pub(super) fn covers(name: &str, one: &str) -> bool {
     match name.strip_suffix('*') {
         Some(family) => {

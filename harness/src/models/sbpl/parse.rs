@@ -1,4 +1,4 @@
-//! From a form to the filter that it writes: [`filter`]. Pure.
+//! Parsing of a form to its filter: [`filter`]. Pure.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ const UNNAMED: &[&str] = &[
 /// Returns the filter that `form` writes.
 ///
 /// # Errors
-/// When the system would refuse it, or the model does not know it.
+/// Returns an error when the system would refuse it, or the model does not know it.
 pub(super) fn filter(form: &Form, params: &Params) -> Result<Filter, Flaw> {
     let Form::List(forms, line) = form else {
         return Err(Flaw::Void("a filter is no list".to_owned()));
@@ -204,7 +204,7 @@ fn backslash_in_class(text: &str) -> bool {
     false
 }
 
-/// `(remote ip "host:port")`, `(remote tcp)` or `(remote unix-socket …)`.
+/// Parses `(remote ip "host:port")`, `(remote tcp)` or `(remote unix-socket …)`.
 fn remote(forms: &[Form], params: &Params, line: usize) -> Result<Filter, Flaw> {
     let at = |what: &str| format!("line {line}: {what}");
     let any = || Filter::Remote("*".to_owned(), "*".to_owned());
@@ -222,7 +222,7 @@ fn remote(forms: &[Form], params: &Params, line: usize) -> Result<Filter, Flaw> 
             let about = address_filter(&text(address, params, line)?, line)?;
             match protocol {
                 "ip" | "tcp" => Ok(about),
-                // Which of the two a name is reached by is not told.
+                // It is unknown by which of the two a name is reached.
                 "ip4" | "ip6" | "tcp4" | "tcp6" => Ok(Filter::All(vec![about, Filter::Unnamed])),
                 "udp" | "udp4" | "udp6" => Ok(Filter::Elsewhere),
                 _ => Err(Flaw::Unknown(at("this kind of remote"))),

@@ -24,7 +24,7 @@ impl Form {
     }
 }
 
-/// Every expression of `text`, which are lists.
+/// Parses every expression of `text`, which are lists.
 pub(super) fn read(text: &str) -> Result<Vec<Form>, Flaw> {
     let mut reader = Reader { rest: text, line: 1 };
     let mut forms = Vec::new();
@@ -123,7 +123,7 @@ impl Reader<'_> {
         }
     }
 
-    /// In a raw string a backslash stands for itself.
+    /// Reads a raw string, in which a backslash stands for itself.
     fn raw(&mut self) -> Result<Form, Flaw> {
         let mut text = String::new();
         loop {

@@ -9,8 +9,8 @@ use super::Rule;
 use super::filter::{Match, Object};
 use super::operations;
 
-/// What may come of a deed. More than one is possible where a filter asks what a name does not
-/// tell.
+/// The possible outcomes of a deed. More than one is possible where a filter depends on more than
+/// the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Outcomes {
     pub(super) allowed: bool,
@@ -32,7 +32,7 @@ pub(super) struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// By order.
+    /// Returns the outcomes by order of the rules.
     pub(super) fn by_order(self, operation: &str, object: Object<'_>) -> Outcomes {
         let mut outcomes = Outcomes::default();
         let covers =
@@ -43,7 +43,7 @@ impl Rules<'_> {
         }
     }
 
-    /// By name.
+    /// Returns the outcomes by name of the operation.
     pub(super) fn by_name(self, operation: &str, object: Object<'_>) -> Outcomes {
         let mut outcomes = Outcomes::default();
         for name in operations::names_of(operation).iter().chain([&"default".to_owned()]) {

@@ -89,7 +89,7 @@ fn command(body: &[u8], state: &mut State) -> Reply {
     Reply::events(events)
 }
 
-/// How a command ends; none if it is killed.
+/// Returns the exit code of a command; none if it is killed.
 fn exit_of(line: &str) -> Option<i32> {
     match line.strip_prefix("exit ") {
         Some(code) => code.trim().parse().ok(),

@@ -6,7 +6,7 @@ use super::lenient::Members;
 use super::reply::Reply;
 use super::{Asked, State};
 
-/// What every execd begins with.
+/// Returns the initial state of every execd.
 pub(super) fn fixture() -> State {
     let text = b"first\nsecond\nthird\n".to_vec();
     let names = ["a.txt", "b.txt", "c.txt", "/w/a.txt", "dir/one"];
@@ -156,7 +156,7 @@ fn put(asked: &Asked, state: &mut State) -> Reply {
     }
 }
 
-/// Stops at the first error; what was deleted before stays so.
+/// Deletes files up to the first error; files deleted before stay so.
 fn delete(asked: &Asked, state: &mut State) -> Reply {
     for (_, path) in asked.query.iter().filter(|(key, _)| key == "path") {
         if state.folders.contains(path) {
@@ -192,7 +192,7 @@ fn moved(asked: &Asked, state: &mut State) -> Reply {
     Reply::empty()
 }
 
-/// What the listing of every directory says.
+/// Returns the reply to the listing of a directory.
 fn list(asked: &Asked, state: &State) -> Reply {
     let path = asked.query("path").unwrap_or_default();
     if !state.folders.contains(path) {

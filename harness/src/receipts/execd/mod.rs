@@ -46,7 +46,7 @@ pub struct Recorded {
     pub body: Vec<u8>,
 }
 
-/// What execd holds.
+/// The state of execd.
 #[derive(Debug, Default)]
 struct State {
     scripted: Vec<Scripted>,
@@ -61,7 +61,7 @@ struct State {
 /// A running execd. It ends with its runtime.
 #[derive(Debug)]
 pub struct Execd {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     shared: Arc<Shared>,
     serving: tokio::task::JoinHandle<()>,
@@ -83,10 +83,10 @@ impl Shared {
 }
 
 impl Execd {
-    /// One that answers `scripted` first and asks for `token`.
+    /// Starts an execd that answers `scripted` first and asks for `token`.
     ///
     /// # Errors
-    /// When there is no port.
+    /// The error when there is no port.
     pub async fn new(scripted: Vec<Scripted>, token: Option<String>) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -108,7 +108,7 @@ impl Execd {
         });
     }
 
-    /// Everything that reached it.
+    /// Returns every request that reached it.
     pub fn recorded(&self) -> Vec<Recorded> {
         self.shared.state().recorded.clone()
     }
@@ -206,7 +206,7 @@ fn routed(asked: &Asked, shared: &Shared) -> Reply {
         .unwrap_or_else(|| Reply::json(404, &serde_json::json!("404 page not found")))
 }
 
-/// `text` with every `%XX` put in.
+/// Decodes every `%XX` of `text`.
 fn decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);

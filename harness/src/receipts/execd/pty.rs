@@ -1,5 +1,5 @@
-//! Terminals: records made by a request, shells that live in a WebSocket. What is typed comes back
-//! as output; a line `exit N` ends the shell, a chunk that begins with `err` comes back as stderr.
+//! Terminals: records made by a request, shells that live in a WebSocket. Input comes back as
+//! output; a line `exit N` ends the shell, a chunk that begins with `err` comes back as stderr.
 
 use std::sync::Arc;
 
@@ -24,20 +24,20 @@ const STDOUT: u8 = 1;
 const STDERR: u8 = 2;
 const REPLAY: u8 = 3;
 
-/// The code of a close when somebody else took the session over.
+/// The code of a close when another client took the session over.
 const TAKEN_OVER: u16 = 4001;
 
-/// A session: its shell runs until it exits or is killed, whoever listens.
+/// A session: its shell runs until it exits or is killed, with or without a client.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     running: bool,
     output: Vec<u8>,
     attached: Option<UnboundedSender<Told>>,
-    /// How often somebody attached.
+    /// The number of attachments so far.
     turn: u32,
 }
 
-/// What whoever is attached is told.
+/// A message to the attached client.
 #[derive(Debug)]
 enum Told {
     TakenOver,
@@ -94,7 +94,7 @@ fn create(asked: &Asked, state: &mut State) -> Reply {
     Reply::json(201, &made)
 }
 
-/// Attaches whoever asks to session `id`, and starts its shell if it does not run.
+/// Attaches the client that asks to session `id`, and starts its shell if it does not run.
 pub(super) fn attach(
     asked: &Asked,
     id: String,
@@ -155,7 +155,7 @@ struct Talk {
 
 type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
 
-/// Whether an attachment goes on.
+/// The state of an attachment after one event.
 enum Next {
     Go,
     Over,
@@ -202,7 +202,7 @@ impl Talk {
             Some(Told::TakenOver) => {
                 let why = CloseFrame { code: TAKEN_OVER.into(), reason: "TAKEN_OVER".into() };
                 let _ = socket.close(Some(why)).await;
-                // Whoever took over is attached by now.
+                // The client that took over is attached by now.
                 while let Some(Ok(_)) = socket.next().await {}
             }
             Some(Told::Ended(code)) => self.end(socket, code).await,

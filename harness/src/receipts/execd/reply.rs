@@ -1,4 +1,4 @@
-//! What execd answers, and its body piece by piece.
+//! Replies of execd, each with its body piece by piece.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -79,14 +79,14 @@ impl Reply {
         Self { status: 200, headers: headers.into(), pieces: events }
     }
 
-    /// What a case says is answered.
+    /// Returns the reply that a case scripts.
     pub(super) fn scripted(scripted: Scripted) -> Self {
         let stream = BTreeMap::from([("content-type".to_owned(), "text/event-stream".to_owned())]);
         let headers = if scripted.headers.is_empty() { stream } else { scripted.headers };
         Self { status: scripted.status, headers, pieces: scripted.body }
     }
 
-    /// The answer, whose body goes on by itself.
+    /// Returns the answer, whose body goes on by itself.
     pub(super) fn sent(self, shared: &Shared) -> Response<Pieces> {
         let (sender, receiver) = mpsc::channel(16);
         let mut response = Response::builder().status(self.status);
@@ -103,7 +103,7 @@ impl Reply {
     }
 }
 
-/// One event.
+/// Returns the piece of one event.
 pub(super) fn event(value: &Value) -> Piece {
     Piece::Text(format!("{value}\n\n"))
 }
@@ -131,7 +131,7 @@ async fn write(
     for piece in pieces {
         let sent = match &piece {
             Piece::Hold(name) => {
-                // A command goes on although nobody listens any more.
+                // A command goes on although no client listens any more.
                 if released.wait_for(|released| released.contains(name)).await.is_err() {
                     return;
                 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::super::canonical;
 use super::{Flaw, Receipt};
 
-/// Everything that is wrong with `chain`, whose receipts are in the order of storage.
+/// Lists the flaws of `chain`, whose receipts are in the order of storage.
 pub(super) fn flaws(chain: &[&Receipt], key: &VerifyingKey) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let mut key = *key;

@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use super::canonical::{self, TWICE};
 
-/// Something that is wrong with what was exported.
+/// A flaw of the exported receipts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     /// Its word, one of [`boxproof_cases::case::FINDINGS`].
     pub word: &'static str,
     /// The line, from 1; of a whole chain the last one.
     pub line: usize,
-    /// What is wrong, in a few words.
+    /// The flaw, in a few words.
     pub why: String,
 }
 
@@ -36,7 +36,7 @@ impl Flaw {
 pub struct Receipt {
     /// The line.
     pub line: usize,
-    /// What it says.
+    /// The receipt as JSON.
     pub value: Value,
 }
 
@@ -61,25 +61,25 @@ impl Receipt {
         self.value.pointer("/credentialSubject/chain/sequence").and_then(Value::as_u64)
     }
 
-    /// What it is bound to, in either profile.
+    /// Returns the member of the receipt's binding, in either profile.
     pub fn binding(&self, member: &str) -> Option<&str> {
         let places = ["/issuer/runtime/binding", "/credentialSubject/binding"];
         places.iter().find_map(|place| self.text(&format!("{place}/{member}")))
     }
 
-    /// What it shares with the receipts that belong to the same action.
+    /// Returns the id that the receipt shares with those that belong to the same action.
     pub fn correlation(&self) -> Option<&str> {
         let places = ["correlation_id", "correlator"];
         places.iter().find_map(|name| self.text(&format!("/credentialSubject/{name}")))
     }
 
-    /// How many events it says were dropped.
+    /// Returns the number of dropped events that the receipt states.
     pub fn drops(&self) -> Option<i64> {
         let place = "/credentialSubject/action/emitter_metadata/drop_count";
         self.value.pointer(place).and_then(Value::as_i64)
     }
 
-    /// Whether the channel itself speaks.
+    /// Returns whether the receipt is one of the channel itself.
     pub fn is_of_channel(&self) -> bool {
         self.kind().starts_with("agent_receipts.")
     }
@@ -88,7 +88,7 @@ impl Receipt {
 /// The public key in a PEM text.
 ///
 /// # Errors
-/// When it is none.
+/// Returns an error when `pem` is no public key.
 pub fn key_of(pem: &str) -> Result<VerifyingKey, String> {
     VerifyingKey::from_public_key_pem(pem.trim()).map_err(|error| format!("public key: {error}"))
 }
@@ -112,7 +112,7 @@ pub fn read(lines: &[String]) -> (Vec<Receipt>, Vec<Flaw>) {
     (receipts, flaws)
 }
 
-/// Everything that is wrong with the exported `lines`, which `key` has signed.
+/// Lists the flaws of the exported `lines`, which `key` has signed.
 pub fn verify(lines: &[String], key: &VerifyingKey) -> Vec<Flaw> {
     let (receipts, mut flaws) = read(lines);
     flaws.extend(receipts.iter().flat_map(shape::flaws));
@@ -133,12 +133,12 @@ pub fn verify_chain(receipts: &[Receipt], key: &VerifyingKey) -> Vec<Flaw> {
     chain::flaws(&receipts.iter().collect::<Vec<_>>(), key)
 }
 
-/// What is wrong with the form of one receipt.
+/// Lists the flaws in the form of one receipt.
 pub fn shape_of(receipt: &Receipt) -> Vec<Flaw> {
     shape::flaws(receipt)
 }
 
-/// Chain → its receipts in the order of storage.
+/// Returns chain → its receipts in the order of storage.
 pub fn chains(receipts: &[Receipt]) -> BTreeMap<&str, Vec<&Receipt>> {
     let mut chains: BTreeMap<&str, Vec<&Receipt>> = BTreeMap::new();
     for receipt in receipts {

@@ -1,4 +1,4 @@
-//! What belongs together: dropped events and the event after them, sessions' openings and closings,
+//! Pairs of receipts: dropped events and the event after them, sessions' openings and closings,
 //! chains and their anchors, sandboxes and their bindings.
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub(super) fn drops(chain: &[&Receipt]) -> Vec<Flaw> {
     flaws
 }
 
-/// Every session opens once and closes once, in this order.
+/// Checks that every session opens once and closes once, in this order.
 pub(super) fn sessions(chain: &[&Receipt]) -> Vec<Flaw> {
     let mut seen: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
     let mut flaws = Vec::new();
@@ -115,7 +115,7 @@ fn anchor(receipts: &[Receipt], root: &str, receipt: &Receipt) -> Option<Flaw> {
     None
 }
 
-/// What happened in a sandbox is in that sandbox's chain, and says so.
+/// Checks that the receipts of a sandbox are in that sandbox's chain, and name the sandbox.
 pub(super) fn bindings(receipts: &[Receipt]) -> Vec<Flaw> {
     let of = |receipt: &Receipt| {
         let (_, sandbox) = receipt.chain().split_once(SANDBOX)?;
@@ -133,7 +133,7 @@ pub(super) fn bindings(receipts: &[Receipt]) -> Vec<Flaw> {
     receipts.iter().filter_map(of).collect()
 }
 
-/// The sandbox that a chain is about: what is before the next slash.
+/// Returns the sandbox that a chain is about: the part before the next slash.
 fn chain_name(rest: &str) -> &str {
     rest.split('/').next().unwrap_or_default()
 }

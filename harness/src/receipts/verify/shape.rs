@@ -7,7 +7,7 @@ use super::{Flaw, Receipt};
 
 const VERSIONS: [&str; 7] = ["0.1.0", "0.2.0", "0.2.1", "0.3.0", "0.4.0", "0.5.0", "0.6.0"];
 
-/// Where an object is closed: required members, optional members.
+/// The place of a closed object: required members, optional members.
 type Closed = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const CLOSED: &[Closed] = &[
@@ -82,11 +82,11 @@ const OBJECTS: [&str; 7] = [
     "/proof",
 ];
 
-/// `sha256` of the text `null`: what a careless hash of nothing gives.
+/// `sha256` of the text `null`: the result of a careless hash of nothing.
 const HASH_OF_NULL: &str =
     "sha256:74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b";
 
-/// Everything that is wrong with the form of `receipt`.
+/// Lists the flaws in the form of `receipt`.
 pub(super) fn flaws(receipt: &Receipt) -> Vec<Flaw> {
     let mut said = Vec::new();
     members(&receipt.value, &mut said);
@@ -154,7 +154,7 @@ fn texts(receipt: &Receipt, said: &mut Said) {
     must(!receipt.chain().is_empty(), "the chain has no id");
 }
 
-/// `prefix` and a lower-case uuid.
+/// Returns whether `text` is `prefix` and a lower-case uuid.
 fn is_named(text: &str, prefix: &str) -> bool {
     let uuid = text.strip_prefix(prefix).unwrap_or_default();
     let lower = !uuid.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -219,7 +219,7 @@ fn meaning(receipt: &Receipt, said: &mut Said) {
     }
 }
 
-/// Only one member may be null.
+/// Checks that only one member is null.
 fn nulls(value: &Value, place: &str, said: &mut Said) {
     match value {
         Value::Null if place != super::canonical::PREVIOUS => {

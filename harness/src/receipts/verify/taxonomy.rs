@@ -21,7 +21,7 @@ const LEAST: &[(&str, &str)] = &[
     ("unknown", "medium"),
 ];
 
-/// Whether `risk` is lower than actions of `kind` may be given.
+/// Returns whether `risk` is lower than actions of `kind` may be given.
 pub(super) fn is_lowered(kind: &str, risk: &str) -> bool {
     let rank = |risk: &str| RISKS.iter().position(|known| *known == risk);
     let own = kind.starts_with("agent_receipts.");

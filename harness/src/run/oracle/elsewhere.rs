@@ -1,5 +1,5 @@
-//! What is absent where the case asks for it, and may have been there: a backend has places of its
-//! own to move it to. Main type: [`Above`].
+//! Files that are absent as the case asks, and may have existed: a backend has places of its own to
+//! move them to. Main type: [`Above`].
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::workspace::{Found, Workspace, walk};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Above {
     path: PathBuf,
-    /// Device, inode and time of the last change: what comes and goes in it changes it.
+    /// Device, inode and ctime: an entry that comes or goes in the directory changes it.
     facts: Option<(u64, u64, i64, i64)>,
 }
 
@@ -21,11 +21,11 @@ impl Above {
         Self { path: path.unwrap_or(place).to_owned(), facts }
     }
 
-    /// Where something of the name of `place` is among what belongs to the backend, if a name came
-    /// or went above `place` since: whether it was at `place` cannot be told then.
+    /// Finds an object with the name of `place` among those of the backend, if a name came or went
+    /// above `place` since: whether the object was at `place` cannot be known then.
     ///
     /// # Errors
-    /// Why not everything was looked through.
+    /// The reason why not everything was searched.
     pub(super) fn namesake(
         &self,
         place: &Path,

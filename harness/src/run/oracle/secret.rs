@@ -1,4 +1,5 @@
-//! Where the made-up secret is: in no file that the act made or changed. Main type: [`Secrets`].
+//! Search for the made-up secret: it is in no file that the act made or changed. Main type:
+//! [`Secrets`].
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -15,7 +16,7 @@ pub(super) struct Secrets(BTreeMap<(u64, u64), Known>);
 /// A file before the act.
 #[derive(Debug)]
 struct Known {
-    /// Whether it holds the secret, or may: moving it discloses nothing.
+    /// True if the file has the secret, or may have it: moving it discloses nothing.
     secret: bool,
     changed: (i64, i64),
 }
@@ -24,7 +25,7 @@ impl Secrets {
     /// Looks at every plain file.
     ///
     /// # Errors
-    /// Why not all were seen.
+    /// The reason why not all were seen.
     pub(super) fn look(workspace: &Workspace) -> Result<Self, String> {
         let mut known = BTreeMap::new();
         let mut budget = ReadBudget::default();
@@ -42,7 +43,7 @@ impl Secrets {
     /// The file, new or changed, that holds the secret now.
     ///
     /// # Errors
-    /// Why there may be one that was not seen.
+    /// The reason why there may be one that was not seen.
     pub(super) fn disclosed(&self, workspace: &Workspace) -> Result<Option<String>, String> {
         let (mut found, mut unread) = (None, None);
         let mut budget = ReadBudget::default();
@@ -68,7 +69,7 @@ impl Secrets {
         }
     }
 
-    /// Whether a file held the secret before, or is what it was.
+    /// Returns whether a file had the secret before, or is unchanged.
     fn is_no_news(&self, meta: &Metadata) -> bool {
         let known = self.0.get(&identity(meta));
         known.is_some_and(|known| known.secret || known.changed == changed(meta))

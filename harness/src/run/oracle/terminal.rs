@@ -1,4 +1,4 @@
-//! What the launcher's terminal showed, what was typed into it, and what became of its settings.
+//! The launcher's terminal: the output it showed, the input typed into it, and its settings.
 
 use crate::workspace::{Terminal, Workspace, find};
 

@@ -26,7 +26,7 @@ fn after(oracle: &str, act: impl FnOnce(&Workspace) -> (Vec<Streams>, Survivors)
     before.compare(&case, &mut workspace, &runs, &survivors)
 }
 
-/// What the one oracle says after `act`.
+/// Returns the reading of the one oracle after `act`.
 fn reading(oracle: &str, act: impl FnOnce(&Workspace)) -> Reading {
     let mut after = after(oracle, |workspace| {
         act(workspace);

@@ -1,4 +1,4 @@
-//! Which questions go into one call, and the request of that call. Pure.
+//! Grouping of questions into calls, and the request of a call. Pure.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Call<'_> {
         self.cases[0].question().map_or("check", Question::verb)
     }
 
-    /// What the verb is given besides request and result.
+    /// Returns the options of the verb besides request and result.
     pub(super) fn options(&self) -> Vec<&'static str> {
         match self.cases[0].question() {
             Some(Question::Compile(target, _)) => vec!["--target", target.word()],
@@ -63,7 +63,7 @@ pub(super) fn calls<'a>(
     calls
 }
 
-/// The same verb about the same documents in the same workspace.
+/// Returns whether two cases ask the same verb about the same documents in the same workspace.
 fn share_a_call(one: &Case, other: &Case) -> bool {
     one.question().map(Question::verb) == other.question().map(Question::verb)
         && one.question().is_some_and(Question::is_of_documents)
@@ -87,7 +87,7 @@ fn share_a_call(one: &Case, other: &Case) -> bool {
 /// The request that asks all of `cases`, which share a call, in `workspace`.
 ///
 /// # Errors
-/// When they are no questions.
+/// Returns an error when they are no questions.
 pub fn request(cases: &[&Case], workspace: &Workspace) -> Result<String, String> {
     let first = cases.first().ok_or("no question")?;
     let (root, vars) = (workspace.ws(), &workspace.vars);

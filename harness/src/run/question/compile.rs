@@ -49,7 +49,7 @@ pub(super) fn request(case: &Case, workspace: &Workspace) -> Result<CompileReque
     Ok(CompileRequest { protocol: PROTOCOL, rules, cwd: ws.into(), env })
 }
 
-/// What `case` tries, if it is about a compiled policy.
+/// Returns the attempt of `case`, if it is about a compiled policy.
 pub(super) fn tried(case: &Case, workspace: &Workspace) -> Result<Option<Tried>, String> {
     let Some(Question::Compile(target, attempt)) = case.question() else { return Ok(None) };
     let object = workspace.vars.expand(&attempt.object).map_err(|error| error.to_string())?;
@@ -80,7 +80,7 @@ fn place(path: &Path, root: &Path, target: CompileTarget) -> PathBuf {
     }
 }
 
-/// What `case` asks of the text itself.
+/// Returns the expectation of `case` about the text itself.
 fn expected(case: &Case, workspace: &Workspace) -> Result<TextExpect, String> {
     let Decision::Answer(Answer::Permits(text) | Answer::Forbids(text)) = &case.expect.decision
     else {
@@ -93,7 +93,7 @@ fn expected(case: &Case, workspace: &Workspace) -> Result<TextExpect, String> {
     Ok(TextExpect { in_order: expanded(&text.in_order)?, lacks: expanded(&text.lacks)? })
 }
 
-/// `path` with the links of its folders followed; its last name is meant itself.
+/// Returns `path` with the symbolic links of its directories followed, but not its last component.
 fn real(path: &Path) -> PathBuf {
     match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => {

@@ -1,5 +1,5 @@
-//! What the built-in backends answer: who confines nothing allows all, who refuses everything denies
-//! all. An answer that neither of them gets wrong asks nothing. Pure.
+//! Answers of the built-in backends: the one that confines nothing allows all, the one that refuses
+//! everything denies all. A question that both of them answer correctly tests nothing. Pure.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ fn inferred(allows: bool) -> InferredGrants {
     InferredGrants { granted, subcommand: None, because: "everything is the same".to_owned() }
 }
 
-/// Whoever refuses everything is why everything fails.
+/// Returns the explanation of a backend that refuses everything: it is why everything fails.
 fn denied() -> Blocked {
     Blocked {
         stage: Stage::Runtime,

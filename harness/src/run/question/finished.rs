@@ -7,7 +7,7 @@ use boxproof_cases::case::Ended;
 use boxproof_cases::protocol::{Command, ExplainRequest, FinishedRun, PROTOCOL};
 use boxproof_cases::vars::Vars;
 
-/// What `explain` is asked about `ended` under the policy of `case`.
+/// Builds the `explain` request about `ended` under the policy of `case`.
 pub(super) fn request(
     case: &Case,
     ended: &Ended,

@@ -1,4 +1,5 @@
-//! Questions about settings: their requests, and their answers without the names of our folders.
+//! Questions about settings: their requests, and their answers without the names of our
+//! directories.
 
 use std::path::Path;
 
@@ -49,12 +50,12 @@ fn commands(cases: &[&Case]) -> Vec<AskQuestion> {
     asked.collect()
 }
 
-/// Whether the exit code says yes.
+/// Returns whether every answer allows its command: the exit code is 0 then.
 pub(super) fn all_allowed(asked: &[AskDecision]) -> bool {
     asked.iter().all(|asked| asked.decision == Permission::Allow)
 }
 
-/// The same answer with every text put through `neutral`.
+/// Passes every text of the answer through `neutral`.
 pub(super) fn neutral(told: Told, neutral: &dyn Fn(&str) -> String) -> Told {
     let Ok(mut value) = serde_json::to_value(&told) else { return told };
     texts(&mut value, neutral);

@@ -151,7 +151,7 @@ fn all_of_stdin_is_fed_and_then_closed() {
 #[test]
 fn nobody_has_to_read_stdin() {
     assert_eq!(fed("exit 3", vec![b'x'; 1 << 20]).exit, Some(Exit::Code(3)));
-    // Who lives on after closing it is not asked again and again.
+    // A process that lives on after closing it is not asked again and again.
     let end = fed("exec <&-; head -c 1000000 /dev/zero; exit 4", vec![b'x'; 1 << 20]);
     assert_eq!((end.exit, end.out.len()), (Some(Exit::Code(4)), 1_000_000));
     assert!(end.stdin.is_none() && end.feed.is_empty());
@@ -298,7 +298,7 @@ fn who_takes_too_long_is_first_ended_as_it_wants_to_be(#[case] line: &str, #[cas
     assert!(shell.all_gone());
 }
 
-/// What happens at a moment.
+/// Returns the event at a moment.
 fn event(when: Moment, what: Stimulus) -> During {
     During { when, after_ms: 0, what }
 }

@@ -1,4 +1,4 @@
-//! Whether a person is asked before a command is run: [`decide`]. Pure.
+//! The decision whether a person is asked before a command runs: [`decide`]. Pure.
 
 use boxproof_cases::protocol::{AskBy, AskDecision, AskQuestion, Permission, Reading};
 
@@ -11,13 +11,15 @@ impl Sound {
         Bypass { patterns: &self.unsandboxed, reading: self.reading }
     }
 
-    /// Whether the sandbox makes asking needless: where it is there, and the program is so read.
+    /// Returns whether the sandbox makes asking needless: it is active, and the settings under this
+    /// reading allow it.
     pub(super) fn auto_allows(&self, availability: &Availability) -> bool {
         self.reading == Reading::Adr && self.auto_allow && *availability == Availability::Active
     }
 }
 
-/// What becomes of a command. A denial is never lifted, and what runs outside is always asked about.
+/// Decides about a command. A denial is never lifted, and a command outside the sandbox is always
+/// asked about.
 pub fn decide(sound: &Sound, availability: &Availability, asked: &AskQuestion) -> AskDecision {
     let bypassed_by = bypassed_by(sound.bypass(), &asked.command);
     let sandboxed = *availability == Availability::Active && bypassed_by.is_none();

@@ -1,11 +1,11 @@
-//! Which commands are taken out of the sandbox: [`bypassed_by`]. Pure.
+//! The list of commands that run outside the sandbox: [`bypassed_by`]. Pure.
 
 use boxproof_cases::protocol::Reading;
 use globset::{GlobBuilder, GlobMatcher};
 
-/// Whatever can start or join a second command, or write where the first does not, quoted or not.
+/// Characters that can start or join a second command, or redirect output, quoted or not.
 const OPERATORS: [char; 11] = [';', '|', '&', '`', '$', '(', ')', '<', '>', '\n', '\r'];
-/// What separates words for the shell. Other blanks are part of a name there.
+/// The separators of words in a shell. Other blanks are part of a name there.
 const BLANKS: [char; 2] = [' ', '\t'];
 
 /// Patterns of commands, and how they are read.
@@ -27,7 +27,7 @@ pub fn bypassed_by<'a>(bypass: Bypass<'a>, command: &str) -> Option<&'a str> {
     bypass.patterns.iter().find(fits).map(String::as_str)
 }
 
-/// Whether `word` sets a variable, so that the program is the word behind it.
+/// Returns whether `word` sets a variable, so that the program is the word behind it.
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map_or("", |(name, _)| name);
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -54,7 +54,7 @@ fn matcher(pattern: &str, stops: bool) -> Option<GlobMatcher> {
     Some(glob.compile_matcher())
 }
 
-/// What is said about patterns that cannot be read: they match nothing.
+/// Returns a warning for each pattern that cannot be parsed: it matches nothing.
 pub(super) fn useless(patterns: &[String]) -> impl Iterator<Item = String> {
     let broken = patterns.iter().filter(|pattern| matcher(pattern, true).is_none());
     broken.map(|pattern| {

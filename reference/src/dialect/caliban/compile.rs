@@ -1,4 +1,4 @@
-//! From settings to the neutral policy and the run under it: [`order`]. Pure.
+//! The compilation of settings to the neutral policy and the run under it: [`order`]. Pure.
 
 use std::path::Path;
 
@@ -13,23 +13,23 @@ use super::proxy;
 use super::scrub;
 use super::validate::Sound;
 
-/// System folders that every command may read, besides those of the platform.
+/// System directories that every command may read, besides those of the platform.
 const SYSTEM: [&str; 2] = ["/etc", "/opt"];
-/// Folders of the platform.
+/// Directories of the platform.
 const PLATFORM: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
 
-/// Said of every failure while it is so, whatever the cause: it is true, and no more is known.
+/// The note on every failure while egress is blocked, independent of the cause, which is not known.
 const CLOSED: &str = "network egress is blocked by the workspace sandbox; \
     network.allow_all_outbound = true opens it. Loopback is unaffected.";
 
-/// A command, where it runs, and what its session has.
+/// A command, its run, and the facts of its session.
 #[derive(Clone, Copy)]
 pub struct Commanded<'a> {
     /// The command and how it is run.
     pub run: &'a Run,
     /// The launcher's variables, as far as their names are text.
     pub names: &'a [String],
-    /// Whether there is something at a path, and if so whether it is a folder.
+    /// Returns whether a path exists, and if so whether it is a directory.
     pub stands: &'a dyn Fn(&str) -> Option<bool>,
 }
 
@@ -39,18 +39,18 @@ impl std::fmt::Debug for Commanded<'_> {
     }
 }
 
-/// What is to be carried out.
+/// The compiled policy and run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compiled {
     /// The policy.
     pub policy: Policy,
     /// The run.
     pub run: Run,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// Whether the command runs unconfined where this host cannot confine it.
+    /// The command runs unconfined where this host cannot confine it.
     pub lenient: bool,
-    /// What is said where the confined command ends with a code of failure.
+    /// The note for a confined command that ends with a code of failure.
     pub on_failure: Option<String>,
 }
 
@@ -78,8 +78,8 @@ pub fn order(
     }
 }
 
-/// The line that a shell is given: only such a command can be bypassed. What follows the line are
-/// parameters, which a line that can be bypassed has no `$` to name.
+/// Returns the line of a shell command: only such a command can be bypassed. Words behind the line
+/// are parameters, which a bypassed line cannot name, as it has no `$`.
 fn shell_line(command: &Command) -> Option<&str> {
     match command {
         Command::Shell(line) => Some(line),
@@ -96,7 +96,7 @@ fn unconfined(
     notes: Vec<String>,
     bypassed: bool,
 ) -> Compiled {
-    // What was bypassed keeps no secrets by that, unless the program is read letter for letter.
+    // A bypassed command keeps the whole environment, unless the settings are read under the ADR.
     let scrubs = bypassed && sound.reading == Reading::Adr;
     let env = if scrubs { environment(sound, commanded.names) } else { whole() };
     let run = Run { mechanism: "auto".to_owned(), ..commanded.run.clone() };
@@ -148,8 +148,8 @@ fn confined(
 const DEVICES: [&str; 10] =
     ["null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "fd"];
 
-/// The grants that mean something, and those that do not. What is missing is passed over under
-/// [`Reading::Head`]; what was decided is that it is an error, which the plan makes of it.
+/// Splits the grants into used and ignored ones. A missing path is ignored under [`Reading::Head`];
+/// under the ADR it is kept, and the plan makes it an error.
 fn grants(
     reading: Reading,
     paths: &[String],
@@ -161,7 +161,7 @@ fn grants(
     paths.partition(|path| reading == Reading::Adr || stands(path).is_some())
 }
 
-/// Whether `path` is one of `denied`, or lies in one.
+/// Returns whether `path` is one of `denied`, or lies below one.
 fn lies_in(path: &str, denied: &[String]) -> bool {
     denied.iter().any(|denied| Path::new(path).starts_with(denied))
 }
@@ -182,13 +182,13 @@ fn seen<'a>(
     Err(SettingsError::config(why, None))
 }
 
-/// The folder that the neutral policy starts from: one that is granted anyway, so that the
+/// The directory that the neutral policy starts from: one that is granted anyway, so that the
 /// session's workspace is granted no more than the settings say.
 fn base<'a>(
     written: &'a [String],
     stands: &dyn Fn(&str) -> Option<bool>,
 ) -> Result<(Mode, &'a str), SettingsError> {
-    // What does not exist is told by the plan.
+    // The plan reports a path that does not exist.
     let usable = written.iter().find(|path| stands(path) != Some(false));
     match (usable, written.first()) {
         (Some(folder), _) => Ok((Mode::WorkspaceWrite, folder)),
@@ -203,7 +203,7 @@ fn base<'a>(
     }
 }
 
-/// What the system needs, and what is granted.
+/// Returns the paths that the system needs, and the granted ones.
 fn readable(read: &[String], stands: &dyn Fn(&str) -> Option<bool>) -> Readable {
     if read.iter().any(|path| path == "/") {
         return Readable::All;

@@ -1,4 +1,4 @@
-//! Whether there is a sandbox to be had: the program that settings name, its version, its namespaces.
+//! Detection of a sandbox: the program that the settings name, its version, its namespaces.
 
 use std::path::Path;
 
@@ -10,36 +10,37 @@ use crate::dialect::orbit::Place;
 
 /// The oldest `bwrap` that is taken.
 const NEED: (u32, u32) = (0, 5);
-/// Where macOS has its own.
+/// The path of sandbox-exec on macOS.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
-/// What is looked at on a host.
+/// Queries to a host.
 pub trait Look {
-    /// Whether it is a regular file that somebody can execute.
+    /// Returns whether it is a regular file with an execute bit.
     fn is_program(&self, path: &Path) -> bool;
-    /// What it says about its version, or that it cannot be asked.
+    /// Returns its output for `--version`; none if it cannot be run.
     fn version(&self, path: &Path) -> Option<Vec<u8>>;
-    /// Whether it can make a user namespace.
+    /// Returns whether it can create a user namespace.
     fn can_confine(&self, path: &Path) -> bool;
-    /// Why nothing of our own confines on this host; none if something does.
+    /// Returns the reason why no built-in mechanism confines on this host; none if one does.
     fn own(&self) -> Option<String>;
 }
 
-/// Whether commands are confined.
+/// The availability of confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
     /// They are.
     Active,
-    /// They are not, because nobody asked for it.
+    /// Commands are not confined: the settings disable the sandbox.
     Disabled,
-    /// They are not, although somebody asked for it.
+    /// Commands are not confined although the settings enable the sandbox.
     Missing(SettingsError),
 }
 
-/// Whether what `sound` asks for is to be had on `platform`, seen through `look`.
+/// Returns the availability of the sandbox that `sound` asks for on `platform`, seen through
+/// `look`.
 ///
 /// # Errors
-/// Why not, where the settings make that an error.
+/// The reason why it is missing, where the settings make that an error.
 pub fn available(
     sound: &Sound,
     platform: Platform,
@@ -90,7 +91,7 @@ fn linux(sound: &Sound, look: &dyn Look) -> Result<(), SettingsError> {
     }
 }
 
-/// Numbers are compared as numbers; what is no version is too old.
+/// Checks the version, compared by numbers; a text without a version is too old.
 fn new_enough(said: &[u8], place: &Place) -> Result<(), SettingsError> {
     let said = String::from_utf8_lossy(said);
     let version = said.split_whitespace().find_map(parsed);

@@ -1,4 +1,4 @@
-//! From the text of a document to [`Settings`], every value with its place.
+//! The parser from the text of a document to [`Settings`], every value with its place.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::error::SettingsError;
 use crate::dialect::orbit::Place;
 
-/// The table `[sandbox]` as it is written, with defaults for what is not.
+/// The table `[sandbox]` as written, with defaults for absent members.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub(super) table: Table,
@@ -72,10 +72,10 @@ pub(super) struct Env {
 }
 
 impl Settings {
-    /// The settings in `documents`, which are one.
+    /// Parses the settings in `documents`, which must be one.
     ///
     /// # Errors
-    /// What cannot be meant, with file, line, column, field and remedy.
+    /// An invalid value, with file, line, column, field and remedy.
     pub fn parse(documents: &[Document]) -> Result<Self, SettingsError> {
         let [source] = documents else {
             let why = format!("documents: name one settings file, not {}", documents.len());
@@ -93,15 +93,15 @@ impl Settings {
         Ok(Self { table: file.sandbox, source: source.clone() })
     }
 
-    /// Where something is that `span` covers.
+    /// Returns the place of the beginning of `span`.
     pub(super) fn place(&self, span: &Range<usize>) -> Place {
         place(&self.source, span.start)
     }
 }
 
-/// A table by a wrong name would be lost without a word.
+/// Refuses a misspelled table, which would be ignored silently.
 fn named_otherwise(source: &Document) -> Result<(), SettingsError> {
-    // What is no TOML is told by who reads it.
+    // A later parser reports text that is no TOML.
     let Ok(whole) = toml::de::DeTable::parse(&source.text) else { return Ok(()) };
     let plain = |name: &str| {
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
@@ -130,7 +130,7 @@ fn wrong_value(source: &Document, field: &str, error: &toml::de::Error) -> Setti
     SettingsError::config(format!("{field}: {what}; {}", remedy(what)), at)
 }
 
-/// What to write instead.
+/// Returns the remedy for a parser's message.
 fn remedy(what: &str) -> &'static str {
     let known = [
         ("unknown field", "correct its spelling or remove it"),

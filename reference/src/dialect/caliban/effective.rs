@@ -1,4 +1,4 @@
-//! What settings come to, as the protocol says it: [`effective`]. Pure.
+//! The effective settings in the terms of the protocol: [`effective`]. Pure.
 
 use boxproof_cases::protocol::{EffectiveSettings, Platform};
 
@@ -7,7 +7,7 @@ use super::expand::Variables;
 use super::place::Place;
 use super::validate::Sound;
 
-/// Every value in force, and what follows from it on `platform`.
+/// Returns every value in force, and its consequences on `platform`.
 pub fn effective(
     sound: &Sound,
     availability: &Availability,
@@ -38,13 +38,13 @@ pub fn effective(
 }
 
 impl Sound {
-    /// Whether not even a proxy can be reached.
+    /// Returns whether not even a proxy can be reached.
     pub(super) fn egress_denied(&self) -> bool {
         let network = &self.network;
         !network.allow_all_outbound && network.http_proxy_port == 0 && network.socks_proxy_port == 0
     }
 
-    /// What a person should know, the loudest first.
+    /// Returns the warnings for the user, the most important first.
     pub(crate) fn warnings(&self, availability: &Availability, platform: Platform) -> Vec<String> {
         let missing = match availability {
             Availability::Missing(error) => {

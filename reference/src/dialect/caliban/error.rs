@@ -1,4 +1,4 @@
-//! Why settings are not taken, or why there is no sandbox for them.
+//! The errors for settings that are invalid, and for hosts that have no sandbox for them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use boxproof_cases::protocol::PolicyFault;
 
 use crate::dialect::orbit::Place;
 
-/// What is wrong, in upstream's words where it has some.
+/// The kinds of errors, in upstream's words where it has some.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Kind {
     /// The document, or a value in it, cannot be meant.
@@ -17,7 +17,7 @@ pub enum Kind {
     BackendUnavailable {
         /// The program's name.
         backend: String,
-        /// Where it was looked for.
+        /// The places that were searched.
         looked_at: String,
     },
     /// The program that confines is too old, or does not say how old it is.
@@ -25,7 +25,7 @@ pub enum Kind {
     BackendTooOld {
         /// The program's name.
         backend: String,
-        /// Its version, or all that it said.
+        /// Its version, or its whole output.
         found: String,
         /// The oldest that is taken.
         need: String,
@@ -38,7 +38,7 @@ pub enum Kind {
     },
 }
 
-/// What to do about a system without a sandbox, if there is something.
+/// Returns the remedy for a system without a sandbox, if there is one.
 fn remedy(os: &str) -> &'static str {
     match os {
         "wsl1" => "; use WSL 2, which has a Linux kernel",
@@ -46,12 +46,12 @@ fn remedy(os: &str) -> &'static str {
     }
 }
 
-/// A fault, and where it stands.
+/// An error, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
-    /// What is wrong.
+    /// The error.
     pub kind: Kind,
-    /// Where; `None` where no line is to blame.
+    /// Its place in the document; `None` where no line is at fault.
     pub place: Option<Place>,
 }
 
@@ -60,12 +60,12 @@ impl SettingsError {
         Self { kind: Kind::InvalidConfig(reason.into()), place }
     }
 
-    /// Whether it is the host that lacks something, and not the settings that are wrong.
+    /// Returns whether the host lacks something; otherwise the settings are wrong.
     pub fn is_of_the_host(&self) -> bool {
         !matches!(self.kind, Kind::InvalidConfig(_))
     }
 
-    /// As the protocol says it.
+    /// Returns the error in the terms of the protocol.
     pub fn to_fault(&self) -> PolicyFault {
         let place = self.place.as_ref();
         PolicyFault {

@@ -1,4 +1,4 @@
-//! Variables in paths: `${NAME}` once, and what is left must be an absolute path.
+//! Variables in paths: `${NAME}` is expanded once, and the result must be an absolute path.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,13 @@ use crate::dialect::orbit::Place;
 const NAMES: [&str; 6] =
     ["WORKSPACE", "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "TMPDIR"];
 
-/// What the names stand for.
+/// The values of the variables, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    /// Those of `session`, and the workspace. Names that no path may have do no harm.
+    /// Collects the variables of `session`, and the workspace. Names that paths cannot use are
+    /// harmless.
     pub fn new(workspace: &str, session: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut all: BTreeMap<String, String> = session.into_iter().collect();
         all.insert("WORKSPACE".to_owned(), workspace.to_owned());

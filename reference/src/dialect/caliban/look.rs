@@ -1,4 +1,5 @@
-//! The host that detection looks at: files, and programs that are asked, each for a bounded time.
+//! The host for detection: its files, and programs that are run for a version, each for a bounded
+//! time.
 
 #[cfg(target_os = "linux")]
 use std::ffi::OsString;
@@ -12,8 +13,8 @@ use super::detect::Look;
 /// This host.
 #[derive(Debug)]
 pub struct Host<'a> {
-    /// What precedes our arguments when the running executable is started again, for a trial of
-    /// our own mechanisms; none where a run is about to try them anyway.
+    /// The arguments before ours when the running executable is started again to test its own
+    /// mechanisms; none where a run is about to test them anyway.
     pub prefix: Option<&'a [&'a str]>,
 }
 
@@ -48,11 +49,12 @@ impl Look for Host<'_> {
     }
 }
 
-/// How `program` ended and what it wrote; none if it could not be started or did not end in time.
+/// Runs `program` and returns its exit code and output; none if it could not be started or did not
+/// end in time.
 #[cfg(target_os = "linux")]
 fn asked(program: &Path, args: &[&str]) -> Option<(Option<i32>, Vec<u8>)> {
     use crate::supervise::{Environment, ProcessRequest, ProcessStdin, Unsandboxed, run_process};
-    /// How long a program may take to say its version.
+    /// The time limit for a program's answer.
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
     let request = ProcessRequest {
         timeout: Some(PATIENCE),
@@ -67,7 +69,7 @@ fn asked(program: &Path, args: &[&str]) -> Option<(Option<i32>, Vec<u8>)> {
     (!ended.timed_out).then_some((ended.exit_code, ended.stdout))
 }
 
-/// Nothing confines there yet, so nothing is asked.
+/// Runs nothing: no mechanism confines there yet.
 #[cfg(not(target_os = "linux"))]
 fn asked(_program: &Path, _args: &[&str]) -> Option<(Option<i32>, Vec<u8>)> {
     None

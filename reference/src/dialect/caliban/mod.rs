@@ -1,9 +1,9 @@
-//! Dialect `caliban`: the table `[sandbox]` of a TOML settings file, and what it comes to.
+//! Dialect `caliban`: the table `[sandbox]` of a TOML settings file, and its effect.
 //!
 //! [`Settings::parse`] reads one document, [`Settings::check`] validates it and replaces variables,
-//! [`available`] says whether there is a sandbox to be had, [`effective`] puts both together,
-//! [`decide`] answers for a command whether it is asked about, and [`order`] compiles the whole to
-//! the neutral policy. Only what implements [`Look`] touches the disk.
+//! [`available`] detects the sandbox, [`effective`] combines both, [`decide`] decides whether a
+//! command is asked about, and [`order`] compiles the whole to the neutral policy. Only
+//! implementations of [`Look`] touch the disk.
 
 mod ask;
 mod bypass;

@@ -1,26 +1,26 @@
-//! What settings open that the neutral policy has no word for: [`Opens`].
+//! The permissions in settings that the neutral policy cannot express: [`Opens`].
 
 use boxproof_cases::protocol::Platform;
 
 use super::validate::Sound;
 
-/// Openings besides those of the policy. All but the last are known to macOS alone.
+/// Permissions besides those of the policy. All but the last exist on macOS alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opens {
     /// The proxy's port on the host's loopback; then nothing else of the network.
     pub proxy: Option<u16>,
-    /// Whether the host's loopback can be listened and connected to.
+    /// The host's loopback accepts listeners and connections.
     pub loopback: bool,
-    /// Whether every unix socket can be connected to.
+    /// Every unix socket can be connected to.
     pub sockets: bool,
     /// Mach services, by name.
     pub services: Vec<String>,
-    /// Whether no user namespace is wanted, on Linux.
+    /// No user namespace is wanted, on Linux.
     pub nested: bool,
 }
 
 impl Sound {
-    /// What these settings open on `platform`.
+    /// Returns the extra permissions of these settings on `platform`.
     pub fn opens(&self, platform: Platform) -> Opens {
         if platform != Platform::Macos {
             return Opens { nested: self.nested, ..Opens::default() };

@@ -1,23 +1,23 @@
-//! Where the profile of a session is written on macOS. Pure.
+//! The place of a session's profile file on macOS. Pure.
 
 use boxproof_cases::protocol::Reading;
 
 use super::expand::Variables;
 
-/// A file in folders below one that is there.
+/// A file in directories below one that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The folder that is there.
+    /// The directory that is there.
     pub base: String,
-    /// Folders below it, each in the one before.
+    /// Directories below it, each in the one before.
     pub folders: &'static [&'static str],
     /// The file's name.
     pub name: String,
 }
 
 impl Place {
-    /// That of `session` under `reading`. A program takes a new name each time under
-    /// [`Reading::Head`], which `*` stands for.
+    /// Returns the place for `session` under `reading`. Under [`Reading::Head`] a program takes a
+    /// new name each time, which `*` stands for.
     pub fn of(reading: Reading, variables: &Variables, session: &str) -> Self {
         let folder = |name: &str| variables.get(name).filter(|path| path.starts_with('/'));
         match (reading, folder("XDG_RUNTIME_DIR")) {
@@ -35,14 +35,14 @@ impl Place {
         Self { base: base.to_owned(), folders: &[], name: format!("caliban-sandbox-{name}.sb") }
     }
 
-    /// As a path.
+    /// Returns the place as a path.
     pub fn path(&self) -> String {
         let names = self.folders.iter().copied().chain([self.name.as_str()]);
         names.fold(self.base.clone(), |path, name| format!("{path}/{name}"))
     }
 }
 
-/// Why `session` names no file.
+/// Returns the reason why `session` is no file name, if it is none.
 pub fn no_name(session: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_name = !session.is_empty() && session.len() <= 64 && session.chars().all(plain);

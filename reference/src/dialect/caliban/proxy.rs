@@ -4,7 +4,7 @@ use boxproof_cases::protocol::{EffectiveNetwork, EnvPolicy, Network};
 
 use crate::egress::PROXIES;
 
-/// What of the network is open. A proxy counts for more than everything open.
+/// Returns the network of the policy. A proxy port takes precedence over an open network.
 pub(super) fn network(settings: &EffectiveNetwork) -> Network {
     match (port(settings), settings.allow_all_outbound) {
         (0, false) => Network::None {},
@@ -13,7 +13,7 @@ pub(super) fn network(settings: &EffectiveNetwork) -> Network {
     }
 }
 
-/// `env`, in which a proxy that speaks SOCKS is called one: what leads to a port is told as HTTP.
+/// Adds to `env` the variables of a SOCKS proxy; every other port counts as an HTTP proxy.
 pub(super) fn told(settings: &EffectiveNetwork, mut env: EnvPolicy) -> EnvPolicy {
     if settings.socks_proxy_port > 0 {
         let url = format!("socks5h://127.0.0.1:{}", settings.socks_proxy_port);
@@ -22,7 +22,7 @@ pub(super) fn told(settings: &EffectiveNetwork, mut env: EnvPolicy) -> EnvPolicy
     env
 }
 
-/// Who keeps the lists of domains, where there are some and a proxy.
+/// Returns the note on who enforces the lists of domains, where there are lists and a proxy.
 pub(super) fn keeps_lists(settings: &EffectiveNetwork) -> Option<String> {
     let listed = !settings.allowed_domains.is_empty() || !settings.denied_domains.is_empty();
     let port = port(settings);

@@ -1,11 +1,11 @@
-//! Which variables a scrubbed command keeps. Pure.
+//! The variables that a scrubbed command keeps. Pure.
 
-/// What a name of a secret has in it, in capitals.
+/// The parts, in capitals, of variable names that denote secrets.
 const PARTS: [&str; 5] = ["KEY", "SECRET", "TOKEN", "PASSWORD", "CREDENTIAL"];
 /// Secrets that have names of their own.
 const WHOLE: [&str; 1] = ["OTEL_EXPORTER_OTLP_HEADERS"];
 
-/// Whether the variable `name` is kept, which `passthrough` decides letter for letter.
+/// Returns whether the variable `name` is kept; `passthrough` is compared case-sensitively.
 pub(super) fn keeps(name: &str, passthrough: &[String]) -> bool {
     let upper = name.to_uppercase();
     let secret = PARTS.iter().any(|part| upper.contains(part)) || WHOLE.contains(&&*upper);

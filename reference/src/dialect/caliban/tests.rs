@@ -1,4 +1,4 @@
-//! From the text of settings to the policy: what the stages come to together.
+//! The stages from the text of settings to the policy, together.
 
 use std::path::Path;
 

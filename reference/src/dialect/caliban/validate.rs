@@ -1,4 +1,4 @@
-//! What must hold of settings whether they are enabled or not: [`Settings::check`].
+//! The checks of settings, enabled or not: [`Settings::check`].
 
 use boxproof_cases::protocol::{EffectiveEnv, EffectiveNetwork, EffectivePaths, Reading};
 use toml::Spanned;
@@ -30,17 +30,17 @@ const DOMAINS: &str = "network.allowed_domains/denied_domains require network.ht
                        network.socks_proxy_port";
 
 impl Sound {
-    /// Whether there is to be a sandbox.
+    /// Returns whether the settings enable the sandbox.
     pub fn is_enabled(&self) -> bool {
         self.enabled
     }
 }
 
 impl Settings {
-    /// The same, validated under `reading`: ports, then domains, then paths in their order.
+    /// Validates the settings under `reading`: ports, then domains, then paths in their order.
     ///
     /// # Errors
-    /// The first thing that cannot be meant.
+    /// The first invalid setting.
     pub fn check(&self, reading: Reading, variables: &Variables) -> Result<Sound, SettingsError> {
         let table = &self.table;
         self.one_proxy(&table.network)?;
@@ -92,7 +92,8 @@ impl Settings {
         }
     }
 
-    /// A list of domains is a proxy's to keep. What is said about one that has none.
+    /// Checks the lists of domains, which only a proxy can enforce; returns the note on lists
+    /// without one.
     fn domains(&self, reading: Reading) -> Result<Option<String>, SettingsError> {
         let network = &self.table.network;
         let named = [
@@ -155,7 +156,7 @@ fn network(table: &Network) -> EffectiveNetwork {
     }
 }
 
-/// How the paths of a document are read.
+/// The context in which the paths of a document are read.
 struct Paths<'a> {
     settings: &'a Settings,
     reading: Reading,
@@ -225,7 +226,8 @@ impl Paths<'_> {
     }
 }
 
-/// What a confined command can replace is not started outside.
+/// Checks that `path` is no program that a confined command could replace: such a program is not
+/// started outside.
 fn trusted(
     path: &str,
     place: &Place,
@@ -253,7 +255,7 @@ fn overlaps(paths: &EffectivePaths) -> Vec<String> {
     let mut found = Vec::new();
     for (grant, granted) in grants {
         for (deny, denied) in denies {
-            // Reading what cannot be written is no contradiction.
+            // A readable path may be denied for writing.
             let meet = (grant, deny) != ("allow_read", "deny_write");
             let both = granted.iter().filter(|path| meet && denied.contains(path));
             found.extend(both.map(|path| {

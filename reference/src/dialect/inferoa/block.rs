@@ -12,20 +12,20 @@ use super::document::{Fault, Source, Written, place};
 pub(crate) struct Block {
     /// The file that it is from.
     pub(crate) file: String,
-    /// How much is confined.
+    /// The mode of confinement.
     pub(crate) mode: BlockMode,
-    /// By what.
+    /// The mechanism.
     pub(crate) backend: BlockBackend,
     /// The network.
     pub(crate) network: BlockNetwork,
-    /// Whether nothing runs where nothing confines.
+    /// Nothing runs where no mechanism confines.
     pub(crate) fail_closed: bool,
     pub(super) extra: Vec<Written>,
     /// Variables that are kept.
     pub(crate) env: Vec<String>,
 }
 
-/// The words of `/sandbox`, which are not those of the file.
+/// The names of modes in `/sandbox`, which differ from those of the file.
 const SPOKEN: [(&str, &str); 9] = [
     ("readonly", "read_only"),
     ("workspace", "workspace_write"),
@@ -39,10 +39,10 @@ const SPOKEN: [(&str, &str); 9] = [
 ];
 
 impl Block {
-    /// The block of the file that is called `name`.
+    /// Parses the block of the file that is called `name`.
     ///
     /// # Errors
-    /// What is wrong, where, and what to write instead. Nothing of the file is taken then.
+    /// The error, its place, and the remedy. No part of the file is used then.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Self, Fault> {
         let source = Source::new(name, text);
         let raw = source.block()?;

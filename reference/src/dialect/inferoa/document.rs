@@ -1,4 +1,4 @@
-//! The configuration file: where the block is, and what in it is written where.
+//! The configuration file: the place of the block, and of each value in it.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 /// Keys that mean nothing outside the block.
 const OWN: [&str; 3] = ["fail_if_unavailable", "extra_writable_roots", "env_passthrough"];
 
-/// What is wrong with a file, and where.
+/// An error in a file, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The file.
@@ -30,7 +30,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A text and where it stands.
+/// A text and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) text: String,
@@ -103,14 +103,14 @@ impl<'a> Source<'a> {
         Ok(only.sandbox.unwrap_or_default())
     }
 
-    /// Whether the file says nothing at all.
+    /// Returns whether the file has only blank lines and comments.
     fn is_empty(&self) -> bool {
         let says = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
         !self.text.lines().any(says)
     }
 
-    /// Whatever else is in the file is somebody else's, unless it is a block that goes by a wrong
-    /// name: it would be lost without a word.
+    /// Checks the keys of the file. Foreign keys are ignored, except a misspelled name of the
+    /// block, which would be lost silently.
     fn keys(&self) -> Result<(), Fault> {
         if self.is_empty() {
             return Ok(());
@@ -151,7 +151,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// What is said of a value at `place` that is not of the kind its key takes.
+    /// Returns the message for a value at `place` of another type than its key takes.
     fn of_another_kind(&self, (line, column): (u32, u32), said: &str) -> Option<String> {
         let remedies = [
             ("sequence start", "a list, such as [ONE, OTHER]"),
@@ -169,7 +169,7 @@ impl<'a> Source<'a> {
         Fault { file: self.name.to_owned(), place: Some(place), message: message.into() }
     }
 
-    /// Whether what stands at `place` is in quotes.
+    /// Returns whether the value at `place` is in quotes.
     pub(super) fn is_quoted(&self, (line, column): (u32, u32)) -> bool {
         let line = self.text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
         line.chars().nth(column.saturating_sub(1) as usize).is_some_and(|c| c == '"' || c == '\'')
@@ -180,7 +180,7 @@ fn is_of_a_key(c: char) -> bool {
     c == '_' || c.is_ascii_alphanumeric()
 }
 
-/// Where `spanned` stands.
+/// Returns the place of `spanned`, line and column.
 pub(super) fn place<T>(spanned: &Spanned<T>) -> (u32, u32) {
     let at = &spanned.referenced;
     (at.line() as u32, at.column() as u32)

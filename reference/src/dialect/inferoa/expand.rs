@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What paths are read against.
+/// The context in which paths are read.
 #[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
     /// The workspace: relative paths start there.

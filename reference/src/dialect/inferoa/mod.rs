@@ -1,8 +1,8 @@
 //! Dialect `inferoa`: the `sandbox` block of a user's configuration file.
 //!
-//! [`Block::parse`] reads one file and [`Block::roots`] looks at the disk. What the two come to is
-//! a neutral policy ([`settle`]) and a report for people ([`status`]). Where upstream guesses or
-//! fails open, this refuses.
+//! [`Block::parse`] reads one file and [`Block::roots`] reads the disk. The results are a neutral
+//! policy ([`settle`]) and a report for people ([`status`]). Where upstream guesses or fails open,
+//! this refuses.
 
 mod block;
 mod document;

@@ -17,15 +17,16 @@ pub(super) type Extra = (String, PathBuf);
 pub(crate) struct Roots {
     /// The workspace.
     pub(crate) workspace: PathBuf,
-    /// What the block adds, each once.
+    /// The roots that the block adds, each once.
     pub(crate) extra: Vec<Extra>,
 }
 
 impl Block {
-    /// The roots that the block comes to; they are looked for where they `matter`, and read always.
+    /// Returns the roots of the block; they are always parsed, and looked up on the disk where they
+    /// `matter`.
     ///
     /// # Errors
-    /// A path that means nothing, is no folder or cannot be made writable.
+    /// A path that is invalid, is no directory or cannot be made writable.
     pub(crate) fn roots(&self, around: &Surroundings, matter: bool) -> Result<Roots, Fault> {
         let workspace = std::fs::canonicalize(&around.workspace).ok().filter(|path| path.is_dir());
         let workspace = workspace.ok_or_else(|| Fault {

@@ -1,5 +1,5 @@
-//! From a block to the neutral policy, and whether anything can enforce it here. Pure but for
-//! [`Block::roots`].
+//! The compilation of a block to the neutral policy, and whether a mechanism can enforce it here.
+//! Pure but for [`Block::roots`].
 
 use boxproof_cases::protocol::{
     BlockBackend, BlockMode, BlockNetwork, EnvPolicy, Mode, Network, OnUnavailable, Policy,
@@ -12,12 +12,12 @@ use super::expand::Surroundings;
 use super::roots::Roots;
 use crate::request::{AUTO, Mechanism};
 
-/// Folders below `.inferoa` that stay writable.
+/// Directories below `.inferoa` that stay writable.
 const ARTIFACTS: [&str; 6] = ["tmp", "exports", "artifacts", "evidence", "cache", "sandbox"];
-/// What holds them.
+/// The directory that holds them.
 const CONTROL: &str = ".inferoa";
 
-/// What a block comes to.
+/// The result of a block.
 #[derive(Debug, Clone)]
 pub(crate) struct Settled {
     /// The block.
@@ -26,14 +26,14 @@ pub(crate) struct Settled {
     pub(crate) roots: Roots,
     /// The policy.
     pub(crate) policy: Policy,
-    /// The mechanism that is asked for; `auto` leaves the choice.
+    /// The requested mechanism; `auto` leaves the choice.
     pub(crate) mechanism: &'static str,
-    /// Why nothing of this system confines, if that is so although the mode asks for it.
+    /// The reason why no mechanism of this system confines, where the mode asks for one.
     pub(crate) unavailable: Option<String>,
 }
 
 impl Settled {
-    /// What becomes of a command, as far as this host's kernel is not asked.
+    /// Returns the fate of a command, before the host's kernel is probed.
     pub(crate) fn runs(&self) -> Runs {
         match (&self.unavailable, self.block.mode, self.block.fail_closed) {
             (_, BlockMode::Off, _) => Runs::Unconfined,
@@ -44,7 +44,7 @@ impl Settled {
     }
 }
 
-/// What `block` comes to on the system `os`.
+/// Settles `block` on the system `os`.
 ///
 /// # Errors
 /// See [`Block::roots`].
@@ -58,7 +58,7 @@ pub(crate) fn settle(block: Block, around: &Surroundings, os: &str) -> Result<Se
     Ok(Settled { block, roots, policy, mechanism, unavailable })
 }
 
-/// By which mechanism `backend` is, or why by none.
+/// Returns the mechanism of `backend`, or the reason for none.
 fn means(backend: BlockBackend, os: &str) -> (&'static str, Option<String>) {
     let elsewhere = |name: &str, home: &str| {
         format!("sandbox.backend: {name} is there on {home} only, and this is {os}; use auto")

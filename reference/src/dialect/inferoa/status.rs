@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::settle::Settled;
 
-/// What `settled` comes to, by a mechanism of this name.
+/// Returns the status of `settled` with a mechanism of this name.
 pub(crate) fn status(settled: &Settled, given: &str, mechanism: &str) -> Status {
     let Settled { block, roots, policy, unavailable, .. } = settled;
     let runs = settled.runs();
@@ -48,7 +48,7 @@ pub(crate) fn status(settled: &Settled, given: &str, mechanism: &str) -> Status 
     }
 }
 
-/// The same for people, one line a member.
+/// Formats the status for people, one line a member.
 pub(crate) fn text(status: &Status) -> String {
     let paths = |paths: &[WirePath]| {
         let shown = paths.iter().map(|path| path.as_path().display().to_string());

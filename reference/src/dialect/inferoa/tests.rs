@@ -1,4 +1,4 @@
-//! Blocks that are taken or refused, and what they come to.
+//! Valid and invalid blocks, and their results.
 
 use boxproof_cases::protocol::{
     BlockBackend, BlockMode, BlockNetwork, Mode, Network, OnUnavailable, Protect, Runs, TmpPolicy,

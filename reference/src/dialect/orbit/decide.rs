@@ -1,8 +1,8 @@
-//! What is decided of one path, and which rule decided it.
+//! The decision about one path, and the rule behind it.
 
 use super::profile::ProfileRule;
 
-/// What somebody wants to do.
+/// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Read it.
@@ -21,33 +21,33 @@ impl Op {
     }
 }
 
-/// Whether, and by what.
+/// A decision and its ground.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision<'a> {
-    /// Whether it is allowed.
+    /// The operation is allowed.
     pub allowed: bool,
-    /// What decided.
+    /// The ground of the decision.
     pub winner: Winner<'a>,
 }
 
 impl Decision<'_> {
-    /// Of what is no path of the workspace.
+    /// The decision about a path outside the workspace.
     pub const NONE: Self = Self { allowed: false, winner: Winner::Nothing };
 }
 
-/// What decided.
+/// The ground of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Winner<'a> {
     /// The last rule that matches.
     Rule(&'a ProfileRule),
-    /// That none does.
+    /// No rule matches.
     NoMatch,
-    /// That nothing is allowed to anybody.
+    /// The path is outside the workspace: no operation is allowed.
     Nothing,
 }
 
 impl Winner<'_> {
-    /// The words for it in answers: the pattern without `!`, or what stands for none.
+    /// Returns the pattern without `!` for answers, or the placeholder for none.
     pub fn matched_rule(&self) -> &str {
         match self {
             Self::Rule(rule) => &rule.rule.pattern,

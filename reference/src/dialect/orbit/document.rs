@@ -15,7 +15,7 @@ const VERSION: u32 = 2;
 /// A document, as written.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub label: String,
     pub(super) name: String,
     pub(super) description: Option<String>,
@@ -26,7 +26,7 @@ pub struct Document {
     pub(super) profiles: BTreeMap<String, WrittenProfile>,
 }
 
-/// A text and where it stands.
+/// A text and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) text: String,
@@ -41,7 +41,7 @@ pub(super) struct WrittenProfile {
     pub(super) modify: Vec<Written>,
 }
 
-/// What is looked at first, whatever else there is.
+/// The members that are read first.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -103,7 +103,7 @@ impl Document {
     /// Reads the document that messages call `label` and places call `file`.
     ///
     /// # Errors
-    /// What is wrong with it, where, and what to write instead. Nothing of it is taken then.
+    /// The error, its place, and the remedy. No part of the document is used then.
     pub fn parse(label: &str, file: &str, text: &str) -> Result<Self, PolicyError> {
         let source = Source { label, file: file.into(), text, lines: text.lines().collect() };
         let envelope = source.envelope()?;
@@ -128,7 +128,7 @@ impl Document {
     }
 }
 
-/// A document's text, and what it is called.
+/// A document's text and names.
 struct Source<'a> {
     label: &'a str,
     file: Arc<str>,
@@ -137,7 +137,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// A document of another kind or version is told that, whatever else is wrong with it.
+    /// Reads the envelope. A wrong kind or version is reported before any other error.
     fn envelope(&self) -> Result<Envelope, PolicyError> {
         match self.read::<Envelope>() {
             Ok(envelope) => {
@@ -203,7 +203,7 @@ impl Source<'_> {
         Place { file: Arc::clone(&self.file), line: line.max(1), column: column.max(1) }
     }
 
-    /// What stands at `place`, to the end of its line.
+    /// Returns the text from `place` to the end of its line.
     fn at(&self, place: &Place) -> &str {
         let line = self.lines.get(place.line - 1).copied().unwrap_or_default();
         let start = line.char_indices().nth(place.column - 1).map_or(line.len(), |(at, _)| at);
@@ -247,7 +247,7 @@ impl Source<'_> {
         let items: Vec<&str> = items.or_else(flow)?;
         let trap =
             items.into_iter().map(str::trim).find(|item| item.starts_with(['!', '*', '&']))?;
-        // Where a list closes, no unquoted rule goes on.
+        // An unquoted rule ends where the list closes.
         Some(trap.split([']', '}']).next().unwrap_or(trap).trim_end().to_owned())
     }
 

@@ -1,4 +1,5 @@
-//! Rules that say something else than their writer seems to mean ([`doubts`]): told, never changed.
+//! Warnings of rules whose effect differs from their writer's likely intent ([`doubts`]): reported,
+//! never changed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use super::decide::Op;
 use super::profile::{Effect, Origin, Profile, ProfileRule};
 
-/// What other tools give a meaning, and what it is here.
+/// Texts with a meaning in other tools, and their meaning here.
 const LITERAL: [(&str, &str); 11] = [
     ("$", "no variable is put in: `$` is part of the name"),
     ("://", "it is no address: the name begins with what stands before the colon"),
@@ -24,7 +25,8 @@ const LITERAL: [(&str, &str); 11] = [
 /// Quotes that editors put in the place of plain ones.
 const CURLY: [char; 6] = ['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{201a}'];
 
-/// What is doubtful about the rules of `profile`, a line each; folders are looked for below `workspace`.
+/// Returns the doubts about the rules of `profile`, a line each; directories are looked up below
+/// `workspace`.
 pub fn doubts(profile: &Profile, workspace: Option<&Path>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for op in [Op::Read, Op::Modify] {
@@ -55,7 +57,7 @@ fn literal(written: &str) -> Option<&'static str> {
     LITERAL.iter().find(|(sign, _)| written.contains(sign)).map(|(_, why)| *why)
 }
 
-/// A denial of a directory that closes nothing of what is in it.
+/// Returns the doubt about a denial of a directory that closes none of its entries.
 fn folder_alone(
     rule: &ProfileRule,
     rules: &[ProfileRule],

@@ -1,15 +1,15 @@
-//! Why a document, or a question about one, is not taken.
+//! The errors for invalid documents, and for invalid questions about one.
 
 use std::fmt;
 
 use super::rule::Place;
 
-/// What is wrong, and where.
+/// An error, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyError {
-    /// One sentence; what upstream's tools say as well has their words.
+    /// One sentence; an error that upstream's tools report as well has their words.
     pub message: String,
-    /// Where it stands; `None` where no document is to blame.
+    /// Its place; `None` where no document is at fault.
     pub place: Option<Place>,
 }
 

@@ -1,9 +1,9 @@
-//! The gate of tools that run in this process: each asks before it touches a file, and what was
-//! asked and answered is told as events.
+//! The gate of tools that run in this process: each asks before it touches a file, and requests and
+//! decisions are reported as events.
 //!
-//! A path that is no path of the workspace is refused without an event. What is denied is one
-//! event; what is allowed is a request before and a result behind, which is left out where the
-//! tool itself fails. A request that cannot be told is not carried out.
+//! A path outside the workspace is refused without an event. A denial is one event; an allowed
+//! operation is a request before and a result behind, which is left out where the tool itself
+//! fails. A request whose event cannot be written is not carried out.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -16,12 +16,12 @@ use super::paths::Asked;
 use super::profile::Profile;
 use super::resolve::{Looked, Resolved, Resolver};
 
-/// What a tool does to its paths.
+/// The operation of a tool on its paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// Reads a file.
     Read,
-    /// Lists a folder.
+    /// Lists a directory.
     List,
     /// Writes, makes or removes something.
     Write,
@@ -34,7 +34,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// What is asked of the path at `position`.
+    /// Returns the operations to check for the path at `position`.
     fn asks(self, position: usize) -> &'static [Op] {
         match (self, position) {
             (Self::Read | Self::List, _) | (Self::Copy, 0) => &[Op::Read],
@@ -44,7 +44,7 @@ impl Tool {
     }
 }
 
-/// What an event tells.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// It is allowed, and about to be done.
@@ -53,35 +53,36 @@ pub enum EventKind {
     Result,
     /// It is denied, and not done.
     Denied,
-    /// A whole run was handed to a program under this profile, whose single acts are not told.
+    /// A whole run was handed to a program under this profile; its single operations are not
+    /// reported.
     HarnessDelegated,
 }
 
-/// Something that happened at the gate.
+/// An event at the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// What it tells.
+    /// Its kind.
     pub kind: EventKind,
     /// The profile that decided.
     pub profile: String,
-    /// What was to be done; `None` for a run that was handed on.
+    /// The requested operation; `None` for a run that was handed on.
     pub op: Option<Op>,
     /// The path, `./` and below the workspace; for a run that was handed on the program.
     pub path: String,
-    /// Whether it is allowed.
+    /// It is allowed.
     pub allowed: bool,
-    /// The pattern that decided, or what stands for none; empty for a run that was handed on.
+    /// The pattern that decided, or the placeholder for none; empty for a run that was handed on.
     pub matched_rule: String,
 }
 
-/// Why a tool did not do what it was asked for.
+/// The reason why a tool did not act.
 #[derive(Debug)]
 pub enum GateError {
     /// It is denied: `policy denied: …`.
     Denied(String),
     /// It is no question: `invalid input: …`.
     Invalid(String),
-    /// The request could not be told, so that nothing was done.
+    /// The event of the request could not be written, so that nothing was done.
     Untold(String),
     /// The tool itself failed.
     Failed(io::Error),
@@ -100,7 +101,7 @@ impl fmt::Display for GateError {
 
 impl std::error::Error for GateError {}
 
-/// Where events go.
+/// A receiver of events.
 pub trait Sink {
     /// Takes one in.
     ///
@@ -136,7 +137,7 @@ impl<'a, S: Sink> Gate<'a, S> {
         Ok(Self { resolver, root, profile, sink })
     }
 
-    /// Has `tool` done to `paths` by `act`, which gets the real paths.
+    /// Checks `tool` on `paths`, and calls `act` with the real paths.
     ///
     /// # Errors
     /// See [`GateError`]; `act` was called for [`GateError::Failed`] alone.
@@ -161,16 +162,16 @@ impl<'a, S: Sink> Gate<'a, S> {
         }
         let done = act(&real).map_err(GateError::Failed)?;
         for one in &passed {
-            // It is done; that nobody could be told does not undo it.
+            // The operation is done; a failure to report it does not undo it.
             let _untold = self.tell(EventKind::Result, one);
         }
         Ok(done)
     }
 
-    /// Tells that a whole run was handed to `program`.
+    /// Reports that a whole run was handed to `program`.
     ///
     /// # Errors
-    /// When that could not be kept; the run must not be started then.
+    /// When the event could not be written; the run must not be started then.
     pub fn delegate(&mut self, program: &str) -> Result<(), GateError> {
         let event = Event {
             kind: EventKind::HarnessDelegated,
@@ -213,7 +214,7 @@ impl<'a, S: Sink> Gate<'a, S> {
         if allowed {
             return Ok(one);
         }
-        // Denied it is, whether or not that can be told.
+        // The denial holds, even if its event cannot be written.
         let _untold = self.tell(EventKind::Denied, &one);
         Err(GateError::Denied(denied))
     }
@@ -263,7 +264,7 @@ mod tests {
         PolicySet::new(&document, None).unwrap().profile("p").unwrap()
     }
 
-    /// What came of it, and what was told.
+    /// Returns the result of `tool` on `paths`, and the events.
     fn performed(tool: Tool, paths: &[&str], is_full: bool) -> (String, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &str| folder.path().join(path);

@@ -1,9 +1,10 @@
-//! What one pattern matches, whole path against whole pattern.
+//! The language of patterns: a whole pattern against a whole path.
 //!
-//! `.` is the root. `P/**` is what `P` is, and everything below. `**/` is any number of folders, and
-//! `**` elsewhere any run, slashes included. `*` is any run and `?` one character of a name; all
-//! else stands for itself, brackets, braces and backslashes too. No name is special: neither one
-//! that begins with a dot, nor one with a line feed in it, nor one that is not UTF-8.
+//! `.` is the root. `P/**` matches `P` and everything below. `**/` matches any number of
+//! directories, and `**` elsewhere any run, slashes included. `*` matches any run and `?` one
+//! character of a name; all other characters are literal, brackets, braces and backslashes too. No
+//! name is special: neither one that begins with a dot, nor one with a line feed in it, nor one
+//! that is not UTF-8.
 
 use regex::bytes::Regex;
 
@@ -17,16 +18,16 @@ pub struct Glob(Form);
 
 #[derive(Debug, Clone)]
 enum Form {
-    /// What matches one of these matches. Several only where a run inside a name crosses slashes.
+    /// Alternatives, several only where a run inside a name crosses slashes.
     Chains(Vec<Chain>),
     /// One with a great many of such runs.
     Loose(Box<Regex>),
 }
 
-/// What stands between the slashes, from the root down.
+/// The parts between the slashes, from the root down.
 pub(super) type Chain = Vec<Part>;
 
-/// What stands between two slashes.
+/// The pattern between two slashes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Part {
     /// Exactly this name.
@@ -68,12 +69,12 @@ impl Glob {
             1..=MOST_RUNS => return Self(Form::Chains(chains(&names))),
             _ => {}
         }
-        // What is too large for that is no rule, so that nobody has it here.
+        // A pattern too large for the regex crate matches nothing, and validation rejects it.
         let regex = Regex::new(&loose(&names));
         regex.map_or(Self(Form::Chains(Vec::new())), |regex| Self(Form::Loose(Box::new(regex))))
     }
 
-    /// Whether `names`, from the root down, are matched.
+    /// Returns whether the path `names`, from the root down, matches.
     pub fn matches<N: AsRef<[u8]>>(&self, names: &[N]) -> bool {
         match &self.0 {
             Form::Chains(chains) => chains.iter().any(|chain| follows(chain, names)),
@@ -81,7 +82,7 @@ impl Glob {
         }
     }
 
-    /// The chains of which one has to be followed; `None` for what is matched as a whole only.
+    /// Returns the alternative chains; `None` for a pattern that is matched as a whole only.
     pub(super) fn chains(&self) -> Option<&[Chain]> {
         match &self.0 {
             Form::Chains(chains) => Some(chains),
@@ -90,7 +91,7 @@ impl Glob {
     }
 }
 
-/// How many runs in the names of a pattern cross slashes.
+/// Returns the number of runs in the names of a pattern that cross slashes.
 pub(super) fn runs_inside(pattern: &str) -> usize {
     let names = pattern.split('/').filter(|name| name.len() > 2 && name.contains('*'));
     names.map(|name| name.split("**").count() - 1).sum()
@@ -138,7 +139,7 @@ fn loose(names: &[&str]) -> String {
         pattern.push_str(&match *name {
             "**" if is_last => ".*".to_owned(),
             "**" => "(?:[^/]*/)*".to_owned(),
-            // A folder is part of what is below it.
+            // A directory matches its own `**`.
             name if below == ["**"] => spelled(name) + "(?:$|/)",
             name => spelled(name) + if is_last { "" } else { "/" },
         });
@@ -152,7 +153,7 @@ fn spelled(name: &str) -> String {
 }
 
 impl Part {
-    /// What a whole name is.
+    /// Parses the pattern of a whole name.
     fn of(name: &str) -> Self {
         if name == "**" { Self::Deep } else { Self::new(name) }
     }
@@ -169,7 +170,7 @@ impl Part {
         }
     }
 
-    /// Whether it takes one name, and nothing but that.
+    /// Returns whether it matches exactly the one name `name`.
     fn takes(&self, name: &[u8]) -> bool {
         match self {
             Self::Name(own) => own == name,
@@ -181,7 +182,7 @@ impl Part {
     }
 }
 
-/// Whether names with this ending can be told by their last dot.
+/// Returns whether the ending of a name from its last dot on suffices to match it.
 fn is_ending(end: &[u8]) -> bool {
     end.first() == Some(&b'.') && !end[1..].contains(&b'.')
 }
@@ -209,7 +210,7 @@ impl Shape {
         }
     }
 
-    /// Whether it is the shape of `name`. One retry point is enough: a later run can take whatever
+    /// Returns whether it matches `name`. One retry point is enough: a later run can match all that
     /// an earlier one could.
     pub(super) fn takes(&self, name: &[u8]) -> bool {
         let (mut token, mut at) = (0, 0);
@@ -250,7 +251,7 @@ fn character(text: &[u8]) -> usize {
     if whole { length } else { 1 }
 }
 
-/// Whether `chain` matches the root, whose only name is an empty one.
+/// Returns whether `chain` matches the root, whose only name is an empty one.
 pub(super) fn is_of_root(chain: &[Part]) -> bool {
     match chain {
         [part] => *part == Part::Deep || part.takes(b""),
@@ -258,7 +259,7 @@ pub(super) fn is_of_root(chain: &[Part]) -> bool {
     }
 }
 
-/// Whether `names` follow `chain` to its end.
+/// Returns whether `chain` matches the path `names`.
 fn follows<N: AsRef<[u8]>>(chain: &[Part], names: &[N]) -> bool {
     if names.is_empty() {
         return is_of_root(chain) || chain.iter().all(|part| *part == Part::Deep);
@@ -276,7 +277,7 @@ fn takes_all<N: AsRef<[u8]>>(chain: &[Part], names: &[N]) -> bool {
     chain.iter().zip(names).all(|(part, name)| part.takes(name.as_ref()))
 }
 
-/// The same with all places of the chain at once where names can have come to.
+/// Matches by tracking the set of all positions in the chain that the names can have reached.
 fn wanders<N: AsRef<[u8]>>(chain: &[Part], names: &[N]) -> bool {
     let mut places = vec![false; chain.len() + 1];
     places[0] = true;

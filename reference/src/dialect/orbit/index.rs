@@ -1,9 +1,9 @@
-//! Many patterns at once: the last one that matches, at a cost that depends on the path's depth and
-//! not on how many patterns there are.
+//! An index of many patterns: it finds the last one that matches, at a cost that depends on the
+//! path's depth and not on the number of patterns.
 //!
-//! The chains of all patterns are laid into one trie over whole names. A look at a path keeps every
-//! place of the trie that its names can have come to; each place knows the last pattern that ends
-//! there, or that has everything below.
+//! The chains of all patterns form one trie over whole names. Matching a path keeps every state of
+//! the trie that its names can have reached; each state knows the last pattern that ends there, or
+//! that matches everything below.
 
 use rustc_hash::FxHashMap;
 
@@ -15,19 +15,17 @@ type Node = u32;
 /// The root of the trie.
 const ROOT: Node = 0;
 
-/// Patterns by number, ready to be asked.
+/// An index of patterns by number.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// Numbers for what patterns have between slashes, so that one look at a name serves every
-    /// place.
+    /// Numbers of the patterns' parts, so that one lookup of a name serves every state.
     names: FxHashMap<Vec<u8>, u32>,
     endings: FxHashMap<Vec<u8>, u32>,
     shapes: FxHashMap<Shape, u32>,
     by_name: FxHashMap<(Node, u32), Node>,
     by_ending: FxHashMap<(Node, u32), Node>,
     by_shape: FxHashMap<(Node, u32), Node>,
-    /// Shapes that are looked for at a place, by the byte that their names begin with, if that is
-    /// known.
+    /// The shapes at a state, by the first byte of their names, if that is known.
     shaped: FxHashMap<(Node, Option<u8>), Shaped>,
     places: Vec<Place>,
     /// Patterns that are no chains.
@@ -37,12 +35,12 @@ pub struct Index {
 /// Shapes, and the places below them.
 type Shaped = Vec<(Shape, Node)>;
 
-/// What is known at one place.
+/// The transitions and matches of one state.
 #[derive(Debug, Default)]
 struct Place {
-    /// Below any name.
+    /// The state behind any name.
     any: Option<Node>,
-    /// Below any number of names; this one leads to itself.
+    /// The state behind any number of names; it leads to itself.
     deep: Option<Node>,
     is_deep: bool,
     has_names: bool,
@@ -89,7 +87,7 @@ impl Index {
         later.max().or(found)
     }
 
-    /// Where `name` leads from all places of `here`.
+    /// Collects the states that `name` leads to from all states in `here`.
     fn go(&self, here: &[Node], name: &[u8], next: &mut Vec<Node>) {
         let known = self.names.get(name);
         let dot = name.iter().rposition(|byte| *byte == b'.');
@@ -121,10 +119,10 @@ impl Index {
         }
     }
 
-    /// Comes to `node`, and to what is below no name at all.
+    /// Adds `node`, and the states that it reaches without a name.
     fn arrive(&self, node: Node, at: &mut Vec<Node>) {
         let place = &self.places[node as usize];
-        // Only what leads to itself can be come to twice.
+        // Only a state that leads to itself can be reached twice.
         for node in std::iter::once(node).chain(place.deep) {
             if !self.places[node as usize].is_deep || !at.contains(&node) {
                 at.push(node);
@@ -195,8 +193,8 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Patterns that mean the same to `globset`: no run inside a name crosses slashes there, `?` is
-    /// one byte, and a folder is not part of what is below it.
+    /// Generates patterns with the same meaning in `globset`: no run inside a name crosses slashes
+    /// there, `?` is one byte, and a directory is not part of what is below it.
     fn part() -> impl Strategy<Value = &'static str> {
         prop_oneof![
             4 => prop::sample::select(&["a", "b", "c", ".git", "src"][..]),
@@ -222,7 +220,7 @@ mod tests {
         set.build().unwrap()
     }
 
-    /// What the oracle says of a path; a folder counts as below itself.
+    /// Returns the last match of the oracle; a directory counts as below itself.
     fn last_of(set: &GlobSet, patterns: &[String], path: &str) -> Option<usize> {
         let below = set.matches(path).into_iter();
         let anchors = patterns.iter().enumerate().filter(|(_, text)| {
@@ -237,7 +235,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-        /// Whatever the patterns and the path: the index, each pattern by itself, and `globset`.
+        /// Compares the index, each pattern by itself, and `globset` on any patterns and paths.
         #[test]
         fn the_last_match_is_the_oracle_s(
             patterns in prop::collection::vec(pattern(), 1..24),

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::decide::Op;
 use super::gate::{Event, EventKind, Sink};
 
-/// Writes every event down before the gate goes on.
+/// A sink that writes every event before the gate continues.
 #[derive(Debug)]
 pub struct EventLines<W>(pub W);
 

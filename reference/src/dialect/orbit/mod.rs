@@ -1,9 +1,9 @@
-//! Dialect `orbit`: version 2 policy documents and what they decide.
+//! Dialect `orbit`: version 2 policy documents and their decisions.
 //!
 //! [`Document::parse`] reads one file, [`PolicySet::new`] lays a workspace's document over the
-//! host's and validates the whole, [`PolicySet::profile`] gives one profile with every deny behind
-//! it, and [`Profile::decide`] answers for a path. None of these touches the disk: [`Resolver`]
-//! says which paths a path means there, and decides on all of them.
+//! host's and validates the whole, [`PolicySet::profile`] returns one profile with every deny
+//! behind it, and [`Profile::decide`] decides about a path. None of these touches the disk:
+//! [`Resolver`] resolves a path there, and decides on the request and its target.
 
 mod decide;
 mod document;

@@ -1,4 +1,4 @@
-//! A path that somebody asks about, brought into its one spelling without a look at the disk.
+//! A requested path, normalized without access to the disk.
 
 use super::error::PolicyError;
 
@@ -10,7 +10,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What `text` names below the root.
+    /// Normalizes `text` to a path below the root.
     ///
     /// # Errors
     /// When it is empty or may lead out of the workspace.
@@ -31,7 +31,8 @@ impl Asked {
         Ok(Self { names: spelled(&names) })
     }
 
-    /// What `bytes` name below the root. What is no UTF-8 is taken as it is, blanks and all.
+    /// Normalizes `bytes` to a path below the root. A path that is no UTF-8 is taken as it is,
+    /// blanks included.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -49,7 +50,7 @@ impl Asked {
         Ok(Self { names: names.into_iter().map(<[u8]>::to_vec).collect() })
     }
 
-    /// The path as text, `.` for the root; what is no UTF-8 becomes U+FFFD.
+    /// Returns the path as text, `.` for the root; invalid UTF-8 becomes U+FFFD.
     pub fn shown(&self) -> String {
         match self.names.is_empty() {
             true => ".".to_owned(),
@@ -58,9 +59,9 @@ impl Asked {
     }
 }
 
-/// The one spelling of the names of a path: that of the path that is asked for in these words. Outer
-/// blanks do not count, and a backslash is a slash. Names that are no text, or that would lead out in
-/// that spelling, stay as they are.
+/// Normalizes the names of a path to the spelling of a request for it. Outer blanks do not count,
+/// and a backslash is a slash. Names that are no UTF-8, or that would lead out in that spelling,
+/// stay unchanged.
 pub fn spelled<N: AsRef<[u8]>>(names: &[N]) -> Vec<Vec<u8>> {
     let literal = || names.iter().map(|name| name.as_ref().to_vec()).collect::<Vec<_>>();
     let Ok(mut text) = String::from_utf8(literal().join(&b'/')) else { return literal() };

@@ -14,23 +14,23 @@ use super::validate::{self, Checked, Patterns};
 /// The profile that is there even if no document has it: all may be read and modified.
 const UNRESTRICTED: &str = boxproof_cases::protocol::UNRESTRICTED_PROFILE;
 
-/// What a host's document, and a workspace's if there is one, come to.
+/// The union of a host's document and a workspace's, if there is one.
 #[derive(Debug, Clone)]
 pub struct PolicySet {
     /// The policy's name: the workspace's, if it has one.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
-    /// When the host's document was made, RFC 3339.
+    /// The creation time of the host's document, RFC 3339.
     pub created_at: Option<String>,
-    /// When either was changed last, RFC 3339.
+    /// The time of the last change of either document, RFC 3339.
     pub updated_at: Option<String>,
     deny_read: Vec<Deny>,
     deny_modify: Vec<Deny>,
     profiles: BTreeMap<String, Lists>,
 }
 
-/// A deny, and whose it is.
+/// A deny, and its origin.
 type Deny = (Arc<Rule>, Origin);
 
 #[derive(Debug, Clone, Default)]
@@ -172,7 +172,7 @@ fn rules_of(denies: &[Deny]) -> Vec<Arc<Rule>> {
     denies.iter().map(|(rule, _)| Arc::clone(rule)).collect()
 }
 
-/// How they are written.
+/// Returns the texts of the rules.
 fn texts(denies: &[Deny]) -> HashSet<&str> {
     denies.iter().map(|(rule, _)| rule.written.as_str()).collect()
 }

@@ -10,7 +10,7 @@ use super::index::Index;
 use super::rule::Rule;
 use crate::fold::folded;
 
-/// Where a rule comes from.
+/// The origin of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The profile itself.
@@ -35,14 +35,14 @@ impl Origin {
     }
 }
 
-/// What a rule does where it is the last that matches.
+/// The effect of a rule where it is the last that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// It allows.
     Grant,
     /// It denies.
     Refuse,
-    /// It lifts a deny: what the profile itself allows is allowed again.
+    /// It lifts a deny: paths that the profile itself allows are allowed again.
     Except,
 }
 
@@ -51,9 +51,9 @@ pub enum Effect {
 pub struct ProfileRule {
     /// The rule.
     pub rule: Arc<Rule>,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
 }
 
@@ -74,12 +74,12 @@ impl Profile {
         Self { name: name.to_owned(), read: List::new(read), modify: List::new(modify) }
     }
 
-    /// The rules of one operation, in the order in which they are looked at.
+    /// Returns the rules of one operation, in the order of evaluation.
     pub fn rules(&self, op: Op) -> &[ProfileRule] {
         &self.list(op).rules
     }
 
-    /// What is decided of the path with these names from the workspace's root down, case and all.
+    /// Decides about the path with these names, from the workspace's root down, case-sensitively.
     pub fn decide<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Decision<'_> {
         self.list(op).decide(names, Letters::Count)
     }
@@ -93,7 +93,7 @@ impl Profile {
             .collect()
     }
 
-    /// The same where names that differ in case are one name.
+    /// Decides case-insensitively about the path with these names.
     pub fn decide_folding<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Decision<'_> {
         let names: Vec<Vec<u8>> = names.iter().map(|name| folded(name.as_ref())).collect();
         self.list(op).decide(&names, Letters::Fold)
@@ -115,18 +115,18 @@ struct List {
     folding: Finder,
 }
 
-/// What is known of how to find the last rule that matches.
+/// The lazily built index for finding the last rule that matches.
 #[derive(Debug, Default)]
 struct Finder {
     asked: AtomicUsize,
     index: OnceLock<Index>,
 }
 
-/// Whether letters are told apart by their case.
+/// The case-sensitivity of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Letters {
     Count,
-    /// Names are folded already; patterns are, too, when they are looked at.
+    /// Names are folded already; patterns are folded for the match.
     Fold,
 }
 
@@ -145,7 +145,7 @@ impl List {
         }
     }
 
-    /// An exception gives back what the profile itself allows, and nothing else.
+    /// Decides by an exception, which restores what the profile itself allows, and nothing else.
     fn excepted<N: AsRef<[u8]>>(&self, at: usize, names: &[N], letters: Letters) -> Decision<'_> {
         let before = (0..at).rev().filter(|at| self.matches(*at, names, letters));
         let others = before.map(|at| &self.rules[at]).filter(|rule| rule.effect != Effect::Except);
@@ -201,14 +201,14 @@ impl List {
 }
 
 impl ProfileRule {
-    /// Whether no profile can overrule it.
+    /// Returns whether no profile can overrule it.
     pub fn is_deny(&self) -> bool {
         matches!(self.origin, Origin::GlobalDeny | Origin::WorkspaceDeny)
     }
 }
 
-/// Whether it is worth taking a pattern apart: its first name, if that is plain, is the path's, and
-/// what is plain at its end is the path's end.
+/// Returns whether a match is possible, at the cost of two comparisons: the first name of the
+/// pattern, if it has no wildcards, is the path's, and its literal end is the path's end.
 pub(super) fn may_match<N: AsRef<[u8]>>(pattern: &str, names: &[N]) -> bool {
     let name = |name: Option<&N>| name.is_some_and(|name| name.as_ref() == first_of(pattern));
     let plain = |text: &[u8]| !text.contains(&b'*') && !text.contains(&b'?');
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// What is told at a glance is told of the root as well, which has no name.
+    /// The quick check also holds for the root, which has no name.
     #[rstest]
     #[case(".", "", true)]
     #[case(".", "a", false)]

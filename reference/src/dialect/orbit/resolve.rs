@@ -1,8 +1,8 @@
-//! Which path a path means on the disk, and what is decided of it there.
+//! Resolution of a path on the disk, and the decision about its target.
 //!
-//! Every link on the way is followed, also one that leads nowhere, so that what a write would make
-//! is what is decided about. What is asked for and what it means are both decided on, and the
-//! stricter holds. Where the workspace's root ignores case, so do refusals.
+//! Every link on the way is followed, also a dangling one, so that the decision is about the object
+//! that a write would create. The requested path and its target are both decided on, and the
+//! stricter decision holds. Where the workspace's root ignores case, so do refusals.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use super::profile::Profile;
 use crate::fold::folded;
 use crate::folds::folds;
 
-/// What stands for the rule where a path means something outside the workspace.
+/// The placeholder for the rule where a path resolves to a target outside the workspace.
 pub const OUTSIDE: &str = "<outside workspace>";
 
 /// Links that are followed for one path, as the kernel does.
@@ -26,11 +26,11 @@ const MOST_LINKS: usize = 40;
 #[derive(Debug, Clone)]
 pub struct Resolver {
     root: PathBuf,
-    /// Whether names that differ in case are one name there.
+    /// The root ignores case.
     folds: bool,
 }
 
-/// What a path means.
+/// The target of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolved {
     /// These names below the workspace's root.
@@ -40,20 +40,20 @@ pub enum Resolved {
 }
 
 impl Resolver {
-    /// For the workspace at `root`, links followed.
+    /// Opens the workspace at `root`, links followed.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When it does not exist.
     pub fn new(root: &Path) -> io::Result<Self> {
         let root = root.canonicalize()?;
         let folds = folds(&root);
         Ok(Self { root, folds })
     }
 
-    /// What the path of these names below the root means.
+    /// Resolves the path of these names below the root.
     ///
     /// # Errors
-    /// A loop of links, or a folder that cannot be looked into.
+    /// A loop of links, or a directory that cannot be read.
     pub fn resolve<N: AsRef<[u8]>>(&self, names: &[N]) -> io::Result<Resolved> {
         let own = names.iter().map(|name| OsString::from_vec(name.as_ref().to_vec()));
         let mut left: VecDeque<OsString> = own.collect();
@@ -79,7 +79,7 @@ impl Resolver {
                         }
                     }
                 }
-                // No link, or nothing there yet: what a write would make.
+                // No link, or no object: a write would create it here.
                 Err(error) if is_no_link(&error) => at = next,
                 Err(error) => return Err(error),
             }
@@ -92,7 +92,7 @@ impl Resolver {
         })
     }
 
-    /// The path of these names, looked up.
+    /// Resolves the path of these names.
     ///
     /// # Errors
     /// As [`Self::resolve`].
@@ -101,7 +101,7 @@ impl Resolver {
         Ok(Looked { names, means, folds: self.folds })
     }
 
-    /// `name` as the folder `at` spells it, if that ignores case and has it.
+    /// `name` as the directory `at` spells it, if that ignores case and has it.
     fn spelled(&self, at: &Path, name: OsString) -> OsString {
         if !self.folds {
             return name;
@@ -117,19 +117,19 @@ impl Resolver {
     }
 }
 
-/// A path that was looked up: as it was asked for, and what it means.
+/// A resolved path: the requested names, and the target.
 #[derive(Debug, Clone)]
 pub struct Looked {
-    /// Its names, as they were asked for.
+    /// Its requested names.
     pub names: Vec<Vec<u8>>,
-    /// What it means.
+    /// The target.
     pub means: Resolved,
     folds: bool,
 }
 
 impl Looked {
-    /// What is decided: of what it means, of what was asked for and, where letters do not tell names
-    /// apart, of any letters; the strictest. `None` if it means something outside.
+    /// Decides about the target, the requested path and, where the root ignores case, both without
+    /// regard to case; the strictest decision holds. `None` if the target is outside the workspace.
     pub fn decide<'a>(&self, profile: &'a Profile, op: Op) -> Option<Decision<'a>> {
         let Resolved::Inside(real) = &self.means else { return None };
         let real = &spelled(real);
@@ -144,7 +144,7 @@ impl Looked {
 }
 
 fn is_no_link(error: &io::Error) -> bool {
-    // A file where a folder should be: whatever is below it is not there.
+    // A file where a directory should be: nothing exists below it.
     let known = [libc::EINVAL, libc::ENOENT, libc::ENOTDIR].map(Some);
     known.contains(&error.raw_os_error())
 }
@@ -155,8 +155,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    /// A folder that tells letters apart stands for one that does not: its names are looked up in
-    /// any letters.
+    /// A case-sensitive directory stands for a case-insensitive one: its names are looked up in any
+    /// letters.
     #[rstest]
     #[case::as_stored("Secret/k", false)]
     #[case::other_letters("SECRET/K", false)]

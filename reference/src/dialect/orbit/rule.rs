@@ -1,4 +1,4 @@
-//! One rule of a list: how it is written, and what that comes to.
+//! One rule of a list: its text, and its parsed form.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::glob::runs_inside;
 
-/// Where something stands in a document.
+/// A position in a document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The document's name.
@@ -26,20 +26,20 @@ impl fmt::Display for Place {
 /// A rule as written, and its pattern in the one spelling that is matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// As it is written.
+    /// Its text in the document.
     pub written: String,
     /// The pattern: no `!`, no `./`, no empty name; the root is `.`.
     pub pattern: String,
-    /// Whether it takes back.
+    /// It is an exception.
     pub negated: bool,
-    /// Where it is written; `None` for what no document says.
+    /// Its position; `None` for a rule that no document contains.
     pub place: Option<Place>,
 }
 
 /// Runs inside names that one rule may have; each makes it costlier to match.
 const MOST_RUNS: usize = 64;
 
-/// Why a rule is none, as the end of a sentence about its list.
+/// The reason why a text is no rule, as the end of a sentence about its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoRule {
     /// Nothing but blanks.
@@ -66,7 +66,8 @@ impl Rule {
             false => Cow::Borrowed(rest),
         };
         let pattern = inside(&slashed)?;
-        // `./!x` takes `x` back as well; upstream strips the `./` before it looks at what is left.
+        // `./!x` is an exception for `x` as well; upstream strips the `./` before it reads the
+        // rest.
         let taken_back = pattern.strip_prefix('!').filter(|_| !negated && slashed != pattern);
         let (negated, pattern) = match taken_back {
             Some(rest) => (true, inside(rest)?),
@@ -79,7 +80,7 @@ impl Rule {
     }
 }
 
-/// `path` without what means nothing, if it cannot lead out of the folder that it is below.
+/// Removes the redundant parts of `path`; an error if it can lead out of the directory above it.
 fn inside(path: &str) -> Result<String, NoRule> {
     if path == "~" || path.starts_with("~/") || path.starts_with('/') {
         return Err(NoRule::Escapes);

@@ -16,7 +16,7 @@ fn policy(spec: &str) -> Result<PolicySet, PolicyError> {
     PolicySet::new(&document(spec)?, None)
 }
 
-/// What is decided, as `allow RULE` or `deny RULE`.
+/// Returns the decision, as `allow RULE` or `deny RULE`.
 fn decided(set: &PolicySet, profile: &str, op: Op, path: &str) -> String {
     let profile = set.profile(profile).unwrap();
     let asked = match Asked::new(path) {
@@ -78,7 +78,7 @@ fn the_last_rule_that_matches_decides(
     }
 }
 
-/// An exception gives nobody more than the profile has.
+/// Checks that an exception allows no more than the profile does.
 #[rstest]
 #[case("[]", "deny a/**")]
 #[case("[c/**]", "deny a/**")]

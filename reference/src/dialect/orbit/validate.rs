@@ -1,5 +1,5 @@
-//! What a set of rules must keep to: no rule that a deny contradicts word for word, and nothing
-//! modified that is not read.
+//! The constraints on a set of rules: no rule contradicts a deny word for word, and every
+//! modifiable path is readable.
 
 use std::cell::LazyCell;
 use std::sync::Arc;
@@ -30,8 +30,7 @@ pub(super) fn rules(label: &str, list: &[Written]) -> Result<Vec<Arc<Rule>>, Pol
     list.iter().map(|written| rule(written).map(Arc::new)).collect()
 }
 
-/// The patterns of the rules of a list that take nothing back: looked up, not gone through, as a
-/// list may be long.
+/// The patterns of a list's positive rules: in a set, as a list may be long.
 pub(super) struct Patterns<'a>(FxHashSet<&'a str>);
 
 impl<'a> Patterns<'a> {
@@ -43,8 +42,8 @@ impl<'a> Patterns<'a> {
         self.0.contains(pattern)
     }
 
-    /// Whether whoever may modify what `modify` matches may read it by these, as far as the texts
-    /// tell: by the same text, by `**`, or by `FOLDER/**` of a folder that it lies in.
+    /// Returns whether these patterns make all matches of `modify` readable, as far as the texts
+    /// tell: by the same text, by `**`, or by `FOLDER/**` of a directory around it.
     fn cover(&self, modify: &str) -> bool {
         let ends = modify.match_indices('/').map(|(at, _)| at).chain([modify.len()]);
         self.has("**")
@@ -53,7 +52,7 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// The rules of one profile, and what they are checked against.
+/// The rules of one profile, and the context of their checks.
 pub(super) struct Checked<'a> {
     pub(super) policy: &'a str,
     pub(super) profile: &'a str,
@@ -119,7 +118,7 @@ fn wrong(rule: &Rule, message: String) -> PolicyError {
     }
 }
 
-/// The host's exceptions: each names one thing, strictly inside what an earlier rule denies.
+/// Checks the host's exceptions: each names one path, strictly inside what an earlier rule denies.
 pub(super) fn exceptions(deny_modify: &[Arc<Rule>]) -> Result<(), PolicyError> {
     let mut denied = FxHashMap::default();
     for (at, rule) in deny_modify.iter().enumerate().filter(|(_, rule)| !rule.negated) {
@@ -143,7 +142,7 @@ pub(super) fn exceptions(deny_modify: &[Arc<Rule>]) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// What is denied to read has no exceptions.
+/// Checks that read denies have no exceptions.
 pub(super) fn no_exceptions(deny_read: &[Arc<Rule>]) -> Result<(), PolicyError> {
     match deny_read.iter().find(|rule| rule.negated) {
         Some(rule) => {

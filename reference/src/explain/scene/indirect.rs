@@ -1,5 +1,5 @@
-//! Refusals that a message does not name plainly: what is not found because it is hidden, what takes
-//! a capability, what is read-only somewhere.
+//! Refusals that a message does not name plainly: a path not found because it is hidden, an
+//! operation that requires a capability, a read-only path without a name.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::super::phrases::Class;
 use super::super::silent;
 use super::{Complaint, Deciders, Denial, Op, Rule, Scene, is_connect, resolve};
 
-/// What git says without a reason, and what it was to write.
+/// Messages of git without a reason, and the file that git was to write.
 const UNEXPLAINED: [(&str, &str); 8] = [
     ("could not write index", ".git/index"),
     ("unable to write new index file", ".git/index"),
@@ -20,12 +20,12 @@ const UNEXPLAINED: [(&str, &str); 8] = [
     ("unable to create directory for .git/logs", ".git/logs"),
 ];
 
-/// What is said of acts that take a capability, where no path is.
+/// Words in messages about operations that require a capability and name no path.
 const PRIVILEGED: [&str; 6] = ["niceness", "priority", "mount:", "setuid", "setgid", "set groups"];
 
 impl Scene<'_> {
-    /// What was not found is on the host, but not in the sandbox; or could not be made where the
-    /// host has a directory for it, which the command cannot write in.
+    /// Returns the denial behind a path that was not found although it is on the host, or that
+    /// could not be made although the host has its directory, which the command cannot write in.
     pub(super) fn missing(&self, complaint: &Complaint) -> Option<Denial> {
         let says = |word: &str| complaint.words.contains(word);
         let makes = says("mkdir") || says("creat");
@@ -49,7 +49,7 @@ impl Scene<'_> {
                 }
                 return rule.and_then(|rule| denied(rule, "read", path));
             }
-            // What is not read there was to be made, where the sandbox has not even a directory.
+            // The missing path was to be made where the sandbox does not even have its directory.
             let hidden = |parent: &Path| there(parent) && self.ground.lacks(parent).is_some();
             let above = || path.ancestors().skip(1).find(|parent| there(parent));
             let made = || self.roles.of(&path, written) != Op::Read && above().is_some_and(hidden);
@@ -69,7 +69,8 @@ impl Scene<'_> {
         Some(Denial { rule, op: Some("write"), path: Some(to), what: None })
     }
 
-    /// What root may do anywhere else, and a command without capabilities may not.
+    /// Returns the denial of an operation that root may do outside the sandbox, and a command
+    /// without capabilities may not.
     pub(super) fn lost_capability(&self, complaint: &Complaint, line: &str) -> Option<Denial> {
         let bases = || self.roles.bases.iter();
         let real = |path: &String| {
@@ -99,7 +100,7 @@ impl Scene<'_> {
         })
     }
 
-    /// A change was refused, and the message does not say of what.
+    /// Returns the denial of a change whose path the message does not name.
     pub(super) fn somewhere(&self) -> Option<Denial> {
         let named = self.roles.written().iter().map(String::as_str);
         // Git says of its objects only that they were not written.

@@ -1,5 +1,5 @@
-//! The parser against real shells, over lines made at random: what it understands dash and bash can
-//! parse, and every program that either starts is one that it found.
+//! The parser against real shells, over random lines: dash and bash can parse every line that it
+//! understands, and every program that either starts is one that it found.
 
 use std::cell::Cell;
 use std::fs;
@@ -12,7 +12,7 @@ use proptest::test_runner::{Config, TestRunner};
 use super::super::parse::parse;
 use super::super::word::{Rest, Simple, Word};
 
-/// What lines are made of. Words have no slash: nothing but the recorders below can be started.
+/// The pieces of lines. Words have no slash: nothing but the recorders below can be started.
 const PIECES: [&str; 62] = [
     "git",
     "one",
@@ -127,7 +127,7 @@ fn what_shells_start_was_found() {
     let bin = tempfile::tempdir().unwrap();
     for name in ["git", "one", "two"] {
         let at = bin.path().join(name);
-        // One call writes all of it at once, whatever else runs meanwhile.
+        // One call writes all of it at once, so that concurrent records do not mix.
         let says = "printf '%s\\0' \"${0##*/}\" \"$@\" ';end;' >> \"$LOG\"; echo out";
         // Another process writes it: one that some test forks meanwhile would hold it open for
         // writing, and it could not be executed.
@@ -150,7 +150,8 @@ fn what_shells_start_was_found() {
     assert!(seen.get() > 100, "only {} programs were started", seen.get());
 }
 
-/// The argument vectors of what `shell` starts for `line`, in a folder with one file.
+/// Returns the argument vectors of the programs that `shell` starts for `line`, in a directory with
+/// one file.
 fn record(shell: &str, line: &str, bin: &Path) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let (work, log) = (folder.path().join("work"), folder.path().join("log"));

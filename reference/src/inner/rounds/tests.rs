@@ -17,9 +17,10 @@ fn marked(number: i32, start: u64, parent: i32) -> Entry {
 #[derive(Default)]
 struct MadeUp {
     entries: BTreeMap<i32, Entry>,
-    /// Who is killed but has a child that no look showed: it starts as soon as its parent is gone.
+    /// Processes that are killed but have a child that no snapshot showed: it starts as soon as its
+    /// parent is gone.
     births: BTreeMap<i32, Entry>,
-    /// Who takes a number between a look and the kill.
+    /// Processes that take a pid between a snapshot and the kill.
     replaced: BTreeMap<i32, Entry>,
     killed: Vec<Identity>,
     looks: usize,

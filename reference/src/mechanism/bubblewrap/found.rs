@@ -1,4 +1,4 @@
-//! Which `bwrap` is used: the one that is named, else the first in PATH.
+//! The choice of `bwrap`: the one that is named, else the first in PATH.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use crate::error::Refusal;
 
 /// The program.
 pub(super) const PROGRAM: &str = "bwrap";
-/// Where it is looked for when PATH is not set.
+/// The search path where PATH is not set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The variable that names it.
 const OVERRIDE: &str = "REFBOX_BWRAP";
 
-/// The program, if there is one that can be executed; `untrusted` are folders that an earlier run
-/// could write.
+/// The program, if there is one that can be executed; `untrusted` are directories that an earlier
+/// run could write.
 pub(super) fn program(untrusted: &[PathBuf]) -> Result<PathBuf, Refusal> {
     match std::env::var_os(OVERRIDE) {
         // Another than the one that was meant is not taken in its place.
@@ -40,7 +40,7 @@ fn overridden(named: &Path, untrusted: &[PathBuf]) -> Result<PathBuf, Refusal> {
     }
 }
 
-/// The first `bwrap` in absolute folders of `path` that an earlier run cannot have planted.
+/// The first `bwrap` in absolute directories of `path` that an earlier run cannot have planted.
 pub(super) fn find(path: Option<OsString>, untrusted: &[PathBuf]) -> Result<PathBuf, Refusal> {
     let path = path.unwrap_or_else(|| OsStr::new(DEFAULT_PATH).to_owned());
     let mut programs = std::env::split_paths(&path)
@@ -58,7 +58,7 @@ pub(super) fn find(path: Option<OsString>, untrusted: &[PathBuf]) -> Result<Path
 /// The mode's bit by which a program runs as its owner.
 const SET_USER_ID: u32 = 0o4000;
 
-/// What to know of the program where user namespaces are refused.
+/// Returns a note on the program where user namespaces are refused: it is set-user-ID.
 pub(super) fn set_user_id(untrusted: &[PathBuf]) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let program = program(untrusted).ok()?;
@@ -81,7 +81,7 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
-    /// A folder with a `bwrap` of this mode.
+    /// A directory with a `bwrap` of this mode.
     fn folder(mode: u32) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join(PROGRAM);

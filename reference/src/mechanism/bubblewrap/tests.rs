@@ -1,4 +1,4 @@
-//! Steps and the arguments they must become; what failures of `bwrap` mean.
+//! Steps and the arguments they must become; explanations of `bwrap`'s failures.
 
 use super::*;
 use crate::plan::Held;

@@ -12,10 +12,10 @@ use crate::sys;
 
 /// The first version that knows every option which is used here (`--perms`).
 const NEEDED: (u32, u32) = (0, 5);
-/// How long it may take to say its version, in milliseconds.
+/// The time limit for `--version`, in milliseconds.
 const PATIENCE: u16 = 2000;
 
-/// Whether `program` is new enough; names what it said where it is not.
+/// Checks that `program` is recent enough; quotes its output where it is not.
 pub(super) fn check(program: &Path) -> Result<(), Refusal> {
     let refuse = |why: String| {
         let message = format!("{} {why}; {REMEDY}", program.display());
@@ -35,7 +35,7 @@ pub(super) fn check(program: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// What `program` says to `--version`; `None` if it does not end.
+/// Returns the output of `program --version`; `None` if it does not end.
 fn ask(program: &Path) -> std::io::Result<Option<String>> {
     let said = sys::memory_file(b"")?;
     let mut command = Command::new(program);
@@ -47,7 +47,7 @@ fn ask(program: &Path) -> std::io::Result<Option<String>> {
     }
 }
 
-/// The first word whose first two parts are numbers.
+/// Returns the version in the first word with two numbers at its beginning.
 fn parse(said: &str) -> Option<(u32, u32)> {
     said.split_whitespace().find_map(|word| {
         let mut parts = word.split('.');

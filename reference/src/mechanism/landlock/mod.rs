@@ -1,6 +1,6 @@
 //! The plan carried out by Landlock and a seccomp filter, for hosts that refuse namespaces. Both
-//! only take rights away from one process and its descendants: nothing is hidden, replaced or
-//! moved. What that cannot express is refused, naming it.
+//! only restrict one process and its descendants: nothing is hidden, replaced or moved. A step that
+//! they cannot express is refused by name.
 
 mod rules;
 mod ruleset;
@@ -19,14 +19,16 @@ use rules::Rules;
 /// The first ABI that keeps files outside the grants from being emptied (Linux 6.2).
 const OLDEST: i64 = 3;
 
-/// What one run takes: its rules, and a temp folder of its own where the policy gives one.
+/// The resources of one run: its rules, and a temporary directory of its own where the policy gives
+/// one.
 pub(crate) struct Prepared {
     rules: Rules,
     temp: Option<Temp>,
     abi: i64,
 }
 
-/// What `view` takes, before anything is started; refuses what cannot be expressed.
+/// Prepares the resources for `view`, before anything is started; refuses a view that Landlock
+/// cannot express.
 pub(crate) fn prepare(view: &View) -> Result<Prepared, Refusal> {
     let abi = available(sys::landlock_abi())?;
     let mut rules = Rules::of(view)?;
@@ -52,7 +54,7 @@ fn available(abi: i64) -> Result<i64, Refusal> {
 }
 
 impl Prepared {
-    /// The command's temp folder.
+    /// The command's temp directory.
     pub(super) fn temp(&self) -> Option<&Temp> {
         self.temp.as_ref()
     }

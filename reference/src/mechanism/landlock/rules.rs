@@ -1,35 +1,36 @@
-//! The plan's steps as grants: [`Rules`], pure. Landlock grants and never takes back, so a step
-//! that takes away is either met by what is not granted at all, or refused.
+//! The plan's steps as grants: [`Rules`], pure. Landlock only grants, so a step that restricts is
+//! either met by leaving out a grant, or refused.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Refusal;
 use crate::plan::{By, Step, View};
 
-/// Where private temporary files of other kinds would lie; it is granted to nobody.
+/// The shared memory directory, where private temporary files of other kinds would lie; never
+/// granted.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// What a command may do.
+/// The grants of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Rules {
-    /// Whether everything can be read but what is in `hidden`.
+    /// Everything can be read except the paths in `hidden`.
     pub(super) all: bool,
-    /// Folders that a view would replace: what is in them is not granted.
+    /// Directories that a view would replace: their entries are not granted.
     pub(super) hidden: Vec<PathBuf>,
-    /// What can be read and executed.
+    /// Paths that can be read and executed.
     pub(super) read: Vec<PathBuf>,
-    /// What can be changed, too.
+    /// Paths that can be changed, too.
     pub(super) write: Vec<PathBuf>,
-    /// Whether harmless devices can be used.
+    /// Harmless devices can be used.
     pub(super) devices: bool,
-    /// Whether the command has a temp folder of its own.
+    /// The command has a temporary directory of its own.
     pub(super) temp: bool,
-    /// Whether it has no network.
+    /// The command has no network.
     pub(super) offline: bool,
 }
 
 impl Rules {
-    /// What `view` grants; refuses what takes part of a grant away.
+    /// Collects the grants of `view`; refuses a step that takes part of a grant away.
     pub(super) fn of(view: &View) -> Result<Self, Refusal> {
         if view.egress.is_some() {
             return Err(Refusal::unsupported(
@@ -37,7 +38,7 @@ impl Rules {
             ));
         }
         let mut rules = Self { offline: !view.host_network, ..Self::default() };
-        // A step lies on top of what contains it, so that comes first.
+        // A step lies on top of the steps that contain it, so those come first.
         view.steps.iter().try_for_each(|step| rules.add(step))?;
         rules.holds_later(view)?;
         Ok(rules)
@@ -59,7 +60,7 @@ impl Rules {
             }
             Step::Tmpfs(path, _) if path == root => {}
             Step::Tmpfs(path, _) => {
-                // What holds other people's temporary files gives way to a folder of one's own.
+                // A shared temporary directory gives way to a private one.
                 self.temp |= path != Path::new(SHARED_MEMORY) && step.is_temp();
                 self.hidden.push(path.clone());
             }
@@ -75,7 +76,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Names that do not exist yet: in what can be written they could be made.
+    /// Refuses names that do not exist yet: in a writable directory they could be created.
     fn holds_later(&self, view: &View) -> Result<(), Refusal> {
         if let Some(name) = view.mediate.names.first() {
             let path = name.path.display();

@@ -12,7 +12,7 @@ use landlock::{
 use super::rules::Rules;
 use crate::error::Refusal;
 
-/// Devices of the host that harm nobody.
+/// Devices of the host that are harmless.
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
@@ -22,7 +22,7 @@ pub(super) fn build(rules: &Rules, abi: i64) -> Result<OwnedFd, Refusal> {
     let rights = Rights::of(abi);
     let mut ruleset = empty(&rights, rules.offline).map_err(os)?;
     for (path, access) in grants(rules, &rights) {
-        // What went meanwhile needs no grant.
+        // A path removed meanwhile needs no grant.
         let Ok(place) = PathFd::new(&path) else { continue };
         let fits = if path.is_dir() { access } else { access & rights.file };
         ruleset = ruleset.add_rule(PathBeneath::new(place, fits)).map_err(os)?;
@@ -34,17 +34,17 @@ pub(super) fn build(rules: &Rules, abi: i64) -> Result<OwnedFd, Refusal> {
 /// The rights of one ABI.
 struct Rights {
     abi: ABI,
-    /// To read and execute.
+    /// Rights to read and execute.
     read: BitFlags<AccessFs>,
-    /// To change as well; device files are made by nobody.
+    /// Rights to change as well; without the right to make device files.
     write: BitFlags<AccessFs>,
-    /// Those that a file can have.
+    /// The rights that apply to a file.
     file: BitFlags<AccessFs>,
 }
 
 impl Rights {
     fn of(abi: i64) -> Self {
-        // What later kernels add is not used before it was seen to work.
+        // Rights of later ABIs are not used before they are tested.
         let abi = ABI::from(abi.min(9) as i32);
         let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
         Self {
@@ -87,8 +87,8 @@ fn grants(rules: &Rules, rights: &Rights) -> Vec<(PathBuf, BitFlags<AccessFs>)> 
     grants
 }
 
-/// Grants reading of all below `folder` but `hidden`. A folder that holds something hidden can be
-/// listed, with all below it: names are not hidden.
+/// Grants reading of all below `folder` but `hidden`. A directory that holds something hidden can
+/// be listed, with all below it: names are not hidden.
 fn open_parts(
     folder: &Path,
     hidden: &[PathBuf],
@@ -103,7 +103,7 @@ fn open_parts(
         return;
     }
     grants.push((folder.to_owned(), AccessFs::ReadDir.into()));
-    // What cannot be listed is not granted.
+    // Entries of a directory that cannot be listed are not granted.
     let children = fs::read_dir(folder).into_iter().flatten().flatten();
     for child in children.filter(|child| child.file_type().is_ok_and(|kind| !kind.is_symlink())) {
         open_parts(&child.path(), hidden, rights, grants);

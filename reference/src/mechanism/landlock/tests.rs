@@ -1,4 +1,4 @@
-//! Steps as grants, and which of them are refused; folders that come and go.
+//! Steps as grants, and which of them are refused; directories that come and go.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

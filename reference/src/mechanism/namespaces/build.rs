@@ -13,12 +13,12 @@ use super::layout::{Layout, Root, Source, Work};
 use super::place::{Call, Place};
 use crate::sys::mounts::{self, NODEV, NOEXEC, NOSUID, RDONLY};
 
-/// Where and why building failed.
+/// The place and the errno of a failure while building.
 pub(super) type Failure = (Place, Errno);
 
 /// Options of a fresh set of terminals.
 const TERMINALS: [(&CStr, &CStr); 2] = [(c"mode", c"620"), (c"ptmxmode", c"666")];
-/// Names in the scratch folder.
+/// Names in the scratch directory.
 const VIEW: &CStr = c"view";
 const MASK_FILE: &CStr = c"file";
 const MASK_FOLDER: &CStr = c"folder";
@@ -69,7 +69,7 @@ fn ground(root: Root, host: BorrowedFd<'_>) -> Result<OwnedFd, Failure> {
     }
 }
 
-/// Makes the view the root. The host's root, with the scratch folder on it, then lies on top of
+/// Makes the view the root. The host's root, with the scratch directory on it, then lies on top of
 /// the view and is taken off, from above.
 fn move_into(site: Site) -> Result<(), Failure> {
     let Site { view, scratch } = site;
@@ -82,8 +82,8 @@ fn move_into(site: Site) -> Result<(), Failure> {
     chdir(c"/").map_err(whole(Call::Detach))
 }
 
-/// A read-only tmpfs on top of the host's root that holds the masks and the view's mount point.
-/// It goes with the host's root; copies of the masks keep what they need.
+/// Makes a read-only tmpfs on top of the host's root that holds the masks and the view's mount
+/// point. It is unmounted with the host's root; copies of the masks keep their objects.
 fn scratch(host: BorrowedFd<'_>) -> nix::Result<OwnedFd> {
     let context = mounts::fsopen(c"tmpfs")?;
     let mount = mounts::fsmount(&context, NOSUID | NODEV | NOEXEC)?;
@@ -152,7 +152,7 @@ impl Site {
         mounts::clone_named(self.scratch.as_fd(), name).map_err(|errno| (Call::Copy, errno))
     }
 
-    /// The place `at`, made like `mount` first if asked to.
+    /// Opens the place `at`, after making an object like `mount` there if requested.
     fn place(
         &self,
         at: &CStr,
@@ -185,7 +185,7 @@ impl Site {
         }
     }
 
-    /// Makes an empty folder or file at `at`, unless something is there already.
+    /// Makes an empty directory or file at `at`, unless something is there already.
     fn make(&self, at: &CStr, folder: bool) -> nix::Result<()> {
         let (parent, name) = split(at);
         let parent = open(self.view.as_fd(), &parent)?;
@@ -200,13 +200,14 @@ impl Site {
     }
 }
 
-/// Mode of a folder that is made for a mount, and of one that the host has no such folder for.
+/// Mode of a directory that is made for a mount, and of one that the host has no such directory
+/// for.
 const FOLDER_MODE: libc::mode_t = 0o755;
-/// What of a mode is no type.
+/// The bits of a mode that are not its file type.
 const MODE_BITS: libc::mode_t = 0o7777;
 
-/// Gives the folder `name` in `parent` the mode and owner of `found`: the owner as far as the user
-/// namespace knows it, and where the command, which has no capabilities, still gets through.
+/// Gives the directory `name` in `parent` the mode and owner of `found`: the owner as far as the
+/// user namespace knows it, and where the command, which has no capabilities, still gets through.
 fn resemble(parent: BorrowedFd<'_>, name: &CStr, found: &libc::stat) -> nix::Result<()> {
     let open_to_all = found.st_mode & libc::S_IXOTH != 0;
     let owner = open_to_all.then_some(Uid::from_raw(found.st_uid));
@@ -225,7 +226,7 @@ fn is_folder(mount: BorrowedFd<'_>) -> bool {
     fstat(mount).is_ok_and(|found| found.st_mode & libc::S_IFMT == libc::S_IFDIR)
 }
 
-/// The folder above a relative path, and the last name.
+/// The directory above a relative path, and the last name.
 fn split(path: &CStr) -> (CString, CString) {
     let bytes = path.to_bytes();
     let slash = bytes.iter().rposition(|byte| *byte == b'/');
@@ -234,7 +235,7 @@ fn split(path: &CStr) -> (CString, CString) {
     (text(parent), text(name))
 }
 
-/// A copy of what `path` names below `from`, with these attributes throughout.
+/// Clones the mount at `path` below `from`, with these attributes throughout.
 fn copy(from: BorrowedFd<'_>, path: &CStr, attributes: u64) -> Result<OwnedFd, (Call, Errno)> {
     let source = open(from, path).map_err(|errno| (Call::Source, errno))?;
     let mount = mounts::clone_tree(source.as_fd(), true).map_err(|errno| (Call::Copy, errno))?;

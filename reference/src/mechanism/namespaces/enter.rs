@@ -1,4 +1,4 @@
-//! What the forked process does before it is the inner stage: enter the box and shut the door.
+//! The entry of the forked process into the box, before it is the inner stage.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,9 +17,9 @@ use crate::sys;
 /// Everything the forked process needs, made before the fork.
 pub(super) struct Entry<'a> {
     pub(super) layout: Layout,
-    /// Whose ids the user namespace maps; `None` without one.
+    /// The ids that the user namespace maps; `None` without one.
     pub(super) ids: Option<(Uid, Gid)>,
-    /// Whether the network is private.
+    /// The network is private.
     pub(super) private_network: bool,
     pub(super) inner: Inner<'a>,
 }
@@ -43,7 +43,7 @@ fn serve(inner: Inner<'_>) -> i32 {
 /// Says why there is no box; the exit code for it.
 fn report(control: &OwnedFd, (place, errno): Failure) -> i32 {
     let report = Report::Failed(Failed::Build(place.code()), errno as i32);
-    // Where even this cannot be said, the supervisor takes our end for what it is.
+    // If even this report fails, the supervisor sees our end of the socket close.
     let _unheard = control::post(control, report.encode());
     1
 }

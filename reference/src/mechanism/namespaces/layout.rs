@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::plan::{Step, View};
 use crate::sys::mounts::{NODEV, NOEXEC, NOSUID, RDONLY};
 
-/// Devices of the host that harm nobody.
+/// Devices of the host that are harmless.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// Links in `/dev`, and where they lead.
 const LINKS: [(&CStr, &CStr); 6] = [
@@ -23,18 +23,18 @@ const LINKS: [(&CStr, &CStr); 6] = [
 ];
 const DEV_MODE: u32 = 0o755;
 
-/// What is put somewhere.
+/// The object that is attached at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     /// The host's object with everything mounted below it.
     Host(CString),
-    /// What the view holds at the place itself.
+    /// The view's own object at the place.
     Same,
     /// The file of mode 000.
     MaskFile,
-    /// The folder of mode 000.
+    /// The directory of mode 000.
     MaskFolder,
-    /// An empty folder with this mode.
+    /// An empty directory with this mode.
     Tmpfs(u32),
     /// The processes of this pid namespace.
     Proc,
@@ -46,29 +46,29 @@ pub(super) enum Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Work {
     /// Puts `source` over `at` with at least these mount attributes; with `make` the place is
-    /// made first, as it lies in a fresh folder.
+    /// made first, as it lies in a fresh directory.
     Attach { source: Source, at: CString, attributes: u64, make: bool },
     /// Makes a directory in a fresh one, with the mode and owner that it has on the host.
     Folder(CString),
-    /// Makes a link in a fresh folder.
+    /// Makes a link in a fresh directory.
     Link { at: CString, to: CString },
     /// Makes the mount at this place read-only.
     Seal(CString),
 }
 
-/// What a view begins with.
+/// The root that a view begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Root {
     /// The host's root and everything mounted below it, with these attributes.
     Host(u64),
-    /// An empty folder with this mode.
+    /// An empty directory with this mode.
     Fresh(u32),
 }
 
 /// A whole view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// What everything lies on.
+    /// The root below all other work.
     pub(super) root: Root,
     /// The work on top of it.
     pub(super) works: Vec<Work>,
@@ -97,7 +97,7 @@ impl Layout {
     }
 }
 
-/// Which folders are fresh, so that places below can be made.
+/// The fresh directories, in which places can be made.
 #[derive(Default)]
 struct Fresh(HashMap<PathBuf, bool>);
 
@@ -106,7 +106,8 @@ impl Fresh {
         self.0.insert(path.to_owned(), fresh);
     }
 
-    /// Whether the innermost directory put above `path` is fresh, so that its place has to be made.
+    /// Returns whether the innermost directory attached above `path` is fresh, so that its place
+    /// has to be made.
     fn holds(&self, path: &Path) -> bool {
         path.ancestors().skip(1).find_map(|folder| self.0.get(folder)).copied().unwrap_or(false)
     }
@@ -124,7 +125,7 @@ fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
         }
         Step::BindReadOnly(path) => {
             fresh.mark(path, false);
-            // The host's /proc speaks of the host's processes.
+            // The host's /proc shows the host's processes.
             let own = path.starts_with("/proc");
             let source = if own { Source::Same } else { Source::Host(text(path)) };
             attach(source, RDONLY | NOSUID | NODEV)
@@ -156,7 +157,8 @@ fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
     }
 }
 
-/// What a fresh `/dev` holds. Devices are on read-only mounts: they can be used but not changed.
+/// Returns the work for a fresh `/dev`. Devices are on read-only mounts: they can be used but not
+/// changed.
 fn devices() -> impl Iterator<Item = Work> {
     let devices = DEVICES.iter().map(|name| {
         let path = Path::new("/dev").join(name);
@@ -173,7 +175,7 @@ fn devices() -> impl Iterator<Item = Work> {
     devices.chain(links).chain([terminals, Work::Folder(c"dev/shm".into())])
 }
 
-/// As the kernel reads it. A path that was found on this host holds no NUL.
+/// Returns the path as a C string. A path found on this host holds no NUL.
 fn text(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
 }

@@ -31,8 +31,9 @@ const ALWAYS: CloneFlags = CloneFlags::CLONE_NEWNS
 /// Forks the box for `view`; the child serves `inner`.
 ///
 /// Root needs no user namespace: its files keep their owners, and it gives up its capabilities all
-/// the same. Where it lacks some, and for everybody else, one maps the own ids; so it is where the
-/// host's processes are shown, which are out of reach because theirs is another.
+/// the same. Where root lacks some, and for every other user, one maps the own ids; likewise where
+/// the host's processes are shown, which are out of reach because they are in another user
+/// namespace.
 pub(crate) fn start<'a>(view: &'a View, inner: Inner<'a>) -> Result<Running, Refusal> {
     let alone = view.steps.iter().any(Step::shows_host_processes);
     let ids = (alone || !sys::is_privileged()).then(|| (geteuid(), getegid()));
@@ -48,7 +49,7 @@ pub(crate) fn start<'a>(view: &'a View, inner: Inner<'a>) -> Result<Running, Ref
     Ok(Running { process, said: None, namespaced: true, stack: None })
 }
 
-/// What a failure at the place `code` means.
+/// Explains a failure at the place `code`.
 pub(crate) fn explain(code: u32, errno: i32, view: &View) -> Refusal {
     match Place::from_code(code) {
         Some(place) => refusal(place, Errno::from_raw(errno), view),
@@ -74,8 +75,8 @@ fn is_forbidden(errno: Errno) -> bool {
     matches!(errno, Errno::EPERM | Errno::EACCES)
 }
 
-/// What this host lacks, and the remedy, if that is what a failure means; else a step of this one
-/// view failed.
+/// Returns the facility that this host lacks, and the remedy, if that explains the failure;
+/// otherwise a step of this view failed.
 fn missing(place: Place, errno: Errno) -> Option<String> {
     match place.call {
         _ if errno == Errno::ENOSYS => Some(OLD_KERNEL.to_owned()),

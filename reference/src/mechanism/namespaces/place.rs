@@ -1,4 +1,5 @@
-//! Where building a box failed: [`Place`], small enough for one number on the control socket.
+//! The place at which building a box failed: [`Place`], encoded as one number on the control
+//! socket.
 
 use nix::errno::Errno;
 
@@ -7,7 +8,7 @@ use super::layout::{Layout, Source, Work};
 /// Declares the calls once, with their words.
 macro_rules! calls {
     ($($name:ident = $words:literal),* $(,)?) => {
-        /// What was being done.
+        /// The operation that failed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub(super) enum Call { $($name),* }
@@ -44,7 +45,7 @@ calls! {
 pub(super) struct Place {
     /// Number of the work in the layout.
     pub(super) work: Option<u32>,
-    /// What was being done.
+    /// The operation.
     pub(super) call: Call,
 }
 
@@ -53,27 +54,27 @@ const CALL_BITS: u32 = 8;
 const NO_WORK: u32 = u32::MAX >> CALL_BITS;
 
 impl Place {
-    /// As one number.
+    /// Returns the place as one number.
     pub(super) fn code(self) -> u32 {
         let work = self.work.unwrap_or(NO_WORK).min(NO_WORK);
         work << CALL_BITS | u32::from(self.call as u8)
     }
 
-    /// From one number; `None` if it names no call.
+    /// Decodes a number; `None` if it names no call.
     pub(super) fn from_code(code: u32) -> Option<Self> {
         let call = CALLS.get((code & 0xff) as usize).map(|(call, _)| *call)?;
         let work = Some(code >> CALL_BITS).filter(|work| *work != NO_WORK);
         Some(Self { work, call })
     }
 
-    /// Whether it is where a `/proc` of the box's own is made.
+    /// Returns whether it is the mount of the box's own `/proc`.
     pub(super) fn makes_proc(self, layout: &Layout) -> bool {
         let work = self.work.and_then(|number| layout.works.get(number as usize));
         let proc = matches!(work, Some(Work::Attach { source: Source::Proc, .. }));
         proc && self.call == Call::Fresh
     }
 
-    /// In words, with the errno: "move_mount of the mask over /path: EPERM …".
+    /// Describes the place in words, with the errno: "move_mount of the mask over /path: EPERM …".
     pub(super) fn describe(self, layout: &Layout, errno: Errno) -> String {
         let words = CALLS[self.call as usize].1;
         let work = self.work.and_then(|number| layout.works.get(number as usize));

@@ -1,4 +1,4 @@
-//! Steps and the work they must become; what failures mean.
+//! Steps and the work they must become; explanations of failures.
 
 use super::layout::{Root, Source, Work};
 use super::*;
@@ -16,7 +16,7 @@ fn path(text: &str) -> PathBuf {
     PathBuf::from(text)
 }
 
-/// One line a piece of work: what, where, attributes.
+/// Returns one piece of work as a line: source, place, attributes.
 fn shown(work: &Work) -> String {
     let at = work.at().to_str().unwrap();
     match work {

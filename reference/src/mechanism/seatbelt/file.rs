@@ -1,7 +1,7 @@
-//! A profile's file ([`ProfileFile`]): there while its run lasts, for its owner alone.
+//! A profile's file ([`ProfileFile`]): it exists while its run lasts, readable by its owner alone.
 //!
-//! Who holds the lock on a file is alive: the kernel drops it with the last process of a run, however
-//! that ended. So who starts can tell what a crash left from what somebody uses.
+//! A live run holds the lock on its file: the kernel releases the lock with the last process of the
+//! run, however it ended. So a starting run can tell the leftover of a crash from a file in use.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -16,22 +16,22 @@ use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 
 use super::folder::Folder;
 
-/// How a profile's name ends.
+/// The suffix of a profile's name.
 const SUFFIX: &str = ".sb";
 /// Times a file is made at most, because another start took it for one left behind.
 const ATTEMPTS: usize = 100;
 
-/// What a file is called.
+/// The name of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// As nothing else is.
+    /// A name that is unique.
     Fresh,
-    /// So; a run that has it already keeps it.
+    /// This name; a run that has it already keeps it.
     Exactly(String),
 }
 
 impl Name {
-    /// Whether a file of ours would be called `found`.
+    /// Returns whether `found` is a name of this kind.
     fn is(&self, found: &str) -> bool {
         match self {
             Self::Fresh => {
@@ -42,7 +42,7 @@ impl Name {
     }
 }
 
-/// A profile's file, gone when this is dropped.
+/// A profile's file, removed on drop.
 #[derive(Debug)]
 pub(crate) struct ProfileFile {
     folder: Folder,
@@ -52,7 +52,7 @@ pub(crate) struct ProfileFile {
 }
 
 impl ProfileFile {
-    /// Clears what crashed runs left in `folder`, then writes `text` to a file there.
+    /// Removes the leftovers of crashed runs in `folder`, then writes `text` to a file there.
     pub(crate) fn write(folder: Folder, name: &Name, text: &str) -> io::Result<Self> {
         clear(&folder, name)?;
         for _ in 0..ATTEMPTS {
@@ -69,7 +69,7 @@ impl ProfileFile {
         Err(io::Error::other("another start keeps taking it for a file left behind"))
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
     }
@@ -101,11 +101,11 @@ fn create(folder: &Folder, name: &str) -> io::Result<Option<File>> {
         }
         Err(errno) => return Err(errno.into()),
     };
-    // Only now can it be told that it is somebody's: until here another start could remove it.
+    // Only the locked file is safe: before that another start could remove it.
     Ok((lock(&file)? && file.metadata()?.nlink() == 1).then_some(file))
 }
 
-/// Removes the profiles in `folder` that nobody holds, of those called as `name` says.
+/// Removes the profiles in `folder` that are not locked and whose names are of the kind `name`.
 fn clear(folder: &Folder, name: &Name) -> io::Result<()> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     let mut listed = Dir::openat(folder.handle(), ".", flags, Mode::empty())?;
@@ -118,7 +118,7 @@ fn clear(folder: &Folder, name: &Name) -> io::Result<()> {
 }
 
 fn clear_one(folder: &Folder, name: &str) -> io::Result<()> {
-    // Not what is no file: opening a pipe would wait.
+    // Only regular files: opening a pipe would block.
     let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let Ok(file) = openat(folder.handle(), name, flags, Mode::empty()) else { return Ok(()) };
     let file = File::from(file);
@@ -129,7 +129,7 @@ fn clear_one(folder: &Folder, name: &str) -> io::Result<()> {
     remove(folder, name, &file)
 }
 
-/// Takes the lock on `file`, if nobody has it.
+/// Takes the lock on `file`; returns false if another process holds it.
 fn lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),

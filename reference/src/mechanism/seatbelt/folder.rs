@@ -1,5 +1,5 @@
-//! A folder that is one user's alone: [`Folder`]. All in it is reached by its descriptor, so that
-//! nobody can put another folder in its place meanwhile.
+//! A directory that belongs to one user alone: [`Folder`]. Its entries are reached by its
+//! descriptor, so that no other directory can take its place meanwhile.
 
 use std::fs::File;
 use std::io;
@@ -12,14 +12,14 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::geteuid;
 
-/// Modes that let anybody but the owner in.
+/// The mode bits that admit other users than the owner.
 const OTHERS: u32 = 0o077;
-/// Modes that let anybody but the owner put something in.
+/// The mode bits that let other users than the owner add entries.
 const OTHERS_WRITE: u32 = 0o022;
-/// Who may remove what is in a folder is who owns that.
+/// The sticky bit: only an entry's owner may remove it.
 const STICKY: u32 = 0o1000;
 
-/// A private folder, open.
+/// A private directory, open.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
@@ -27,10 +27,11 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// The folder `names` below `base`, one in the other, made where there is none. `base` is one that
-    /// only this user can write to, or a sticky one; what lies below is this user's alone.
+    /// Opens the directory `names` below `base`, one in the other, and makes the missing ones. Only
+    /// this user can write to `base`, or it is sticky; the directories below belong to this user
+    /// alone.
     pub(crate) fn below(base: &Path, names: &[&str]) -> io::Result<Self> {
-        // What the base is called may be a link, as `/tmp` is on macOS.
+        // The base may be a symbolic link, as `/tmp` is on macOS.
         let path = base.canonicalize().map_err(|error| at(base, &error.to_string()))?;
         let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let handle = File::options().read(true).custom_flags(flags.bits()).open(&path)?;
@@ -45,7 +46,7 @@ impl Folder {
         names.iter().try_fold(Self { path, handle }, |folder, name| folder.enter(name))
     }
 
-    /// The private folder `name` in this one.
+    /// The private directory `name` in this one.
     fn enter(&self, name: &str) -> io::Result<Self> {
         let path = self.path.join(name);
         match mkdirat(&self.handle, name, Mode::S_IRWXU) {
@@ -74,18 +75,18 @@ impl Folder {
         Ok(Self { path, handle })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder itself.
+    /// The directory itself.
     pub(super) fn handle(&self) -> impl AsFd + '_ {
         &self.handle
     }
 }
 
-/// Whose folders nobody else can have prepared.
+/// Returns whether `uid` is root or this user, whose directories no other user can have prepared.
 fn trusted(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw()
 }
@@ -154,7 +155,7 @@ mod tests {
         Folder::below(base.path(), &["refbox"]).unwrap();
     }
 
-    /// Only root can give something away.
+    /// Runs as root only, as only root can change an owner.
     #[test]
     fn a_folder_of_another_user_is_refused() {
         let base = base();

@@ -1,4 +1,4 @@
-//! Where a run's profile is written: a private folder, or the session's own place.
+//! The place of a run's profile file: a private directory, or the session's own place.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use crate::error::Refusal;
 use crate::plan::{Step, View};
 use crate::request::ProfilePlace;
 
-/// Our folder below the user's own.
+/// Our directory below the user's own.
 const FOLDER: &str = "refbox";
 
-/// The folder and the file's name, for the session's `wanted` place if it has one. No command of this
-/// run can write there.
+/// The directory and the file's name, for the session's `wanted` place if it has one. No command of
+/// this run can write there.
 pub(super) fn of(wanted: Option<&ProfilePlace>, view: &View) -> Result<(Folder, Name), Refusal> {
     let refused = |error| Refusal::os("the profile's folder", error);
     let (folder, name) = match wanted {
@@ -30,13 +30,13 @@ pub(super) fn of(wanted: Option<&ProfilePlace>, view: &View) -> Result<(Folder, 
     }
 }
 
-/// The user's own folder for what lasts as long as a session.
+/// Returns the user's own directory for files that last as long as a session.
 fn base() -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     runtime.filter(|path| path.is_absolute()).unwrap_or_else(std::env::temp_dir)
 }
 
-/// Whether `folder` can be written under `view`: the last step about it decides.
+/// Returns whether `folder` is writable under `view`: the last step about it decides.
 fn is_open(folder: &Path, view: &View) -> bool {
     let about = |step: &&Step| folder.starts_with(step.path());
     matches!(view.steps.iter().rev().find(about), Some(Step::Bind(_)))

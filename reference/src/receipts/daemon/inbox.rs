@@ -67,7 +67,7 @@ impl Inbox {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
     }
 
-    /// Lets every connection deliver what was sent already, and no more.
+    /// Lets every connection deliver the bytes sent so far, and no more.
     pub(super) fn drain(&self) {
         for stream in self.open.lock().unwrap_or_else(PoisonError::into_inner).values() {
             // One that is closed already has nothing to deliver.
@@ -76,7 +76,7 @@ impl Inbox {
     }
 }
 
-/// Hands on every good frame until the stream ends; a bad one is told of and passed over.
+/// Hands on every good frame until the stream ends; a bad one is reported and skipped.
 fn frames(stream: &UnixStream, peer: &Arc<Peer>, to: &SyncSender<Arrived>) -> Result<(), String> {
     let mut from = BufReader::with_capacity(1 << 16, stream);
     let mut body = Vec::new();

@@ -11,7 +11,7 @@ use crate::receipts::receipt::{Content, Scribe};
 use crate::receipts::store::{Held, Store};
 use crate::receipts::time::Clock;
 
-/// An event and who brought it.
+/// An event and its sender.
 #[derive(Debug)]
 pub(super) struct Arrived {
     pub(super) event: Event,
@@ -31,7 +31,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Opens key and store and finds out where the chains stand; writes nothing.
+    /// Opens key and store and reads the tips of the chains; writes nothing.
     pub(super) fn open(args: &DaemonArgs) -> Result<Self, String> {
         let scribe = Scribe::new(keys::load(&args.key)?, args.profile);
         let (store, held) = Store::open(&args.store)?;
@@ -54,7 +54,7 @@ impl Ledger {
         Ok(Self { scribe, chains, root, clock, store, lines: Vec::new() })
     }
 
-    /// Ends what a daemon before left half ended, and says that this one has started.
+    /// Ends chains that an earlier daemon left half ended, and signs that this one has started.
     pub(super) fn begin(&mut self, base: &str) -> Result<(), String> {
         if self.chains.half_ended(&self.root) {
             self.end()?;

@@ -1,4 +1,4 @@
-//! The socket and its place: who may reach it, and what may lie there before.
+//! The socket and its place: its permissions, and the files that may be there before.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ pub(super) struct Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // Where it cannot be removed the next start finds it stale.
+        // The next start finds a socket stale that could not be removed.
         let _stale = std::fs::remove_file(&self.path);
     }
 }
@@ -40,7 +40,7 @@ pub(super) fn listen(path: &Path, anywhere: bool) -> Result<Listener, String> {
     Ok(listener)
 }
 
-/// A socket is a file: what reads like an address of a network is a mistake.
+/// Refuses a network address: a socket is a file, so that such a path is a mistake.
 fn refuse_addresses(path: &Path) -> Result<(), String> {
     let text = path.to_string_lossy();
     let port =
@@ -54,7 +54,7 @@ fn refuse_addresses(path: &Path) -> Result<(), String> {
     }
 }
 
-/// The folder of the socket, made if it is missing, closed to the world.
+/// The directory of the socket, made if it is missing, closed to the world.
 fn folder(path: &Path, anywhere: bool) -> Result<PathBuf, String> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
@@ -90,7 +90,7 @@ fn run_folders() -> Vec<PathBuf> {
     all.filter_map(|path| path.canonicalize().ok()).filter(|path| path != Path::new("/")).collect()
 }
 
-/// Removes a socket that nobody listens at; everything else stays and is an error.
+/// Removes a socket without a listener; any other file stays and is an error.
 fn clear(path: &Path) -> Result<(), String> {
     let found = match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -12,13 +12,13 @@ use clap::Args;
 use super::accept;
 use super::receipt::Profile;
 
-/// How the daemon is called.
+/// The arguments of the daemon.
 #[derive(Debug, Args)]
 pub struct DaemonArgs {
-    /// Where emitters connect: a path in the run directory of the user or the system
+    /// The socket for emitters: a path in the run directory of the user or the system
     #[arg(long, value_name = "FILE")]
     pub socket: PathBuf,
-    /// Where receipts are appended, one a line
+    /// The file to which receipts are appended, one a line
     #[arg(long, value_name = "FILE")]
     pub store: PathBuf,
     /// The private key; the public one is published as FILE.pub
@@ -27,7 +27,7 @@ pub struct DaemonArgs {
     /// The name of the root chain
     #[arg(long, value_name = "NAME", default_value = "root", value_parser = chain_name)]
     pub chain: String,
-    /// Where the members of a sandbox's receipts go
+    /// The place of the members of a sandbox's receipts
     #[arg(long, value_enum, default_value_t)]
     pub profile: Profile,
     /// Take a socket path outside the run directories, and warn of it every minute

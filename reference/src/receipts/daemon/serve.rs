@@ -18,11 +18,11 @@ use super::ledger::{Arrived, Ledger};
 use super::listen::{Listener, listen};
 use super::{DaemonArgs, log};
 
-/// How many events wait for the writer, and are stored with one sync at most.
+/// The maximum number of events that wait for the writer, and are stored with one sync.
 const BATCH: usize = 1024;
-/// What was sent before the end may still arrive so long.
+/// The time limit for events in flight at the end.
 const DRAIN: Duration = Duration::from_millis(200);
-/// How often an unsafe path is warned of.
+/// The interval between warnings of an unsafe path, in milliseconds.
 const WARN: u16 = 60_000;
 
 /// Set once, when the daemon is to end.
@@ -45,7 +45,7 @@ pub(super) fn run(args: &DaemonArgs) -> Result<(), String> {
     let writer = writer(ledger, from, Arc::clone(&deadline), wake)?;
     let inbox = Arc::new(Inbox::default());
     let taken = take(&listener, &inbox, &to, [signals.as_fd(), woken.as_fd()], args);
-    // It ends in any case; what the writer says comes first.
+    // It ends in any case; an error of the writer comes first.
     let _set = deadline.set(Instant::now() + DRAIN);
     drop((listener, to));
     inbox.drain();
@@ -84,7 +84,7 @@ fn take(
             polled => polled.map_err(|errno| errno.to_string())?,
         };
         let over = events[1..].iter().any(|event| event.any() == Some(true));
-        // Also at the end: who has connected may have sent all of it already.
+        // Also at the end: a client that has connected may have sent all of it already.
         for stream in std::iter::from_fn(|| waiting(listener)).take(CONNECTIONS) {
             inbox.serve(number, stream, to.clone());
             number += 1;
@@ -105,7 +105,7 @@ fn waiting(listener: &Listener) -> Option<UnixStream> {
     None
 }
 
-/// Starts the writer; `wake` closes when it ends, whatever the reason.
+/// Starts the writer; `wake` closes when it ends, for any reason.
 fn writer(
     mut ledger: Ledger,
     from: Receiver<Arrived>,

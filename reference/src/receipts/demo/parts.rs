@@ -1,4 +1,4 @@
-//! The parts of the channel as child processes, and the folder they share.
+//! The parts of the channel as child processes, and the directory they share.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -13,17 +13,17 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Somebody asked us to end, and what there is to clear away is being cleared away.
+/// A signal asked the demonstration to end, and its processes and files are being removed.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Everything that runs, for whoever must end it in a hurry.
+/// The process ids of all running parts, for ending them on a signal.
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 fn running() -> MutexGuard<'static, Vec<u32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A private folder that goes when this is dropped.
+/// A private directory, removed on drop.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -49,7 +49,7 @@ impl Drop for Folder {
     }
 }
 
-/// From now on an interrupt or a request to end leaves nothing behind.
+/// Makes an interrupt or SIGTERM remove all processes and files from now on.
 pub(super) fn mop_up(folder: &Path) -> Result<(), String> {
     let folder = folder.to_owned();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -65,7 +65,7 @@ pub(super) fn mop_up(folder: &Path) -> Result<(), String> {
         // Held to the end, so that nothing more is started.
         let running = running();
         running.iter().for_each(|id| send(*id, Signal::SIGKILL));
-        // What is being written at this moment may need another look.
+        // A file that is being written at this moment may need another attempt.
         let removed = (0..100).map(|_| std::fs::remove_dir_all(&folder)).find(Result::is_ok);
         if removed.is_none() {
             eprintln!("refbox receipts demo: {}: could not be removed", folder.display());
@@ -75,7 +75,7 @@ pub(super) fn mop_up(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Does not return if the program is being ended anyway; what fails then is no failure.
+/// Blocks for ever while the program is being ended: a failure of a part is none then.
 pub(super) fn unless_ending() {
     while ENDING.load(Ordering::SeqCst) {
         std::thread::park();
@@ -103,7 +103,7 @@ pub(super) fn ask_any(words: &[&str], files: &[(&str, &Path)]) -> Result<Output,
     let mut command = program()?;
     command.args(words);
     add(&mut command, files);
-    // It is short, so whoever ends us waits for it.
+    // The command is short, so the signal thread waits for it.
     let _held = running();
     command.stdin(Stdio::null()).output().map_err(|error| format!("{words:?}: {error}"))
 }
@@ -131,7 +131,7 @@ pub(super) struct Part {
     verb: &'static str,
     child: Child,
     told: String,
-    /// What it logged, which nobody wants to see unless it fails.
+    /// Its log, shown only if it fails.
     log: PathBuf,
 }
 
@@ -165,7 +165,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     pub(super) fn address(&self) -> Result<SocketAddr, String> {
         let told = self.told.trim().strip_prefix("listening ");
         let address = told.and_then(|told| told.parse().ok());

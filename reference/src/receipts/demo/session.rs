@@ -1,4 +1,4 @@
-//! What the agent of the demonstration does: a command, code, files, a terminal.
+//! The requests of the agent in the demonstration: a command, code, files, a terminal.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -29,7 +29,7 @@ pub(super) fn run(proxy: SocketAddr, folder: &Path) -> Result<(), String> {
     agent.terminal()
 }
 
-/// Whoever works.
+/// The agent, a client of the proxy at this address.
 struct Agent(SocketAddr);
 
 impl Agent {

@@ -33,7 +33,7 @@ pub struct Execd {
 }
 
 impl Execd {
-    /// Starts on a free port of loopback; `token` is what it asks its callers for.
+    /// Starts on a free port of loopback; `token` is required of its callers.
     pub fn start(token: Option<&str>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ((tell, told), (stop, stopped)) = (mpsc::channel(), oneshot::channel());
@@ -46,7 +46,7 @@ impl Execd {
                     Ok((address, listener)) => (Ok(address), Some(listener)),
                     Err(error) => (Err(error), None),
                 };
-                // Whoever started it waits for this.
+                // The starting thread waits for the address.
                 let _heard = tell.send(address);
                 if let Some(listener) = listener {
                     tokio::select! { () = serve(listener, token) => {}, _ = stopped => {} }
@@ -57,7 +57,7 @@ impl Execd {
         Ok(Self { address, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -73,7 +73,7 @@ impl Drop for Execd {
     }
 }
 
-/// What all requests share.
+/// The state shared by all requests.
 pub(super) struct State {
     token: Option<String>,
     shells: Shells,
@@ -94,7 +94,7 @@ async fn connection(stream: TcpStream, state: Arc<State>) {
         async move { Ok::<_, Infallible>(answer(&state, request).await) }
     });
     let connection = Builder::new().serve_connection(TokioIo::new(stream), service);
-    // A caller that goes away is no matter here.
+    // A caller that closes is no error here.
     let _ended = connection.with_upgrades().await;
 }
 

@@ -103,7 +103,7 @@ async fn speak(mut to: WriteHalf<TokioIo<Upgraded>>, mut said: UnboundedReceiver
             break;
         }
     }
-    // What was said is on its way; the client may have closed meanwhile.
+    // The output is on its way; the client may have closed meanwhile.
     let _closed = to.shutdown().await;
 }
 

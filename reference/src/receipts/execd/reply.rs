@@ -41,7 +41,7 @@ pub(super) fn error(status: u16, code: &str, message: &str) -> Reply {
     json(status, &serde_json::json!({"code": code, "message": message}))
 }
 
-/// Where a path without its slash is found.
+/// Redirects a path without its slash to `to`.
 pub(super) fn moved(to: &str) -> Reply {
     let mut reply = empty(307);
     if let Ok(to) = HeaderValue::from_str(to) {
@@ -50,7 +50,7 @@ pub(super) fn moved(to: &str) -> Reply {
     reply
 }
 
-/// An answer that goes on, and where it comes from.
+/// Returns a streamed answer, and the sender of its pieces.
 pub(super) fn stream() -> (Reply, Sender<Piece>) {
     let (send, pieces): (Sender<Piece>, Receiver<Piece>) = channel(64);
     let mut reply = Response::new(Pieces(pieces).boxed_unsync());

@@ -15,7 +15,7 @@ use super::reply::{Reply, body, error, stream};
 use crate::receipts::pieces::Piece;
 use crate::receipts::strict::Json;
 
-/// Where events go; a caller that went away misses them, and no more.
+/// The receiver of events; a caller that went away misses them, without further effect.
 struct Events(Sender<Piece>);
 
 impl Events {
@@ -90,7 +90,7 @@ fn answer(mut command: Command, timeout: Option<u64>, background: bool) -> Reply
     reply
 }
 
-/// Sends what a process prints, and returns its exit code; -1 if a signal ended it.
+/// Sends the output of a process, and returns its exit code; -1 if a signal ended it.
 async fn follow(mut child: Child, events: Option<&Events>, timeout: Option<u64>) -> i32 {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let ended = async {

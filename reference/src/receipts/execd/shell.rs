@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// What goes to a connected client.
+/// A message to a connected client.
 pub(super) enum Say {
     Binary(Vec<u8>),
     Text(String),
@@ -34,7 +34,7 @@ pub(super) struct Shell {
     group: Option<i32>,
 }
 
-/// What is told once, whoever holds it.
+/// Locks `mutex`, even if a thread panicked while it held the lock.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -64,7 +64,7 @@ impl Shells {
 }
 
 impl Shell {
-    /// Whether somebody is connected.
+    /// Returns whether a client is connected.
     pub(super) fn is_taken(&self) -> bool {
         self.client.as_ref().is_some_and(|client| !client.is_closed())
     }
@@ -97,7 +97,7 @@ impl Shell {
     }
 }
 
-/// Connects a client, the one before is told; starts the shell unless it runs.
+/// Connects a client, and notifies the previous one; starts the shell unless it runs.
 pub(super) fn attach(shell: &Arc<Mutex<Shell>>, id: &str, since: usize) -> UnboundedReceiver<Say> {
     let (send, said) = unbounded_channel();
     let mut held = lock(shell);

@@ -11,7 +11,7 @@ use multer::{Field, Multipart};
 use super::reply::{Reply, empty, error};
 use crate::receipts::strict::{self, Json};
 
-/// Writes what came; the n-th metadata belongs to the n-th file.
+/// Writes the files of the request; the n-th metadata belongs to the n-th file.
 pub(super) async fn upload(request: Request<Incoming>) -> Reply {
     match write(request).await {
         Ok(()) => empty(200),

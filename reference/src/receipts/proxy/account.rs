@@ -1,8 +1,9 @@
-//! What this proxy owes: actions that have begun, frames that were not taken yet, losses not told.
+//! The events that this proxy owes: actions that have begun, frames not taken yet, losses not
+//! reported.
 //!
-//! Kept in a file, it outlives a proxy that is killed: the next one goes on with the same session
-//! and the same numbers, and tells what the one before could not. A number that no receipt has is
-//! an event that got lost, wherever that was.
+//! Kept in a file, they outlive a proxy that is killed: the next one continues the session and its
+//! numbers, and reports the losses of the one before. A number without a receipt is an event that
+//! was lost, at any point.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -22,30 +23,31 @@ struct Counts {
     numbered: u64,
     /// Frames and losses that the relay has not taken.
     owed: u64,
-    /// Actions that have begun and are not told of.
+    /// Actions that have begun and are not reported.
     open: u64,
 }
 
-/// Whoever counts.
+/// The counter.
 #[derive(Debug)]
 pub(super) struct Account {
     session: String,
     sandbox: String,
     counts: Mutex<Counts>,
-    /// How often they have changed.
+    /// The number of changes.
     changes: AtomicU64,
     file: Option<(PathBuf, Flock<File>)>,
 }
 
 impl Account {
-    /// In memory only: a proxy that is killed takes its counts along.
+    /// Counts in memory only: the counts of a killed proxy are lost.
     pub(super) fn new(sandbox: &str) -> Self {
         let session = uuid::Uuid::new_v4().to_string();
         let (sandbox, (counts, changes)) = (sandbox.to_owned(), Default::default());
         Self { session, sandbox, counts, changes, file: None }
     }
 
-    /// In a file, which may be that of a proxy that was killed; also how many events it owed.
+    /// Counts in a file, which may be that of a killed proxy; also returns the number of events it
+    /// owed.
     pub(super) fn kept(sandbox: &str, path: &Path) -> Result<(Self, i64), String> {
         let said = |error: String| format!("{}: {error}", path.display());
         let file = open(path).map_err(said)?;
@@ -55,7 +57,7 @@ impl Account {
             let wrong = "not the state of a proxy for this sandbox; name another --state";
             let (session, left) = read(&text, sandbox).ok_or_else(|| said(wrong.to_owned()))?;
             account.session = session;
-            // What had begun may have been done: each of it takes a number that nobody has.
+            // Actions that had begun may have been done: each takes a number that no receipt has.
             let numbered = left.numbered.saturating_add(left.open);
             let owed = left.owed.saturating_add(left.open);
             account.counts = Mutex::new(Counts { numbered, owed, open: 0 });
@@ -76,7 +78,7 @@ impl Account {
         self.change(|counts| counts.open += 1);
     }
 
-    /// An action is told of, or was none.
+    /// Ends an action that was reported, or was none.
     pub(super) fn end(&self) {
         self.change(|counts| counts.open = counts.open.saturating_sub(1));
     }
@@ -86,7 +88,8 @@ impl Account {
         self.skip(1)
     }
 
-    /// So many numbers that no frame will have, or the next one; the last of them.
+    /// Takes so many numbers for lost events, or the next one for a frame; returns the last of
+    /// them.
     pub(super) fn skip(&self, count: u64) -> u64 {
         self.change(|counts| {
             counts.numbered += count;
@@ -95,12 +98,12 @@ impl Account {
         .numbered
     }
 
-    /// The relay has an answer for so many of what is owed.
+    /// Settles so many owed events, for which the relay has answered.
     pub(super) fn settle(&self, count: u64) {
         self.change(|counts| counts.owed = counts.owed.saturating_sub(count));
     }
 
-    /// How often anything began, ended or was told so far.
+    /// Returns the number of changes so far: actions begun or ended, and events reported.
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
     }
@@ -178,7 +181,7 @@ mod tests {
         assert!(Account::kept("s1", &path).unwrap_err().contains("another proxy"));
         let session = first.session().to_owned();
         drop(first);
-        // One frame that was not taken, and one action that was not told of.
+        // One frame that was not taken, and one action that was not reported.
         let (second, owed) = Account::kept("s1", &path).unwrap();
         assert_eq!((owed, second.session()), (2, session.as_str()));
         assert_eq!(second.number(), 4);

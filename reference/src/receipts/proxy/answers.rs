@@ -1,4 +1,4 @@
-//! Answers to requests that were sent one behind the other: what each says, its body thrown away.
+//! The reader of answers to pipelined requests: their headers; bodies are discarded.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,11 +16,11 @@ const FIELDS: usize = 64;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub status: StatusCode,
-    /// Whoever answered reads no more requests of this connection.
+    /// The server reads no more requests of this connection.
     pub last: bool,
 }
 
-/// How long a body is.
+/// The length of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Bytes(u64),
@@ -53,7 +53,7 @@ impl<R: AsyncRead + Unpin> Answers<R> {
         }
     }
 
-    /// Whether nothing has come that nobody asked for, not even an end.
+    /// Returns whether nothing unsolicited has arrived, not even an end of the stream.
     pub(super) async fn is_quiet(&mut self) -> bool {
         let (from, mut byte) = (&mut self.from, [0]);
         let quiet = poll_fn(|context| {
@@ -137,7 +137,7 @@ impl<R: AsyncRead + Unpin> Answers<R> {
     }
 }
 
-/// How long a head is, if all of it is here, and what it says.
+/// Returns the length of the header, if it is complete, and its content.
 fn head(bytes: &[u8]) -> Result<Option<(usize, Answer, Length)>, String> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut head = httparse::Response::new(&mut fields);

@@ -1,4 +1,4 @@
-//! What a request asks for: the input objects that its receipts commit to.
+//! The input objects of a request, which its receipts commit to.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -11,16 +11,16 @@ use crate::receipts::strict::{self, Json};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Item {
     pub named: Named,
-    /// How many bytes were written, if any were.
+    /// The number of bytes written, if any were.
     pub written: Option<u64>,
 }
 
-/// What an item is. Its receipt's input and target are made of it later, on another thread.
+/// The kind of an item. Its receipt's input and target are made of it later, on another thread.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) enum Named {
     #[default]
     Nothing,
-    /// A path, with what else its input says.
+    /// A path, with the further member of its input.
     Path(String, Option<(&'static str, Value)>),
     /// Another input.
     Input(Value),
@@ -29,12 +29,12 @@ pub(super) enum Named {
 }
 
 impl Item {
-    /// A path, with what else its input says.
+    /// Builds an item of a path, with the further member of its input.
     pub(super) fn path(path: impl Into<String>, more: Option<(&'static str, Value)>) -> Self {
         Named::Path(path.into(), more).into()
     }
 
-    /// What its receipt commits to.
+    /// Returns the input that its receipt commits to.
     pub(super) fn input(&self) -> Option<Value> {
         match &self.named {
             Named::Path(path, more) => {
@@ -56,7 +56,7 @@ impl Item {
         }
     }
 
-    /// What is told of its result.
+    /// Returns the result for its receipt.
     pub(super) fn output(&self, outcome: &Outcome) -> Option<Value> {
         let written = self.written.map(|bytes| json!({"bytes_written": bytes}));
         outcome.output.clone().map(|output| written.unwrap_or(output))
@@ -69,11 +69,11 @@ impl From<Named> for Item {
     }
 }
 
-/// A body that was read: what it asks for.
+/// The items of a body.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Asked {
     pub items: Vec<Item>,
-    /// The command goes on when the answer has ended.
+    /// The command continues when the answer has ended.
     pub background: bool,
 }
 
@@ -141,7 +141,7 @@ fn moves(json: &Json) -> Vec<Item> {
     or_one(json.items().unwrap_or_default().iter().filter_map(moved).collect())
 }
 
-/// A request that names nothing is told of once, without an input.
+/// Returns one item without an input for a request that names none, so that it is reported once.
 pub(super) fn or_one(items: Vec<Item>) -> Vec<Item> {
     if items.is_empty() { vec![Item::default()] } else { items }
 }

@@ -1,5 +1,5 @@
-//! Reading an answer behind its back: what is read is handed to the agent first, and large answers
-//! are hashed and parsed on another thread.
+//! The reading of an answer off the agent's path: pieces are handed to the agent first, and large
+//! answers are hashed and parsed on another thread.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,14 @@ use bytes::Bytes;
 
 use super::outcome::{Ended, Outcome, Reader};
 
-/// With less that waits, another thread is not woken.
+/// The number of waiting bytes from which the other thread is woken.
 const WORTH: usize = 32 << 10;
-/// With more that waits, whoever brings it reads it: an answer is never kept as a whole.
+/// With more bytes waiting, the thread that brings them reads them: an answer is never kept as a
+/// whole.
 const MOST: usize = 2 << 20;
 
-/// An answer of this length is read at once: that takes no longer than handing it over. So much may
-/// also wait with a longer one that has ended.
+/// The length up to which an answer is read at once: that takes no longer than handing it over. So
+/// many bytes may also wait of a longer one that has ended.
 const LITTLE: usize = 4 << 10;
 
 /// A reader that may be some bytes behind.
@@ -26,7 +27,7 @@ pub(super) struct Behind(Arc<Shared>);
 struct Shared {
     waiting: Mutex<Waiting>,
     reader: Mutex<Reader>,
-    /// Whether the thread knows of it.
+    /// It is in the queue of the reading thread.
     queued: AtomicBool,
 }
 
@@ -34,16 +35,16 @@ struct Shared {
 struct Waiting {
     bytes: VecDeque<Bytes>,
     length: usize,
-    /// How much has come at all.
+    /// The total of bytes that have come.
     whole: usize,
 }
 
-/// The thread that reads; without one, everybody reads for themselves.
+/// The reading thread; without one, every caller reads for itself.
 static THREAD: LazyLock<Option<Sender<Arc<Shared>>>> = LazyLock::new(|| {
     let (to, from) = channel::<Arc<Shared>>();
     let read = move || {
         for shared in from {
-            // Unmarked first: what comes meanwhile is queued again.
+            // Unmarked first: bytes that come meanwhile are queued again.
             shared.queued.store(false, Ordering::SeqCst);
             drop(shared.caught_up());
         }
@@ -63,7 +64,7 @@ impl Behind {
         self.0.caught_up().begins(status);
     }
 
-    /// More of it came.
+    /// Takes in a piece of the answer.
     pub(super) fn feed(&self, bytes: &Bytes) {
         if self.0.is_short(bytes.len()) {
             return lock(&self.0.reader).feed(bytes);
@@ -79,7 +80,7 @@ impl Behind {
         }
     }
 
-    /// Whether all of it was short, and is read.
+    /// Returns whether all of it was short, and is read.
     pub(super) fn is_short(&self) -> bool {
         self.0.is_short(0)
     }
@@ -91,22 +92,22 @@ impl Behind {
         }
     }
 
-    /// It ended; what is known now.
+    /// Ends the answer; returns its outcome.
     pub(super) fn end(&self, ended: Ended) -> Outcome {
         self.0.caught_up().end(ended)
     }
 }
 
 impl Shared {
-    /// Whether the answer is short, with `more` that comes. Nothing of such a one waits, and the thread
-    /// does not know of it.
+    /// Returns whether the answer is short, `more` bytes included. A short answer has no waiting
+    /// bytes, and is not in the thread's queue.
     fn is_short(&self, more: usize) -> bool {
         let mut waiting = lock(&self.waiting);
         waiting.whole += more;
         waiting.whole <= LITTLE
     }
 
-    /// How much waits then.
+    /// Queues `bytes` and returns the number of bytes that wait then.
     fn push(&self, bytes: Bytes) -> usize {
         let mut waiting = lock(&self.waiting);
         waiting.length += bytes.len();
@@ -121,7 +122,7 @@ impl Shared {
         Some(bytes)
     }
 
-    /// The reader when it has read all that waited; whoever holds it reads in order.
+    /// Returns the reader after it has read all waiting bytes; its lock keeps the order.
     fn caught_up(&self) -> MutexGuard<'_, Reader> {
         let mut reader = lock(&self.reader);
         while let Some(bytes) = self.next() {

@@ -1,10 +1,10 @@
-//! How many frames were lost since the last one that arrived.
+//! The number of frames lost since the last one that arrived.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::receipts::ijson;
 
-/// More than this no frame can tell.
+/// The largest count that a frame can carry.
 const MOST: i64 = ijson::MOST as i64;
 
 /// A counter that stays at its largest value instead of starting again.
@@ -18,12 +18,12 @@ impl Drops {
         let _always = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add);
     }
 
-    /// Takes the count, for a frame that tells of it.
+    /// Takes the count, for a frame that reports it.
     pub(super) fn take(&self) -> i64 {
         self.0.swap(0, Ordering::SeqCst)
     }
 
-    /// How many there are.
+    /// Returns the number of lost frames.
     pub(super) fn count(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }

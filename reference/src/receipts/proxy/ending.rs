@@ -1,4 +1,4 @@
-//! An action that has ended: what is told of it, item by item.
+//! An action that has ended: its reports, item by item.
 
 use super::asked::{Item, Named};
 use super::behind::Behind;
@@ -6,7 +6,7 @@ use super::outcome::{Ended, Outcome};
 use super::routes::Family;
 use super::tell::Told;
 
-/// What is known of an action at its end. Named it comes to is read later, on another thread.
+/// The state of an action at its end. Its outcome is read later, on another thread.
 pub(super) struct Ending {
     pub action: &'static str,
     pub family: Option<Family>,
@@ -16,18 +16,18 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// What is told.
+    /// Returns the events of the action.
     pub(super) fn told(&self) -> Vec<Told> {
         let outcome = self.reader.end(self.ended);
         tellings(self.action, self.family, &self.items, &outcome)
     }
 }
 
-/// What is told of every item.
+/// Returns the event of every item.
 fn tellings(action: &str, family: Option<Family>, items: &[Item], outcome: &Outcome) -> Vec<Told> {
     let several = items.len() > 1;
     let correlation = several.then(|| uuid::Uuid::new_v4().to_string());
-    // Where execd names the path it failed at, those before are gone and those after were not tried.
+    // A path that execd names as failed separates the deleted paths before it from those not tried.
     let culprit = outcome.said.as_deref().filter(|_| several).and_then(|said| culprit(items, said));
     let reached = culprit.map_or(items.len(), |at| at + 1);
     let mut tellings = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! execd sends bare JSON and a blank line; real server-sent events have `data:` before each line.
 
-/// The most that one event may take; a longer one is left out, and said to be.
+/// The maximum size of one event; a longer one is left out, and marked as such.
 const LONGEST: usize = 8 << 20;
 
 /// An event stream, as far as it came.
@@ -27,13 +27,13 @@ impl Events {
         self.add(bytes);
     }
 
-    /// The stream is over: what is left is an event too.
+    /// Ends the stream: the rest is an event too.
     pub(super) fn finish(&mut self, each: &mut impl FnMut(&[u8])) {
         self.end_line(each);
         self.end_event(each);
     }
 
-    /// Whether nothing of an event has come that is not whole.
+    /// Returns whether no partial event is buffered.
     pub(super) fn is_between(&self) -> bool {
         self.line.is_empty() && self.event.is_empty() && !self.skips
     }
@@ -75,7 +75,7 @@ impl Events {
     }
 }
 
-/// What a line adds to its event; none if it is a comment or another field.
+/// Returns the data that a line adds to its event; none if it is a comment or another field.
 fn data(line: &[u8]) -> Option<&[u8]> {
     if let Some(rest) = line.strip_prefix(b"data:") {
         return Some(rest.strip_prefix(b" ").unwrap_or(rest));

@@ -1,4 +1,4 @@
-//! One request: what it means, whether it goes on to execd, and who watches the answer.
+//! One request: its route, the decision to forward it, and the watch of the answer.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -29,19 +29,19 @@ const BODY: usize = 8 << 20;
 /// The longest body that a frame carries whole.
 const FRAMED: usize = (1 << 20) - (16 << 10);
 
-/// What every request needs.
+/// The state shared by all requests.
 pub(super) struct Proxy {
     pub upstream: Upstream,
     pub teller: Arc<Teller>,
     pub ptys: Ptys,
-    /// What execd wants to see, if only we know it.
+    /// The token that execd requires, if only the proxy knows it.
     pub token: Option<HeaderValue>,
 }
 
 /// An answer on its way to an agent.
 pub(super) type Answer = Response<Outgoing>;
 
-/// Why a request does not go on.
+/// The reason why a request is not forwarded.
 pub(super) struct Refusal {
     pub status: StatusCode,
     pub why: String,
@@ -74,7 +74,7 @@ pub(super) async fn answer(
     }))
 }
 
-/// What a request is called when nothing else is known of it.
+/// The name of a request of which nothing else is known.
 pub(super) struct Seen {
     action: &'static str,
     family: Option<Family>,
@@ -93,7 +93,7 @@ impl Seen {
     }
 
     fn unknown(line: String, path: &str) -> Self {
-        // The target must be told, so one that no frame holds is told as that.
+        // A report must have a target, so a path too long for a frame is reported as such.
         let path = if path.len() > tell::RESOURCE { "a path too long to tell" } else { path };
         Self { action: "unknown", family: None, target: Some((line, path.to_owned())) }
     }
@@ -133,7 +133,7 @@ impl Proxy {
                 let watch = self.watch(seen, items, Reader::new(shows, false));
                 self.act(self.forward(request), watch, shows).await
             }
-            // The future of a request is moved as a whole: what few need is a box in it.
+            // The future of a request is moved as a whole: rare large futures are boxed in it.
             Route::Action { asks: Asks::Upload, .. } => {
                 Box::pin(self.upload(request, &target, seen)).await
             }
@@ -150,7 +150,7 @@ impl Proxy {
         Watch::new(&self.teller, (seen.action, seen.family), items, reader)
     }
 
-    /// An action whose request's body is read before it goes on.
+    /// Carries out an action whose request's body is read before it is forwarded.
     async fn act_on_body(
         self: &Arc<Self>,
         request: Request<Incoming>,
@@ -175,11 +175,11 @@ impl Proxy {
         if shows == Shows::Content {
             return Ok(self.watched(request, watch).await);
         }
-        // What was begun goes on without the agent, and so does what sees its end.
+        // An action that was begun continues without the agent, and so does the watch of its end.
         let (proxy, (tell, told)) = (Arc::clone(self), oneshot::channel());
         tokio::spawn(async move {
             let answer = proxy.upstream.send(request).await;
-            // An answer that nobody takes is dropped, and read on from there.
+            // An answer without a receiver is dropped, and read on from there.
             drop(tell.send(watched_answer(answer, watch, true)));
         });
         Ok(told.await.unwrap_or_else(|_| unreachable("the proxy is being stopped")))
@@ -222,7 +222,7 @@ impl Proxy {
         }
     }
 
-    /// The answer where execd gives none; if it is gone, so are its shells.
+    /// Returns the answer where execd gives none; if execd has ended, so have its shells.
     pub(super) fn no_answer(&self, no: &NoAnswer) -> Answer {
         if no.unreachable {
             self.ptys.all_closed("execd is gone");
@@ -253,7 +253,7 @@ impl Proxy {
         Ok((self.headed(Request::from_parts(parts, body)), bytes))
     }
 
-    /// The request as it goes on to execd.
+    /// Returns the request in its forwarded form.
     pub(super) fn forward(&self, request: Request<Incoming>) -> Request<upstream::Body> {
         self.headed(request.map(|body| body.map_err(Into::into).boxed_unsync()))
     }
@@ -268,7 +268,7 @@ impl Proxy {
     }
 }
 
-/// What a query names.
+/// Returns the items that a query names.
 fn items(asks: Asks, target: &Target) -> Result<Vec<Item>, Refusal> {
     let paths: Result<Vec<String>, _> = match asks {
         Asks::Path => target.one_path().map(|path| path.into_iter().collect()),
@@ -293,7 +293,8 @@ fn agents(mut answer: Response<Incoming>) -> Response<Incoming> {
     answer
 }
 
-/// Most messages have none of them, which a look at the few they have tells sooner.
+/// Removes the named headers. Most messages have none of them, and scanning their few headers is
+/// faster.
 fn strip(headers: &mut HeaderMap, names: &[HeaderName]) {
     if headers.keys().any(|name| names.contains(name)) {
         for name in names {

@@ -1,4 +1,4 @@
-//! What happened becomes a frame. That is work for the thread that sends: no agent waits for it.
+//! The conversion of events into frames, on the thread that sends: no agent waits for it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::receipts::frame::{Binding, Frame, Tool};
 /// The longest `target_system`.
 const SYSTEM: usize = 256;
 
-/// What all frames of a proxy have in common.
+/// The members that all frames of a proxy have in common.
 pub(super) struct Framing {
     account: Arc<Account>,
     sandbox: String,
@@ -66,7 +66,8 @@ impl Framing {
     }
 }
 
-/// What this proxy sees, and the surfaces of execd that it only knows as `unknown`, or refuses.
+/// Returns the surfaces that this proxy covers, and those of execd that it only knows as `unknown`,
+/// or refuses.
 fn coverage() -> Value {
     json!({
         "covers": ["command", "code", "files", "directories", "pty"],

@@ -14,18 +14,18 @@ use tokio_rustls::client::TlsStream;
 
 use super::answers::{Answer, Answers};
 
-/// Where frames go.
+/// The address and identity for the relay.
 #[derive(Clone)]
 pub(super) struct Relay {
     /// HOST:PORT.
     pub authority: String,
     /// Its name, as the certificate must have it.
     pub name: ServerName<'static>,
-    /// Our certificate, and whom we trust.
+    /// The certificate of the proxy, and the authority it trusts.
     pub tls: Arc<rustls::ClientConfig>,
 }
 
-/// How long a connection, and then each answer, may take.
+/// The time limit of a connection, and then of each answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 type Stream = TlsStream<TcpStream>;
@@ -37,20 +37,20 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Connects; both sides show who they are.
+    /// Connects; both sides present certificates.
     pub(super) async fn connect(relay: &Relay) -> Result<Self, String> {
         let stream = timeout(PATIENCE, connect(relay)).await;
         let (from, to) = tokio::io::split(stream.map_err(|_| late())??);
         Ok(Self { answers: Answers::new(from), to })
     }
 
-    /// Whether the relay has not closed it; it says nothing unasked.
+    /// Returns whether the relay has not closed it; the relay sends nothing unasked.
     pub(super) async fn is_open(&mut self) -> bool {
         self.answers.is_quiet().await
     }
 
-    /// Sends `count` posts and hands each answer on as it comes, until one is the last that this
-    /// connection gives. An error tells why there are no more.
+    /// Sends `count` posts and hands each answer on as it arrives, until the server ends the
+    /// connection. An error gives the reason for a missing answer.
     pub(super) async fn exchange(
         &mut self,
         (posts, count): (&[u8], usize),
@@ -87,7 +87,7 @@ async fn connect(relay: &Relay) -> Result<Stream, String> {
     stream.map_err(|error| format!("TLS with the relay: {error}"))
 }
 
-/// Writes; what becomes of it is read in the answers.
+/// Writes the posts; errors are seen in the answers.
 async fn written(to: &mut WriteHalf<Stream>, posts: &[u8]) -> Infallible {
     if to.write_all(posts).await.is_ok() {
         let _read_in_answers = to.flush().await;

@@ -1,4 +1,4 @@
-//! The proxy in front of execd: everything passes, and what was done is told to the relay.
+//! The proxy in front of execd: every request passes, and actions are reported to the relay.
 
 mod account;
 mod answers;
@@ -49,15 +49,15 @@ use self::upstream::Upstream;
 use super::sandbox;
 use super::tls::{Identity, provider};
 
-/// How many frames may wait for the relay; the next one is a drop.
+/// The maximum number of frames that wait for the relay; the next one is a drop.
 const QUEUE: usize = 4096;
-/// How long what waits may take to go out at the end.
+/// The time limit for sending the queue at the end.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// What `refbox receipts proxy` is told.
+/// The arguments of `refbox receipts proxy`.
 #[derive(Debug, Clone, Args)]
 pub struct ProxyArgs {
-    /// Where agents connect, as IP:PORT; port 0 takes a free one
+    /// The address for agents, as IP:PORT; port 0 takes a free one
     #[arg(long, value_name = "ADDR")]
     pub listen: SocketAddr,
     /// execd, as http://HOST:PORT
@@ -74,10 +74,10 @@ pub struct ProxyArgs {
     /// A file with the token that execd asks for; agents need none then
     #[arg(long, value_name = "FILE")]
     pub execd_token_file: Option<PathBuf>,
-    /// Where to count what is owed, so that the next proxy tells what one that was killed could not
+    /// The file for owed events, so that the next proxy reports those of a killed one
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
-    /// How long, after SIGTERM, what has begun may take to end
+    /// The time, after SIGTERM, in which running actions may end
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub drain_ms: u64,
 }
@@ -91,7 +91,7 @@ fn authority(scheme: &str, text: &str) -> Result<String, String> {
     authority.map(ToString::to_string).ok_or_else(wrong)
 }
 
-/// Serves until it is told to stop; returns the exit code.
+/// Serves until SIGTERM or SIGINT; returns the exit code.
 pub(crate) fn main(options: &ProxyArgs) -> i32 {
     match run(options) {
         Ok(()) => 0,
@@ -149,7 +149,7 @@ fn relay(options: &ProxyArgs) -> Result<Relay, String> {
     Ok(Relay { name, tls: options.identity.client()?, authority })
 }
 
-/// Who counts, and what was lost already.
+/// Opens the account, and returns it with the number of losses so far.
 fn account(state: Option<&Path>, sandbox: &str) -> Result<(Arc<Account>, Arc<Drops>), String> {
     let (account, owed) = match state {
         Some(file) => Account::kept(sandbox, file)?,
@@ -192,19 +192,19 @@ impl Sending {
         let runtime = runtime()?;
         let thread = std::thread::spawn(move || {
             let sent = runtime.block_on(sender.send(events, stopped));
-            // Whoever waits for it may have given up.
+            // The receiver may have given up.
             let _unheard = tell.send(sent);
         });
         Ok(Self { thread, ended, stop })
     }
 
-    /// Waits until all is sent, for `patience` at most; what is left then is lost.
+    /// Waits until all is sent, for `patience` at most; frames left then are lost.
     fn finish(self, patience: Duration) -> Sent {
         let sent = match self.ended.recv_timeout(patience) {
             Ok(sent) => sent,
             Err(RecvTimeoutError::Disconnected) => Sent::default(),
             Err(RecvTimeoutError::Timeout) => {
-                // It has ended by itself if nobody hears this.
+                // If the receiver is gone, the thread has ended by itself.
                 let _unheard = self.stop.send(());
                 self.ended.recv().unwrap_or_default()
             }

@@ -1,4 +1,4 @@
-//! What an answer shows of an action, read while it passes by.
+//! The outcome of an action, read from the answer while it passes.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::receipts::ijson;
 /// The most of an answer that is kept to be read as a whole.
 const KEPT: usize = 16 << 20;
 
-/// How an answer ended.
+/// The end of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     /// All of it came.
@@ -40,14 +40,14 @@ impl Ended {
     }
 }
 
-/// What is known of an action at its end.
+/// The outcome of an action at its end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Outcome {
     pub output: Option<Value>,
     pub error: Option<String>,
-    /// What execd calls the command, where it goes on in the background.
+    /// The id that execd gives a command that continues in the background.
     pub id: Option<String>,
-    /// What execd said instead, if that was short enough to keep.
+    /// The error answer of execd, if it was short enough to keep.
     pub said: Option<Vec<u8>>,
 }
 
@@ -59,9 +59,9 @@ pub(super) struct Reader {
     read: Read,
 }
 
-/// What was read of an answer.
+/// The content read from an answer.
 enum Read {
-    /// What it says does not matter.
+    /// Its content does not matter.
     Nothing,
     Content(Sha256),
     Stream(Box<Stream>),
@@ -77,7 +77,7 @@ struct Stream {
     seen: Seen,
 }
 
-/// What events showed.
+/// The facts shown by events.
 #[derive(Default)]
 struct Seen {
     id: Option<String>,
@@ -110,7 +110,7 @@ struct EventError<'a> {
 }
 
 impl Reader {
-    /// For an answer that shows `shows`.
+    /// Starts a reader for an answer that shows `shows`.
     pub(super) fn new(shows: Shows, background: bool) -> Self {
         let read = match shows {
             Shows::Exit | Shows::Results => Read::Stream(Box::default()),
@@ -130,7 +130,7 @@ impl Reader {
         (200..300).contains(&self.status)
     }
 
-    /// More of it came.
+    /// Takes in a piece of the answer.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         let (good, results) = (self.good(), self.shows == Shows::Results);
         match &mut self.read {
@@ -145,14 +145,15 @@ impl Reader {
         }
     }
 
-    /// Whether the last event of a stream came whole before execd broke it off: all is known.
+    /// Returns whether the last event of a stream was complete before execd broke it off: the
+    /// outcome is known.
     fn has_last_event(&self, ended: Ended) -> bool {
         let Read::Stream(stream) = &self.read else { return false };
         let Stream { events, seen } = &**stream;
         ended == Ended::Cut && events.is_between() && (seen.complete || seen.failed.is_some())
     }
 
-    /// It ended; what is known now.
+    /// Ends the answer; returns its outcome.
     pub(super) fn end(&mut self, ended: Ended) -> Outcome {
         if let Some(error) = ended.error().filter(|_| !self.has_last_event(ended)) {
             return Outcome { error: Some(error.to_owned()), ..Outcome::default() };

@@ -1,4 +1,4 @@
-//! The body of an answer to an agent, whoever made it.
+//! The body of an answer to an agent, execd's or the proxy's own.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,9 +11,9 @@ use super::watch::Watched;
 
 /// One of the bodies that there are.
 pub(super) enum Outgoing {
-    /// That of execd, which is watched.
+    /// The body of execd, which is watched.
     Watched(Watched),
-    /// That of execd.
+    /// The body of execd.
     Passed(Incoming),
     /// Our own.
     Whole(Full<Bytes>),

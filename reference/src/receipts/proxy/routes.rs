@@ -1,4 +1,4 @@
-//! Which requests are actions, as a table; whatever it does not name is an action too.
+//! The table of requests that are actions; a request outside the table is an action too.
 
 /// The five families that a receipt's `binding.endpoint` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Family {
     }
 }
 
-/// Where a request says what it does.
+/// The part of a request that names its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asks {
     /// A JSON body with `command`.
@@ -42,7 +42,7 @@ pub(super) enum Asks {
     Upload,
 }
 
-/// What an answer shows.
+/// The outcome that an answer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shows {
     /// Events that end with an exit code.
@@ -55,28 +55,28 @@ pub(super) enum Shows {
     Entries,
     /// Nothing but success.
     Done,
-    /// Nothing, not even what became of the file.
+    /// Nothing, not even whether the file was written.
     Nothing,
-    /// Which of several paths failed.
+    /// The failed one of several paths.
     Deleted,
 }
 
-/// What the proxy does with a request.
+/// The treatment of a request by the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
-    /// It is told of.
+    /// It is reported.
     Action { action: &'static str, family: Family, asks: Asks, shows: Shows },
     /// A record of a terminal is made.
     PtyNew,
-    /// Somebody attaches to a terminal.
+    /// A client attaches to a terminal.
     PtyAttach,
     /// A terminal is ended.
     PtyEnd,
-    /// It only looks; nothing is told.
+    /// It only reads; it is not reported.
     Quiet,
     /// It is not let through.
     Refused,
-    /// Nobody knows what it does, so it is told of.
+    /// Its effect is unknown, so an event is reported.
     Unknown,
 }
 
@@ -100,7 +100,7 @@ const MKDIR: Route =
 const RMDIR: Route =
     action("filesystem.directory.delete", Family::Directories, Asks::Paths, Shows::Deleted);
 
-/// Method, path and what they mean. `{}` is one part that is not empty, `**` is any rest.
+/// Method, path and route. `{}` is one part that is not empty, `**` is any rest.
 const TABLE: &[(&str, &str, Route)] = &[
     ("POST", "/command", EXECUTE),
     ("POST", "/session/{}/run", EXECUTE),
@@ -135,7 +135,7 @@ const TABLE: &[(&str, &str, Route)] = &[
     ("*", "/proxy/**", Route::Refused),
 ];
 
-/// What a request means; `path` is percent-decoded.
+/// Returns the route of a request; `path` is percent-decoded.
 pub(super) fn route(method: &str, path: &str) -> Route {
     let path = path.strip_suffix('/').filter(|rest| !rest.is_empty()).unwrap_or(path);
     let found = TABLE

@@ -1,8 +1,8 @@
-//! From the queue to the relay, on a thread of its own.
+//! The transport of events from the queue to the relay, on a thread of its own.
 //!
-//! Nobody waits for it, and it waits for a pause of the agents, though not for long: telling must cost
-//! them nothing. What has come until then goes out together, one post a frame. What the relay does not
-//! take is counted, and the next frame that is sent tells the number.
+//! No agent waits for it, and it waits for a pause of the agents, though not for long: reporting
+//! must cost them nothing. All events of that time go out together, one post a frame. Frames that
+//! the relay does not take are counted, and the next frame that is sent carries the number.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use super::link::{Link, Relay};
 use super::tell::Event;
 use super::underway::Underway;
 
-/// With nothing going on for so long, what there is is sent.
+/// The pause of the agents after which waiting events are sent.
 const PAUSE: Duration = Duration::from_millis(10);
-/// How long an event waits while agents make no pause.
+/// The maximum delay of an event while agents make no pause.
 const LINGER: Duration = Duration::from_millis(100);
-/// How many frames may be on their way at once. If the connection breaks then, they count as lost.
+/// The maximum number of frames in flight. If the connection breaks then, they count as lost.
 const MOST: usize = 32;
-/// With more bytes than this on their way, no other frame is sent.
+/// The number of bytes in flight above which no other frame is sent.
 const ENOUGH: usize = 256 << 10;
 
-/// What became of the frames.
+/// The counts of frames by result.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sent {
     /// The relay took them.
@@ -38,7 +38,7 @@ pub(super) struct Sent {
     pub wrong: u64,
 }
 
-/// Whoever sends.
+/// The sending thread.
 pub(super) struct Sender {
     relay: Relay,
     framing: Framing,
@@ -46,8 +46,8 @@ pub(super) struct Sender {
     account: Arc<Account>,
     sent: Sent,
     link: Option<Link>,
-    /// How many frames may be on their way now: one after a loss, twice as many each time that all
-    /// were taken.
+    /// The current limit of frames in flight: one after a loss, doubled each time that all were
+    /// taken.
     window: usize,
 }
 
@@ -86,7 +86,7 @@ impl Sender {
             if !queue.is_closed() {
                 self.linger().await;
             }
-            // What comes from now on waits for others again.
+            // Events from now on wait for others again.
             let mut due = queue.len();
             loop {
                 while due > 0
@@ -154,7 +154,7 @@ impl Sender {
             })
             .await;
         match told {
-            // What is left then was not read by anybody, and goes out anew.
+            // Frames left then were not read by the relay, and are sent again.
             Ok(()) if !ended && !lost => self.link = Some(link),
             Ok(()) => {}
             Err(why) => return self.lost(underway, left, &why),
@@ -162,7 +162,7 @@ impl Sender {
         self.window = if lost { 1 } else { (2 * self.window).min(MOST) };
     }
 
-    /// `count` frames are lost, as far as anybody here knows.
+    /// Counts `count` frames as lost, as far as is known here.
     fn lost(&mut self, underway: &mut Underway, count: usize, why: &str) {
         (0..count).for_each(|_| underway.lost(why));
         self.window = 1;
@@ -191,7 +191,7 @@ impl Sender {
             posts.extend_from_slice(head.as_bytes());
             posts.extend_from_slice(&body);
             count += 1;
-            // Whoever waits for this processor goes first.
+            // Other threads that wait for this processor go first.
             std::thread::yield_now();
             if posts.len() > ENOUGH {
                 break;

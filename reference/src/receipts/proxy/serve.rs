@@ -1,4 +1,4 @@
-//! Serving agents until we are told to stop.
+//! The server of agents, until a signal stops it.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use tokio::time::timeout;
 
 use super::exchange::{Proxy, answer};
 
-/// How long to wait for a descriptor.
+/// The delay after a failure for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// More often than any connection's timer is due (hyper's are set to 30 s).
+/// The interval of the runtime's timer, shorter than any connection's (hyper's are set to 30 s).
 const TICK: Duration = Duration::from_secs(10);
 
 /// A timer that is always the nearest: one that is set nearer than all others wakes the driver by a
@@ -28,7 +28,7 @@ async fn tick() {
     }
 }
 
-/// Serves until SIGTERM or SIGINT, and then for `drain` what has begun.
+/// Serves until SIGTERM or SIGINT, and then for `drain` to let running actions end.
 pub(super) async fn serve(
     listener: TcpListener,
     proxy: &Arc<Proxy>,
@@ -57,7 +57,8 @@ pub(super) async fn serve(
     }
     drop(listener);
     drop(stop);
-    // What has not ended by then is told as interrupted, when its task is dropped.
+    // Actions that have not ended by then are reported as interrupted, when their tasks are
+    // dropped.
     let _either = timeout(drain, proxy.teller.idle()).await;
     proxy.teller.stop();
     proxy.ptys.all_closed("interrupted: the proxy was stopped");

@@ -1,4 +1,4 @@
-//! What a request line names: the path without escapes, and the paths of the query.
+//! The target of a request line: the path without escapes, and the paths of the query.
 
 use hyper::Uri;
 use percent_encoding::percent_decode_str;
@@ -26,7 +26,7 @@ impl Target {
 
     /// Every `path` of the query, in order; an error where two readers could differ.
     pub(super) fn paths(&self) -> Result<Vec<String>, &'static str> {
-        // execd drops such a part and goes on, others do not.
+        // execd drops such a part and continues, others do not.
         if self.query.contains(';') || !has_whole_escapes(&self.query) {
             return Err("the query has a semicolon or a broken escape");
         }

@@ -1,4 +1,5 @@
-//! Telling: an action becomes an event in the queue, and nobody waits for more.
+//! The reporting of actions: an action becomes an event in the queue, and the agent waits for no
+//! more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use crate::receipts::frame::Decision;
 /// The longest `target_resource`.
 pub(super) const RESOURCE: usize = 4096;
 
-/// One object of an action, as told.
+/// The report of one object of an action.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Told {
     pub action: String,
@@ -32,7 +33,7 @@ pub(super) struct Told {
     pub target: Option<(String, String)>,
 }
 
-/// What is in the queue: something that happened, and when.
+/// An entry of the queue: an occurrence and its time.
 pub(super) struct Event {
     pub at: Timestamp,
     pub what: What,
@@ -40,14 +41,14 @@ pub(super) struct Event {
     owed: Owed,
 }
 
-/// What happened.
+/// The occurrence.
 pub(super) enum What {
     Told(Box<Told>),
     Ended(Ending),
 }
 
 impl Event {
-    /// What is told of it, and what is owed until that has numbers.
+    /// Returns its reports, and the events that are owed until the reports have numbers.
     pub(super) fn told(self) -> (Vec<Told>, Owed) {
         let told = match self.what {
             What::Told(told) => vec![*told],
@@ -56,7 +57,7 @@ impl Event {
         (told, self.owed)
     }
 
-    /// It is lost, with numbers that nobody will see; how many.
+    /// Drops the event, with numbers that no receipt will have; returns how many.
     pub(super) fn lost(self, account: &Account) -> i64 {
         let count = match &self.what {
             What::Told(_) => 1,
@@ -67,12 +68,12 @@ impl Event {
     }
 }
 
-/// Whoever tells.
+/// The reporter.
 pub(super) struct Teller {
     account: Arc<Account>,
     queue: Sender<Event>,
     drops: Arc<Drops>,
-    /// How many actions have begun and are not told of.
+    /// The number of actions that have begun and are not reported.
     open: AtomicUsize,
     idle: Notify,
     stopping: AtomicBool,
@@ -85,7 +86,7 @@ impl Teller {
         Self { account, queue, drops, open, idle, stopping }
     }
 
-    /// Tells at once.
+    /// Queues a report at once.
     pub(super) fn tell(&self, told: Told) {
         self.queue(What::Told(Box::new(told)), Owed::new(&self.account));
     }
@@ -106,13 +107,13 @@ impl Teller {
         }
     }
 
-    /// Tells that the proxy itself refused a request.
+    /// Reports that the proxy itself refused a request.
     pub(super) fn refused(&self, told: Told, why: &str) {
         let error = Some(format!("refused by the proxy: {why}"));
         self.tell(Told { decision: Decision::Denied, error, ..told });
     }
 
-    /// Marks that an action has begun, of which something is to be told.
+    /// Marks that an action has begun that is to be reported.
     pub(super) fn begin(self: &Arc<Self>) -> (Open, Owed) {
         self.open.fetch_add(1, Ordering::SeqCst);
         (Open(Arc::clone(self)), Owed::new(&self.account))
@@ -129,18 +130,18 @@ impl Teller {
         }
     }
 
-    /// From now on an action that ends early was interrupted by us.
+    /// Marks that an action that ends early from now on was interrupted by the proxy.
     pub(super) fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
     }
 
-    /// Whether we are stopping.
+    /// Returns whether the proxy is stopping.
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
 }
 
-/// Something that is to be told of; dropped when that has a number, or when there is nothing to tell.
+/// An owed event; dropped when it has a number, or when there is nothing to report.
 pub(super) struct Owed(Arc<Account>);
 
 impl Owed {
@@ -181,7 +182,7 @@ mod tests {
             teller.tell(Told::default());
         }
         assert_eq!(drops.count(), 2);
-        // Two numbers are theirs, which nobody will see.
+        // The lost events take two numbers, which no receipt has.
         assert_eq!(account.number(), 3);
         assert!(frames.try_recv().is_ok() && frames.try_recv().is_err());
     }

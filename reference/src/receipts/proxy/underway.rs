@@ -1,4 +1,4 @@
-//! Frames on their way, and what is owed of them: lost unless they are settled.
+//! Frames in flight, and their owed events: lost unless they are settled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::receipts::frame::Frame;
 /// Frames that were taken from the queue, the oldest first.
 pub(super) struct Underway {
     frames: VecDeque<Frame>,
-    /// The losses that the first frame tells of.
+    /// The losses that the first frame reports.
     carried: i64,
     drops: Arc<Drops>,
     account: Arc<Account>,
@@ -28,12 +28,12 @@ impl Underway {
         self.frames.extend(frames);
     }
 
-    /// How many there are.
+    /// Returns the number of frames.
     pub(super) fn len(&self) -> usize {
         self.frames.len()
     }
 
-    /// The frames; the first of them tells of all losses so far.
+    /// Returns the frames; the first of them reports all losses so far.
     pub(super) fn loaded(&mut self) -> impl Iterator<Item = &Frame> {
         if let Some(first) = self.frames.front_mut() {
             self.carried = self.carried.saturating_add(self.drops.take());
@@ -42,14 +42,14 @@ impl Underway {
         self.frames.iter()
     }
 
-    /// The first was taken, with what it told of.
+    /// Removes the first frame as taken, with its reported losses.
     pub(super) fn taken(&mut self) {
         self.frames.pop_front();
         self.account.settle(u64::try_from(self.carried).unwrap_or_default() + 1);
         self.carried = 0;
     }
 
-    /// The first is wrong, and no loss; the next one tells of what it carried.
+    /// Removes the first frame as wrong, which is no loss; the next one reports its losses.
     pub(super) fn wrong(&mut self) {
         self.frames.pop_front();
         self.account.settle(1);
@@ -85,11 +85,11 @@ mod tests {
         underway.push(vec![Frame::default(); 5]);
         drops.add(2);
         assert_eq!(counts(&mut underway), [Some(2), None, None, None, None]);
-        // Nobody took it: three are lost now, which the next one tells.
+        // The frame was not taken: three are lost now, which the next one reports.
         underway.lost("for this test");
         assert_eq!(drops.count(), 3);
         assert_eq!(counts(&mut underway), [Some(3), None, None, None]);
-        // What is wrong is no loss, but has told nobody.
+        // A wrong frame is no loss, but has not reported its count.
         underway.wrong();
         assert_eq!(counts(&mut underway), [Some(3), None, None]);
         underway.taken();

@@ -1,7 +1,7 @@
-//! An upload on its way to execd: read along, never kept.
+//! An upload on its way to execd: parsed as it passes, never kept.
 //!
-//! The last piece is held back until the whole body has been understood, so that what cannot be
-//! told is not carried out either.
+//! The last piece is held back until the whole body has been understood, so that an upload that
+//! cannot be reported is not carried out either.
 
 use bytes::Bytes;
 use http_body_util::{BodyDataStream, BodyExt};
@@ -22,7 +22,7 @@ const PIECES: usize = 8;
 /// The longest `metadata`.
 const METADATA: usize = 1 << 20;
 
-/// What an upload was, when it is over.
+/// The result of an upload.
 #[derive(Debug, PartialEq)]
 pub(super) enum Upload {
     /// It was understood.
@@ -35,18 +35,18 @@ pub(super) enum Upload {
     Unread,
 }
 
-/// The body to forward, and what it turns out to be.
+/// Returns the body to forward, and a receiver of the result.
 pub(super) fn follow(body: Incoming, kind: Kind) -> (Body, oneshot::Receiver<Upload>) {
     let (pieces, to_execd) = mpsc::channel(PIECES);
     let (told, upload) = oneshot::channel();
     tokio::spawn(async move {
-        // Nobody asks any more where the request was given up.
+        // The receiver is gone where the request was given up.
         let _unasked = told.send(pump(body, kind, pieces).await);
     });
     (Pieces(to_execd).boxed_unsync(), upload)
 }
 
-/// How a body says what it is.
+/// The encoding by which a body describes its content.
 pub(super) enum Kind {
     /// Pairs of `metadata` and `file`, between these boundaries.
     Pairs(String),
@@ -87,7 +87,7 @@ async fn pump(mut body: Incoming, kind: Kind, to_execd: ToExecd) -> Upload {
     }
 }
 
-/// Sends what was held back, and whatever follows the last boundary.
+/// Sends the held frames, and all data behind the last boundary.
 async fn finish(
     mut body: Incoming,
     held: Vec<Frame<Bytes>>,
@@ -129,7 +129,7 @@ async fn plain(path: &str, mut pieces: Pieces) -> Result<Vec<Item>, String> {
     Ok(vec![file.item(path)])
 }
 
-/// The n-th `metadata` belongs to the n-th `file`, whatever their order.
+/// Pairs the n-th `metadata` with the n-th `file`, in any order.
 async fn pairs(mut body: Multipart<'_>) -> Result<Vec<Item>, String> {
     let (mut paths, mut files) = (Vec::new(), Vec::new());
     while let Some(mut field) = body.next_field().await.map_err(|error| error.to_string())? {

@@ -21,7 +21,7 @@ pub(super) struct Upstream {
     idle: Mutex<Vec<SendRequest<Body>>>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug)]
 pub(super) struct NoAnswer {
     /// There was no connection at all.
@@ -30,7 +30,7 @@ pub(super) struct NoAnswer {
 }
 
 impl Upstream {
-    /// For execd at `authority`; nothing is connected yet.
+    /// Prepares connections to execd at `authority`; none is opened yet.
     pub(super) fn new(authority: String) -> Self {
         Self { authority, idle: Mutex::default() }
     }
@@ -56,7 +56,7 @@ impl Upstream {
         Ok(self.keep(fresh, answer))
     }
 
-    /// Whether anybody listens there.
+    /// Returns whether the address accepts connections.
     pub(super) async fn is_there(&self) -> bool {
         TcpStream::connect(&self.authority).await.is_ok()
     }
@@ -84,7 +84,7 @@ impl Upstream {
         builder.preserve_header_case(true);
         let (sender, connection) =
             builder.handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
-        // How it ends is seen where its request or answer is read.
+        // Its end is seen where its request or answer is read.
         tokio::spawn(async move { drop(connection.with_upgrades().await) });
         Ok(sender)
     }

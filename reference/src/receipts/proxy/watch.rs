@@ -1,4 +1,4 @@
-//! An answer on its way to the agent, watched: when it ends, the action is told.
+//! An answer on its way to the agent, watched: at its end, the action is reported.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use super::outcome::{Ended, Reader};
 use super::routes::Family;
 use super::tell::{Open, Owed, Teller};
 
-/// An action that has begun, until it is told.
+/// An action that has begun, until it is reported.
 pub(super) struct Watch {
     action: &'static str,
     family: Option<Family>,
     pub items: Vec<Item>,
     reader: Behind,
     teller: Arc<Teller>,
-    /// What nobody has told of yet.
+    /// The owed events that are not reported yet.
     owed: Option<Owed>,
-    /// How the answer ended, where that is still to be told.
+    /// The end of the answer, where it is still to be reported.
     due: Option<Ended>,
     _open: Open,
 }
@@ -45,19 +45,20 @@ impl Watch {
     /// The answer began.
     pub(super) fn begins(&mut self, status: u16) {
         self.reader.begins(status);
-        // A redirection carries nothing out; what follows it is told by itself.
+        // A redirection carries nothing out; the request that follows it is reported by itself.
         if self.family.is_some() && matches!(status, 301 | 302 | 307 | 308) {
             self.forget();
         }
     }
 
-    /// Somebody else tells of it.
+    /// Leaves the report to another watch.
     pub(super) fn forget(&mut self) {
         self.owed = None;
     }
 
-    /// Tells what is known at this end; of an answer that may be still to read, when it is on its way:
-    /// not before what the agent waits for is written. A task that never runs tells when it is dropped.
+    /// Reports the action at its end; where its answer may be still unread, after the answer is on
+    /// its way: not before the agent's bytes are written. A task that never runs reports when it is
+    /// dropped.
     fn end_behind(mut self, ended: Ended) {
         if self.reader.is_short() {
             return self.end(ended);
@@ -69,7 +70,7 @@ impl Watch {
         }
     }
 
-    /// Tells what is known at this end, once.
+    /// Reports the action at its end, once.
     pub(super) fn end(&mut self, ended: Ended) {
         let Some(owed) = self.owed.take() else { return };
         let (action, family, reader) = (self.action, self.family, self.reader.clone());
@@ -90,7 +91,7 @@ impl Drop for Watch {
 pub(super) struct Watched {
     inner: Option<Incoming>,
     watch: Option<Watch>,
-    /// An agent that goes away does not end the action.
+    /// The answer is read on after the agent has closed, as the action continues.
     drains: bool,
 }
 
@@ -164,7 +165,7 @@ impl Drop for Watched {
     }
 }
 
-/// Reads on to the end, for nobody but the receipt.
+/// Reads on to the end, only for the receipt.
 async fn drain(mut inner: Incoming, mut watch: Watch) {
     loop {
         match inner.frame().await {

@@ -1,10 +1,10 @@
-//! What a proxy posts becomes a frame that names the certificate's sandbox; pure.
+//! The check of a proxy's post, which becomes a frame that names the certificate's sandbox; pure.
 
 use crate::receipts::frame::Frame;
 use crate::receipts::ijson;
 use crate::receipts::strict::{self, Json};
 
-/// Why a body is no frame of this sandbox.
+/// The reason why a body is no frame of this sandbox.
 #[derive(Debug, PartialEq)]
 pub(super) enum Wrong {
     /// It is no frame.

@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-/// How long one frame may take.
+/// The time limit for one frame.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The way to the daemon.
@@ -44,7 +44,7 @@ impl Daemon {
     }
 }
 
-/// Whether the daemon has not closed it; it never says anything.
+/// Returns whether the daemon has not closed the connection; the daemon sends nothing.
 fn is_open(stream: &UnixStream) -> bool {
     let mut byte = [0];
     matches!(stream.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock)

@@ -1,4 +1,4 @@
-//! One post of a proxy: who it is, what it says, and whether the daemon got it.
+//! One post of a proxy: its peer, its frame, and the answer of the daemon.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -17,25 +17,25 @@ use crate::receipts::sandbox;
 /// The longest frame.
 const LONGEST: usize = 1 << 20;
 
-/// What every connection needs.
+/// The state shared by all connections.
 pub(super) struct Relay {
     daemon: Daemon,
     seen: Seen,
 }
 
-/// Who is at the other end of a connection.
+/// The sandbox at the other end of a connection, or the reason why it is unknown.
 pub(super) struct Peer(Result<String, String>);
 
-/// An answer: what it means, and why.
+/// An answer: its status, and the reason.
 type Answer = (StatusCode, String);
 
 impl Relay {
-    /// For the daemon at `socket`.
+    /// Starts a relay for the daemon at `socket`.
     pub(super) fn new(socket: PathBuf) -> Self {
         Self { daemon: Daemon::new(socket), seen: Seen::default() }
     }
 
-    /// Who connected; TLS has verified that the certificate is of our authority.
+    /// Returns the peer of a connection; TLS has verified that the certificate is of our authority.
     pub(super) fn peer(&self, certificate: Option<&[u8]>, from: IpAddr) -> Peer {
         let certificate = certificate.ok_or_else(|| "there is no certificate".to_owned());
         Peer(certificate.and_then(|certificate| {
@@ -59,7 +59,7 @@ impl Relay {
         }
         let mut answer = Response::new(Full::new(Bytes::from(why)));
         *answer.status_mut() = status;
-        // Frames behind one that was lost are not read: they are sent anew, and tell of it.
+        // Frames behind a lost one are not read: they are sent again, and report it.
         if status == StatusCode::SERVICE_UNAVAILABLE {
             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -92,7 +92,7 @@ impl Relay {
         }
         let unreachable = |error| (StatusCode::SERVICE_UNAVAILABLE, format!("daemon: {error}"));
         self.daemon.write(&frame).await.map_err(unreachable)?;
-        // Frames may come in tens: whoever waits for this processor goes first.
+        // Frames may come in tens: other threads that wait for this processor go first.
         std::thread::yield_now();
         Ok((StatusCode::ACCEPTED, String::new()))
     }

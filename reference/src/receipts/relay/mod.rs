@@ -1,4 +1,5 @@
-//! The relay on the host: takes frames from proxies it can tell apart, and hands them to the daemon.
+//! The relay on the host: takes frames from proxies, which their certificates identify, and hands
+//! them to the daemon.
 
 mod check;
 mod daemon;
@@ -15,10 +16,10 @@ use tokio::runtime::Builder;
 
 use super::tls::{Identity, provider};
 
-/// What `refbox receipts relay` is told.
+/// The arguments of `refbox receipts relay`.
 #[derive(Debug, Clone, Args)]
 pub struct RelayArgs {
-    /// Where proxies connect, as IP:PORT; port 0 takes a free one
+    /// The address for proxies, as IP:PORT; port 0 takes a free one
     #[arg(long, value_name = "ADDR")]
     pub listen: SocketAddr,
     /// The daemon's socket
@@ -28,7 +29,7 @@ pub struct RelayArgs {
     pub identity: Identity,
 }
 
-/// Serves until it is told to stop; returns the exit code.
+/// Serves until SIGTERM or SIGINT; returns the exit code.
 pub(crate) fn main(options: &RelayArgs) -> i32 {
     match run(options) {
         Ok(()) => 0,

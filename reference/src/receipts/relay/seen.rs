@@ -1,4 +1,5 @@
-//! Which certificate came from where: one that two sandboxes share vouches for neither.
+//! The addresses from which each certificate was used: one that two sandboxes share vouches for
+//! neither.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;

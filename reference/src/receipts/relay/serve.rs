@@ -1,4 +1,4 @@
-//! Serving proxies until we are told to stop.
+//! The server of proxies, until a signal stops it.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use tokio_rustls::TlsAcceptor;
 
 use super::ingest::Relay;
 
-/// How long a handshake may take, and at the end what has begun.
+/// The time limit of a handshake, and at the end of running requests.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long to wait for a descriptor.
+/// The delay after a failure for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(10);
 const DRAIN: Duration = Duration::from_secs(1);
 

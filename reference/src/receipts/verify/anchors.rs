@@ -24,7 +24,7 @@ pub(super) fn findings(chains: &[Vec<&Line>], store: &Store<'_>) -> Vec<Finding>
     found
 }
 
-/// What is wrong with the first receipt of a chain below `root`.
+/// Returns the finding about the first receipt of a chain below `root`.
 fn first_of(first: &Line, root: &str, parent: Option<&[&Line]>) -> Option<Finding> {
     let tell = |name, detail: String| Some(Finding::new(first, name, detail));
     let Some(anchor) = &first.receipt.body.subject.delegation else {

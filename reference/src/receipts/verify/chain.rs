@@ -9,20 +9,20 @@ use super::rotation;
 use crate::receipts::canonical;
 use crate::receipts::reading::Reading;
 
-/// What is known of a chain besides its receipts.
+/// Facts about a chain that its receipts do not hold.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How many receipts it must have.
+    /// The number of receipts that it must have.
     pub expected_length: Option<usize>,
     /// The hash of its last receipt.
     pub expected_final_hash: Option<String>,
-    /// Whether it must have ended.
+    /// It must have ended.
     pub require_terminal: bool,
     /// JSON texts of responses, by the ids of their receipts.
     pub bodies: BTreeMap<String, Vec<u8>>,
 }
 
-/// What was found of one receipt.
+/// The result for one receipt.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 pub struct Checked {
     /// Its place, from 0.
@@ -37,14 +37,14 @@ pub struct Checked {
     pub sequence_valid: bool,
 }
 
-/// What was found of a chain.
+/// The result for a chain.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Verification {
     /// The chain that the first receipt names.
     pub chain_id: String,
     /// Nothing is wrong.
     pub valid: bool,
-    /// How many receipts were given.
+    /// The number of given receipts.
     pub length: usize,
     /// `complete`, `interrupted`, or `unknown` if it has no end.
     pub status: &'static str,
@@ -52,11 +52,11 @@ pub struct Verification {
     pub receipts: Vec<Checked>,
     /// The first place where something is wrong, or -1.
     pub broken_at: i64,
-    /// What is wrong, where more than a receipt's own checks tell.
+    /// The error, where it is more than a receipt's own checks show.
     pub error: String,
-    /// Said if a response could not be compared.
+    /// The note on a response that could not be compared.
     pub response_hash_note: String,
-    /// To be looked at, but not wrong.
+    /// Findings that are no errors.
     pub warnings: Vec<String>,
     /// The last call has no result.
     pub incomplete_tool_roundtrip: bool,
@@ -223,7 +223,7 @@ impl Walk {
     }
 }
 
-/// What is wrong with what a receipt says about the end of its chain.
+/// Returns the error in a receipt's statement about the end of its chain.
 fn end_fault(index: usize, receipt: &Reading) -> Option<String> {
     let status =
         receipt.body.subject.chain.status.as_deref().filter(|status| !status.is_empty())?;
@@ -287,7 +287,7 @@ fn bodies(found: &mut Verification, receipts: &[&Reading], options: &Options) {
     }
 }
 
-/// What only somebody outside the chain can know.
+/// Checks facts that only a source outside the chain can know.
 fn out_of_band(found: &mut Verification, receipts: &[&Reading], options: &Options) {
     let last = receipts.len().saturating_sub(1);
     if let Some(expected) = options.expected_length.filter(|n| *n != receipts.len()) {

@@ -1,4 +1,4 @@
-//! A file of receipts: sorted into its chains, each verified, and what only all of them show.
+//! A file of receipts: sorted into its chains, each verified, and the findings across all of them.
 
 use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
@@ -13,18 +13,18 @@ use crate::receipts::reading::{self, Reading};
 /// The fewest lines that are worth a thread.
 const PART: usize = 256;
 
-/// What to look at.
+/// The chains to verify.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
     /// This chain only.
     pub chain: Option<&'a str>,
-    /// Also what other verifiers accept.
+    /// Report findings that other verifiers accept.
     pub strict: bool,
-    /// Also whose process the daemon saw.
+    /// Check the process that the daemon saw.
     pub provenance: bool,
 }
 
-/// What was found of a file.
+/// The result for a file.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// Every chain is valid, every line a receipt, and there are no findings.
@@ -35,12 +35,12 @@ pub struct Report {
     pub malformed: Vec<Malformed>,
     /// Terminal sessions that do not pair; none of them makes a chain invalid.
     pub sessions: Vec<Session>,
-    /// What strict reading found.
+    /// The findings of strict reading.
     pub findings: Vec<Finding>,
-    /// Which receipts do not say whose process the daemon saw, if that was asked.
+    /// The receipts without the process that the daemon saw, if the check was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// To be looked at, but not wrong.
+    /// Findings that are no errors.
     pub warnings: Vec<String>,
 }
 

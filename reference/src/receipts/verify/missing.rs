@@ -1,7 +1,7 @@
-//! Chains and ends that are missing: a store's chains tell of each other.
+//! Chains and ends that are missing: a store's chains refer to each other.
 //!
-//! A chain below a root tells of the root, a root that has ended how many chains ended below it, and
-//! the first receipt of a root which root came before.
+//! A chain below a root names the root, a root that has ended gives the number of chains that ended
+//! below it, and the first receipt of a root names the root before it.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::strict::Finding;
 #[derive(Debug)]
 pub(super) struct Store<'a> {
     chains: BTreeMap<&'a str, &'a [&'a Line]>,
-    /// Whether only one of the chains is asked about, so that no other need be there.
+    /// Only one of the chains is verified, so that the others need not be present.
     in_part: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn root_of(chain: &str) -> Option<&str> {
     root.map(|(root, _)| root)
 }
 
-/// What is missing beside `chains`.
+/// Returns the chains and ends that are missing beside `chains`.
 pub(super) fn findings(chains: &[Vec<&Line>], store: &Store<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for chain in chains {
@@ -66,7 +66,7 @@ fn end(first: &Line, last: &Line, store: &Store<'_>) -> Option<Finding> {
     (ended && !last.receipt.ends()).then(|| Finding::new(last, "end_missing", detail))
 }
 
-/// Whether as many chains ended below a root as it says.
+/// Checks that as many chains ended below a root as it says.
 fn below(last: &Line, store: &Store<'_>) -> Option<Finding> {
     let said = runtime(last, "chains_ended")?.as_u64()?;
     let name = last.receipt.chain_id();
@@ -76,7 +76,7 @@ fn below(last: &Line, store: &Store<'_>) -> Option<Finding> {
     (usize::try_from(said) != Ok(found)).then(|| Finding::new(last, "chain_missing", detail))
 }
 
-/// Whether the root that was there before is there, to its end.
+/// Checks that the previous root chain is in the file, to its end.
 fn before(line: &Line, store: &Store<'_>) -> Option<Finding> {
     let said = runtime(line, "previous_chain")?;
     let name = said.get("chain_id")?.as_str()?;

@@ -24,19 +24,19 @@ pub use provenance::Provenance;
 pub use pty::Session;
 pub use strict::Finding;
 
-/// How `verify` is called.
+/// The arguments of `verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// The public key that the first receipt of each chain is signed with
     #[arg(long, value_name = "FILE.pub")]
     pub key: PathBuf,
-    /// Also find what other verifiers accept; each finding has a name and makes the file invalid
+    /// Also report findings that other verifiers accept; each has a name and makes the file invalid
     #[arg(long)]
     pub strict: bool,
-    /// Look at this chain only
+    /// Verify this chain only
     #[arg(long, value_name = "NAME")]
     pub chain: Option<String>,
-    /// How many receipts the chain must have
+    /// The number of receipts that the chain must have
     #[arg(long, value_name = "N")]
     pub expected_length: Option<usize>,
     /// The hash that the last receipt of the chain must have
@@ -45,13 +45,13 @@ pub struct VerifyArgs {
     /// A JSON object of responses by the receipts' ids, for `response_hash` to be compared with
     #[arg(long, value_name = "FILE.json")]
     pub response_bodies: Option<PathBuf>,
-    /// Every event must say whose process the daemon saw; exit code 3 if all else is valid
+    /// Every event must name the process that the daemon saw; exit code 3 if all else is valid
     #[arg(long)]
     pub provenance: bool,
     /// The chain must have ended
     #[arg(long)]
     pub require_terminal: bool,
-    /// How to tell the result
+    /// The format of the result
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
     /// Receipts, one a line
@@ -59,7 +59,7 @@ pub struct VerifyArgs {
     pub file: PathBuf,
 }
 
-/// How to tell a result.
+/// The format of a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// A line a receipt and a summary

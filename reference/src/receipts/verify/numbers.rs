@@ -1,7 +1,7 @@
-//! Numbers of events: one that is missing is an event that never became a receipt.
+//! Numbers of events: a missing one is an event that never became a receipt.
 //!
-//! A chain has no gap where an event got lost before it was signed; the emitter's own numbers do.
-//! A count of dropped events right before a receipt explains so many of the numbers before it.
+//! A chain has no gap where an event was lost before it was signed; the emitter's own numbers do. A
+//! count of dropped events right before a receipt explains so many of the numbers before it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::file::Line;
 use super::strict::Finding;
 use crate::receipts::reading::Reading;
 
-/// A receipt with a number, and what was told to be lost right before it.
+/// A receipt with a number, and the number of losses reported right before it.
 struct Numbered<'a> {
     line: &'a Line,
     explained: u64,
@@ -72,7 +72,7 @@ fn drops(receipt: &Reading) -> Option<u64> {
     (action == "agent_receipts.events_dropped").then(|| count()?.as_u64())?
 }
 
-/// Whether the first receipt of the file is that of a daemon's first start.
+/// Returns whether the first receipt of the file is that of a daemon's first start.
 fn begins_with_a_daemon(chains: &[Vec<&Line>]) -> bool {
     let first = chains.iter().flatten().find(|line| line.number == 1);
     first.is_some_and(|line| {

@@ -1,4 +1,4 @@
-//! Provenance: a receipt counts as the daemon's only if it says whose process the daemon saw.
+//! Provenance: a receipt counts as the daemon's only if it names the process that the daemon saw.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -14,11 +14,11 @@ pub struct Provenance {
     pub malformed: Vec<usize>,
 }
 
-/// What the daemon writes by itself, where nobody was connected.
+/// The types of receipts that the daemon writes by itself, without a connection.
 const OWN: [&str; 2] = ["agent_receipts.daemon_started", "agent_receipts.chain_interrupted"];
 
 impl Provenance {
-    /// Of all receipts but the daemon's own.
+    /// Checks all receipts but the daemon's own.
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a Line>) -> Self {
         let mut found = Self::default();
         for Line { number, receipt } in lines {

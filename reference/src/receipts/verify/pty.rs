@@ -17,7 +17,7 @@ pub struct Session {
     pub line: usize,
     /// The sandbox.
     pub sandbox_id: String,
-    /// What names the session.
+    /// The identifier of the session.
     pub correlator: String,
 }
 
@@ -67,7 +67,7 @@ impl Ends {
     }
 }
 
-/// What a receipt is bound to, wherever its profile says so.
+/// Returns a member of a receipt's binding, in either profile.
 pub(super) fn binding<'a>(receipt: &'a Reading, member: &str) -> Option<&'a str> {
     let body = &receipt.body;
     let runtime = body.issuer.runtime.as_ref().and_then(|runtime| runtime.get("binding"));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::receipts::time;
 
-/// A closed object: where it is, what it must have, what it may have.
+/// A closed object: its path, its required members, its optional members.
 type Closed = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const CLOSED: [Closed; 12] = [
@@ -39,7 +39,7 @@ const CLOSED: [Closed; 12] = [
             "emitter_metadata",
             "trusted_timestamp",
             "idempotency_key",
-            // Not in the schema, but written by the published daemon: a warning tells of it.
+            // Not in the schema, but written by the published daemon: a warning reports it.
             "tool_name",
         ],
     ),
@@ -73,7 +73,7 @@ const CLOSED: [Closed; 12] = [
     ("/proof", &["type", "created", "verificationMethod", "proofPurpose", "proofValue"], &[]),
 ];
 
-/// What a value must look like where it is there.
+/// The shape that a value must have where it is present.
 enum Shape {
     Text,
     NonEmpty,
@@ -158,7 +158,7 @@ static PATTERNS: LazyLock<Vec<(&'static str, Option<Regex>)>> = LazyLock::new(||
     [HASH, RECEIPT, ACTION, SIGNATURE].map(|text| (text, Regex::new(text).ok())).into()
 });
 
-/// What the schema has against a receipt.
+/// Returns the violations of the schema in a receipt.
 pub(super) fn complaints(receipt: &Value) -> Vec<String> {
     let mut found: Vec<String> = CLOSED.iter().flat_map(|rule| members(receipt, *rule)).collect();
     let shapes = SHAPES.iter().chain(&PROOF);
@@ -193,7 +193,7 @@ fn status_needs_end(receipt: &Value) -> Option<String> {
 }
 
 impl Shape {
-    /// What the value should be.
+    /// Returns the description of the expected value.
     fn words(&self) -> String {
         let listed = |words: &[&str], between| words.join(between);
         match self {

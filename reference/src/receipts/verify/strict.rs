@@ -1,4 +1,4 @@
-//! What other verifiers accept and a strict reader does not: one name a rule.
+//! The findings that other verifiers accept and a strict reader does not: one name a rule.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::{anchors, missing, numbers, pty, schema};
 use crate::receipts::reading::Reading;
 use crate::receipts::{did, ijson, time};
 
-/// Something that a strict reader does not accept.
+/// A fault that a strict reader does not accept.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The line of the receipt.
     pub line: usize,
     /// The rule.
     pub name: &'static str,
-    /// What is there.
+    /// The finding's text.
     pub detail: String,
 }
 
@@ -82,8 +82,8 @@ fn genesis(chain: &[&Line]) -> Option<Finding> {
     (sequence != 1).then(|| Finding::new(first, "genesis_sequence", detail()))
 }
 
-/// Sessions of one placement do not mix in a sandbox's chain; receipts of the daemon's own have none.
-/// Other chains take the events of every emitter.
+/// Checks that sessions of one placement do not mix in a sandbox's chain; receipts of the daemon's
+/// own have none. Other chains take the events of every emitter.
 fn sessions(chain: &[&Line]) -> Vec<Finding> {
     if !chain.first().is_some_and(|first| first.receipt.chain_id().contains("/sandbox/")) {
         return Vec::new();
@@ -133,7 +133,8 @@ fn verification_method(receipt: &Reading) -> Option<String> {
     (!good).then(|| format!("{method:?} is no key of issuer {issuer:?}"))
 }
 
-/// The time of the proof is not signed; that of the receipt is, and both come from one clock.
+/// Compares the time of the proof, which is not signed, with that of the receipt: both come from
+/// one clock.
 fn proof_created(receipt: &Reading) -> Option<String> {
     let created = receipt.body.proof.as_ref()?.created.as_deref().unwrap_or_default();
     let issued = receipt.body.issued.as_deref().unwrap_or_default();

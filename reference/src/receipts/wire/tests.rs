@@ -12,7 +12,7 @@ enum Kept {
     Lost,
 }
 
-/// What passes, with neighbouring bytes of one message put together.
+/// Returns the passed parts, with neighbouring bytes of one message joined.
 fn kept(bytes: &[u8], size: usize) -> Vec<Kept> {
     let (mut wire, mut all) = (Wire::default(), Vec::<Kept>::new());
     for piece in bytes.chunks(size) {
@@ -75,7 +75,7 @@ fn cuts_and_masks_do_not_matter() {
         let bytes = conversation(mask);
         for size in [1, 2, 3, 5, 7, 11, 64, 1000, bytes.len()] {
             let kept = kept(&bytes, size);
-            // Pieces of one message without an offset cannot be told apart from two messages.
+            // Pieces of one message without an offset look like two messages.
             let joined = kept.into_iter().fold(Vec::new(), joined);
             assert_eq!(joined, wanted, "{size}");
         }

@@ -1,4 +1,4 @@
-//! What a caller of `run_process` asks for. Its debug output shows no secret.
+//! The request of a caller of `run_process`. Its debug output shows no secret.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,7 +12,7 @@ use crate::supervise::{REDACTED, is_sensitive_env_name};
 /// One command and how it is run.
 #[derive(Debug, Clone)]
 pub struct ProcessRequest {
-    /// Looked up in the command's PATH unless it has a slash.
+    /// The program, looked up in the command's PATH unless it has a slash.
     pub program: OsString,
     /// The arguments after the program's name.
     pub args: Vec<OsString>,
@@ -20,14 +20,13 @@ pub struct ProcessRequest {
     pub current_dir: Option<PathBuf>,
     /// Time after which the command is ended, from its spawn; more than zero.
     pub timeout: Option<Duration>,
-    /// What it reads from descriptor 0.
+    /// The input at descriptor 0.
     pub stdin: ProcessStdin,
     /// Its variables.
     pub environment: Environment,
-    /// What becomes of descriptors 1 and 2.
+    /// The destination of descriptors 1 and 2.
     pub output: ProcessOutput,
-    /// Whether captured streams are also shown on our stderr, redacted. What is captured stays as
-    /// it was written.
+    /// Captured streams are also shown on our stderr, redacted. The captured bytes stay as written.
     pub debug: bool,
 }
 
@@ -46,14 +45,14 @@ impl ProcessRequest {
         }
     }
 
-    /// The same with these arguments.
+    /// Sets the arguments.
     #[must_use]
     pub fn args(self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         Self { args: args.into_iter().map(Into::into).collect(), ..self }
     }
 }
 
-/// What a command reads from descriptor 0.
+/// The input of a command at descriptor 0.
 #[derive(Clone, Default)]
 pub enum ProcessStdin {
     /// Ours.
@@ -75,7 +74,7 @@ impl fmt::Debug for ProcessStdin {
     }
 }
 
-/// What becomes of a command's descriptors 1 and 2.
+/// The destination of a command's descriptors 1 and 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProcessOutput {
     /// They come with the result.

@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 
 use super::{default_action, queue, table};
 
-/// Readable once children of this process ended, or members of a group that was asked about.
+/// A queue that is readable once children of this process ended, or members of a watched group.
 pub(crate) struct Children(Kqueue);
 
 impl Children {
@@ -24,13 +24,13 @@ impl Children {
         Ok(Self(queue))
     }
 
-    /// Takes in what was announced.
+    /// Reads and discards the announcements.
     pub(crate) fn hush(&self) {
         let _announced = queue::taken(&self.0, false);
     }
 
-    /// Whether anybody alive is in the group of `leader`. Orphans are nobody's children here, so that
-    /// the end of each is announced too.
+    /// Returns whether a live process is in the group of `leader`. Orphans are not children of this
+    /// process here, so the end of each is announced too.
     pub(crate) fn has_member(&self, leader: Pid) -> io::Result<bool> {
         let mut any = false;
         for member in table::of_group(leader)? {

@@ -1,5 +1,5 @@
-//! What macOS does not have. What a lock-down needs fails here; the rest is done in another way, and
-//! the limits of the mechanism say where in none.
+//! The facilities that macOS lacks. Those that a lock-down needs fail here; the others are done in
+//! another way, and the limits of the mechanism name those that are not done.
 
 use std::fs::File;
 use std::io;
@@ -11,15 +11,16 @@ fn unsupported<T>() -> io::Result<T> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Nothing ends a process with its parent: the stage ends the command when its supervisor is gone.
+/// Does nothing: no process ends with its parent here. The stage ends the command when its
+/// supervisor is gone.
 pub(crate) fn die_with_parent() -> nix::Result<()> {
     Ok(())
 }
 
-/// Somebody can be left where there is no child.
+/// A descendant can be left where there is no child.
 pub(crate) const ADOPTS_ORPHANS: bool = false;
 
-/// Orphans go to launchd; looks at the table of processes find them.
+/// Does nothing: orphans go to launchd, and are found in the table of processes.
 pub(crate) fn adopt_orphans() -> nix::Result<()> {
     Ok(())
 }
@@ -29,7 +30,7 @@ pub(crate) fn hide_memory() -> nix::Result<()> {
     Ok(())
 }
 
-/// What a process does with a stop cannot be asked, so that nobody is said to heed it.
+/// Returns false: the disposition of a stop in another process cannot be read.
 pub(crate) fn heeds_stop(_process: Pid) -> bool {
     false
 }
@@ -73,7 +74,7 @@ pub(crate) fn restrict_self(_ruleset: &OwnedFd) -> io::Result<()> {
     unsupported()
 }
 
-/// Nobody starts it by descriptor here.
+/// Fails: no process is started by descriptor here.
 pub(crate) fn own_executable() -> io::Result<OwnedFd> {
     unsupported()
 }

@@ -31,7 +31,7 @@ pub(crate) use packets::*;
 pub(crate) use queue::{Bell, Clock, Watch};
 pub(crate) use table::Processes;
 
-/// The variable that marks what belongs to one run.
+/// The variable that marks the processes of one run.
 const MARK: &str = "REFBOX_RUN";
 
 /// A process, and a queue that is readable once it has ended.
@@ -43,7 +43,7 @@ pub(crate) struct Process {
 
 #[cfg(test)]
 impl Process {
-    /// The same process, to be looked at apart.
+    /// Opens the same process again, to be watched separately.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         open_process(self.pid)
     }
@@ -71,7 +71,7 @@ pub(crate) fn open_process(pid: Pid) -> io::Result<Process> {
     Ok(Process { pid, ended })
 }
 
-/// Sends `signal` to a child that is not reaped; one that is gone already is no error.
+/// Sends `signal` to a child that is not reaped; a process that has ended is no error.
 pub(crate) fn signal_process(process: &Process, signal: i32) -> io::Result<()> {
     match kill(process.pid, Signal::try_from(signal)?) {
         Err(Errno::ESRCH) => Ok(()),
@@ -110,7 +110,7 @@ pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> io::Result<(Pid, Proce
     Ok((child, opened(child)?))
 }
 
-/// The child `pid`, which is ended where that cannot be had.
+/// Opens the child `pid`, and kills it where that fails.
 fn opened(pid: Pid) -> io::Result<Process> {
     open_process(pid).inspect_err(|_| {
         let _killed = kill(pid, Signal::SIGKILL);
@@ -121,7 +121,7 @@ fn opened(pid: Pid) -> io::Result<Process> {
 /// Forks; the child runs `body` and never returns.
 pub(crate) fn fork(body: impl FnOnce() -> i32) -> nix::Result<Pid> {
     let mask = block_signals()?;
-    // SAFETY: the child goes on with a copy of our memory; what it calls takes no lock but those of
+    // SAFETY: the child continues with a copy of our memory; its calls take no lock but those of
     // the allocator, which macOS makes usable in a forked child.
     let pid = unsafe { libc::fork() };
     parent_or(body, pid, &mask)
@@ -159,12 +159,12 @@ pub(crate) fn memory_file(content: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// What marks a new run's command and all that it starts, as `NAME=value`.
+/// Returns the mark of a new run's command and its descendants, as `NAME=value`.
 pub(crate) fn mark() -> Option<CString> {
     CString::new(format!("{MARK}={}", uuid::Uuid::new_v4().simple())).ok()
 }
 
-/// Whether the file system of `folder` takes names that differ in case for one.
+/// Returns whether the file system of `folder` ignores case.
 pub(crate) fn ignores_case(folder: &Path) -> bool {
     let Ok(folder) = CString::new(OsStr::as_bytes(folder.as_os_str())) else { return false };
     // SAFETY: the path is a C string that lives through the call.

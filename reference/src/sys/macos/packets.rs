@@ -1,5 +1,5 @@
-//! A pair of sockets that passes packets of one length, which a stream keeps apart by it. Processes do
-//! not pass: who needs one has another way to it.
+//! A pair of sockets for packets of one fixed length, by which a stream separates them. Processes
+//! are not passed: their receivers have another way to them.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

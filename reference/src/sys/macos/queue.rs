@@ -1,5 +1,5 @@
-//! What a run is followed with on macOS, all of it queues: one place to wait in, a clock, a bell that
-//! a handler rings. A queue is readable, in another one too, as long as it holds events.
+//! The event sources of a run on macOS, all of them kqueues: a poller, a clock, a bell that a
+//! handler rings. A queue is readable, in another one too, as long as it holds events.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use nix::sys::event::{EvFlags, EventFilter, FilterFlag, KEvent, Kqueue};
 
 /// Events taken in at once.
 const AT_ONCE: usize = 16;
-/// Not to wait at all.
+/// A timeout of zero.
 const AT_ONE_LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// No event, to be overwritten.
@@ -21,7 +21,7 @@ fn blank() -> [KEvent; AT_ONCE] {
     [KEvent::new(0, filter, EvFlags::empty(), FilterFlag::empty(), 0, 0); AT_ONCE]
 }
 
-/// Changes what `queue` announces.
+/// Changes the filters of `queue`.
 pub(super) fn change(
     queue: &Kqueue,
     ident: usize,
@@ -34,7 +34,7 @@ pub(super) fn change(
     queue.kevent(&[event], &mut [], Some(AT_ONE_LOOK)).map(drop)
 }
 
-/// Has `queue` announce one more thing; `number` is the event's own and what a timer counts.
+/// Adds one filter to `queue`; `number` is the event's own number and the period of a timer.
 pub(super) fn add(
     queue: &Kqueue,
     ident: usize,
@@ -45,7 +45,7 @@ pub(super) fn add(
     change(queue, ident, filter, EvFlags::EV_ADD, details, number)
 }
 
-/// Takes in what `queue` holds, waiting for it if `waits`.
+/// Takes the events of `queue`, waiting for one if `waits`.
 pub(super) fn taken(queue: &Kqueue, waits: bool) -> nix::Result<Vec<KEvent>> {
     let mut events = blank();
     let count = queue.kevent(&[], &mut events, (!waits).then_some(AT_ONE_LOOK))?;
@@ -149,7 +149,7 @@ impl Bell {
         Ok(Self { read: read.into(), write })
     }
 
-    /// Where it is rung.
+    /// Returns the descriptor that rings it.
     pub(crate) fn rope(&self) -> RawFd {
         self.write.as_raw_fd()
     }

@@ -17,15 +17,15 @@ const OF_GROUP: u32 = 2;
 /// Numbers that a list has room for beyond those that were just there.
 const ROOM: usize = 64;
 
-/// The processes that live, and by what mark those of one run are known.
+/// The live processes, and the mark of one run.
 pub(crate) struct Processes {
     mark: Option<CString>,
-    /// Where arguments and environment of one process are read to.
+    /// The buffer for arguments and environment of one process.
     words: Vec<u8>,
 }
 
 impl Processes {
-    /// Those of a command with this environment are marked.
+    /// Starts a table that marks processes of a command with this environment.
     pub(crate) fn marked(env: &[CString]) -> Self {
         let ours = |pair: &&CString| pair.to_bytes().starts_with(MARK.as_bytes());
         // The last is this run's own: one before it came from a run around us.
@@ -42,14 +42,14 @@ impl Processes {
 
 impl Table for Processes {
     fn look(&mut self) -> io::Result<Vec<Entry>> {
-        // The dead ones of our own are nobody's business any more.
+        // Zombie children of our own are reaped first.
         while matches!(reap(false)?, Child::Ended(..)) {}
         let mut entries = Vec::new();
         for pid in all()? {
             let Some(info) = info(pid) else { continue };
             let who = Identity { number: pid, start: start(&info) };
             let parent = info.pbi_ppid as i32;
-            // SAFETY: getsid takes a number; one that is nobody's gives -1.
+            // SAFETY: getsid takes a number; an unused one gives -1.
             let session = unsafe { libc::getsid(pid) };
             entries.push(Entry { who, parent, session, marked: self.is_marked(pid) });
         }
@@ -69,7 +69,7 @@ impl Table for Processes {
         for who in whom {
             let (number, exit) = (who.number as usize, FilterFlag::NOTE_EXIT);
             match queue::add(&ends, number, EventFilter::EVFILT_PROC, exit, 0) {
-                // It has ended: there is a next look to be had.
+                // It has ended: the next snapshot is due.
                 Err(Errno::ESRCH) => return Ok(()),
                 other => other?,
             }
@@ -79,12 +79,12 @@ impl Table for Processes {
     }
 }
 
-/// When a process began, in microseconds.
+/// Returns the start time of a process, in microseconds.
 fn start(info: &libc::proc_bsdinfo) -> u64 {
     info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec
 }
 
-/// What the kernel says of a process that lives.
+/// Returns the kernel's information about a live process.
 fn info(pid: c_int) -> Option<libc::proc_bsdinfo> {
     let size = size_of::<libc::proc_bsdinfo>() as c_int;
     // SAFETY: all zeroes is a valid value of this structure of numbers.
@@ -112,7 +112,7 @@ pub(super) fn of_group(leader: Pid) -> io::Result<Vec<c_int>> {
     })
 }
 
-/// A list that `read` fills and tells the length of; without a list, how long it might be.
+/// Returns the list that `read` fills; without a buffer, `read` returns its possible length.
 fn listed(read: impl Fn(*mut c_void, c_int) -> c_int) -> io::Result<Vec<c_int>> {
     let mut room = usize::try_from(read(std::ptr::null_mut(), 0)).unwrap_or_default() + ROOM;
     loop {
@@ -131,8 +131,8 @@ fn listed(read: impl Fn(*mut c_void, c_int) -> c_int) -> io::Result<Vec<c_int>> 
     }
 }
 
-/// Reads arguments and environment of a process; how many bytes. Of another user's there are none, nor
-/// an environment of a program that macOS protects.
+/// Reads arguments and environment of a process; returns the number of bytes. Those of another
+/// user's process are empty, and so is the environment of a program that macOS protects.
 fn read_words(pid: c_int, words: &mut [u8]) -> usize {
     let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, pid];
     let mut length = words.len();
@@ -144,7 +144,7 @@ fn read_words(pid: c_int, words: &mut [u8]) -> usize {
     if got == 0 { length } else { 0 }
 }
 
-/// How long arguments and environment can be.
+/// Returns the maximum length of arguments and environment, in bytes.
 fn nix_arg_max() -> usize {
     const USUAL: usize = 1 << 20;
     let most = nix::unistd::sysconf(nix::unistd::SysconfVar::ARG_MAX);

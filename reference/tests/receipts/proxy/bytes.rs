@@ -1,4 +1,4 @@
-//! What the agent and execd see of each other, byte for byte, through the proxy.
+//! The bytes that the agent and execd exchange through the proxy.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -39,7 +39,7 @@ fn reply(mut stream: TcpStream, pieces: &[&[u8]], tell: &Sender<Vec<u8>>) {
     }
 }
 
-/// Whether a request has come to its end; bodies end with a brace or a last chunk here.
+/// Returns whether a request is complete; bodies end with a brace or a last chunk here.
 fn is_whole(seen: &[u8]) -> bool {
     let text = String::from_utf8_lossy(seen);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

@@ -1,4 +1,4 @@
-//! What the relay does not take is counted, and the next frame tells.
+//! Frames that the relay does not take are counted, and the next frame reports the count.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ fn command(channel: &Channel, line: &str) {
     assert_eq!(channel.send("POST", "/command", body).status, 200);
 }
 
-/// How many the proxy says it has lost, the last time.
+/// Returns the last number of losses in the proxy's log.
 fn lost(channel: &Channel) -> Option<u64> {
     let log = channel.proxy.log();
     let last =

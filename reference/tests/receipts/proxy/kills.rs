@@ -29,11 +29,11 @@ const ORDERS: [&[Part]; 9] = [
     &[Part::Daemon, Part::Relay, Part::Proxy],
 ];
 
-/// What came of one channel.
+/// The totals of one channel.
 #[derive(Debug, Default, Clone, Copy)]
 struct Sum {
     kills: usize,
-    /// What execd did, by its traces.
+    /// The number of actions that execd did, by its traces.
     done: usize,
     receipts: usize,
     /// Done, without a receipt.
@@ -112,7 +112,7 @@ fn summed(scene: &Scene, kills: usize, done: &BTreeSet<String>) -> Sum {
     sum
 }
 
-/// How many a finding is about.
+/// Returns the number of events that a finding leaves unexplained.
 fn unexplained(finding: &Finding) -> usize {
     let numbers: Vec<usize> =
         finding.detail.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();

@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How long anything may take before a test gives up.
+/// The time limit of every wait in a test.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A daemon's socket that keeps what it is told.
@@ -163,7 +163,7 @@ impl Channel {
         channel
     }
 
-    /// In front of whatever listens at `execd`.
+    /// Starts a channel in front of the server at `execd`.
     pub(crate) fn before(execd: SocketAddr, more: &[&str]) -> Self {
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let authority = Authority::new(folder.path()).unwrap();
@@ -219,7 +219,7 @@ impl Channel {
         ask(self.proxy.address, method, path, "", body.as_ref())
     }
 
-    /// A path in the test's own folder.
+    /// A path in the test's own directory.
     pub(crate) fn path(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().unwrap().to_owned()
     }
@@ -329,7 +329,8 @@ pub(crate) fn sha(bytes: &[u8]) -> String {
     format!("sha256:{}", digest.concat())
 }
 
-/// A port of loopback that nobody serves; it is nobody else's for as long as the socket is there.
+/// Reserves a port of loopback without a listener; it stays free of others while the socket is
+/// open.
 pub(crate) fn unserved() -> (OwnedFd, SocketAddr) {
     let (family, kind) = (AddressFamily::Inet, SockType::Stream);
     let held = socket(family, kind, SockFlag::SOCK_CLOEXEC, None).unwrap();

@@ -253,7 +253,7 @@ fn an_end_that_nobody_saw_is_told_at_the_next_connection() {
     let mut socket = attach(&channel, &id, "");
     prints(&mut socket, "up\n");
     drop(socket);
-    // One client at a time: whoever is let in knows that the proxy's connection is over.
+    // One client at a time: a client that is let in knows that the proxy's connection is over.
     let mut unseen = reattach_at(channel.execd.as_ref().unwrap().address(), &id, "");
     std::fs::write(&fifo, "go\n").unwrap();
     until(&mut unseen, is_exit);

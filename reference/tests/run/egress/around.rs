@@ -12,7 +12,7 @@ fn without_the_proxy_nothing_is_reached(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let scene = Scene::new(mechanism);
-    // The same names and addresses that are allowed.
+    // These are the names and addresses that are allowed.
     let unset = "unset http_proxy HTTP_PROXY all_proxy ALL_PROXY;";
     for host in ["127.0.0.1", "ALLOWED", "[::1]", "0.0.0.0", "[::ffff:127.0.0.1]"] {
         let done = scene.bash(&format!("{unset} curl -sS --max-time 30 http://{host}:PORT/x"));
@@ -45,7 +45,7 @@ fn datagrams_stay_inside(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: 
     let out = send(&none).expect(0).out.clone();
     assert!(out.ends_with("tried\n") && out.contains("unreachable"), "{out}");
     let mut word = [0; 8];
-    // What is sent from here comes after whatever came from there.
+    // A datagram sent from here comes after all datagrams from there.
     let here = ("127.0.0.1", socket.local_addr().unwrap().port());
     socket.send_to(b"end", here).unwrap();
     assert_eq!((socket.recv(&mut word).unwrap(), &word[..3]), (3, &b"end"[..]));
@@ -67,7 +67,7 @@ fn the_command_is_told_of_the_proxy(
         let ending = if name.chars().all(char::is_uppercase) { "_PROXY" } else { "_proxy" };
         assert!(out.contains(&format!("{name}{ending}={proxy}\n")), "{name}: {out}");
     }
-    // What its rules allow of the loopback is the host's.
+    // The addresses of the loopback that its rules allow are the host's.
     let own = ["no_proxy", "NO_PROXY"].map(|name| format!("{name}=localhost,::1,[::1]\n"));
     assert!(own.iter().all(|line| out.contains(line)), "{out}");
     let done = scene.bash_under(&serde_json::json!({}), "env | grep -i _proxy=");

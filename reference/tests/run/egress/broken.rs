@@ -1,4 +1,4 @@
-//! A server that breaks off: its client learns of it at once, by whatever way it came.
+//! A server that breaks off: its client learns of it at once, by every protocol.
 
 use std::io::Read;
 use std::net::TcpListener;

@@ -13,7 +13,7 @@ const CURL: &str = "curl -sSf http://HOST:PORT/x";
 const TUNNEL: &str = "curl -sSf --proxytunnel http://HOST:PORT/x";
 const SOCKS: &str = "curl -sSf -x socks5h://127.0.0.1:3128 http://HOST:PORT/x";
 const URLLIB: &str = "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://HOST:PORT/x\").read().decode())'";
-/// What package managers do: the proxy of the environment, absolute-form.
+/// A client in the manner of package managers: the proxy of the environment, absolute-form.
 const NODE: &str = "node -e '
 const proxy = new URL(process.env.http_proxy);
 require(\"http\").get({host: proxy.hostname, port: proxy.port, path: \"http://HOST:PORT/x\",

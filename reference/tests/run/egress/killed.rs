@@ -70,7 +70,7 @@ fn start(scene: &Scene) -> Child {
     refbox.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// How much is bound to the proxy's port outside, where it never is.
+/// Returns the number of sockets bound to the proxy's port outside, where it is never bound.
 fn listeners() -> usize {
     let table = ["/proc/net/tcp", "/proc/net/tcp6"].map(|name| fs::read_to_string(name).unwrap());
     table.iter().flat_map(|text| text.lines()).filter(|line| line.contains(PROXY)).count()

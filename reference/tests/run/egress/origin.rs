@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What it answers to what it has no file for.
+/// The answer to a request without a file.
 pub(crate) const TEXT: &str = "from the origin";
 
 /// A server, for as long as the test runs.
@@ -45,7 +45,7 @@ impl Origin {
         Self { port, seen }
     }
 
-    /// What was asked for since the last call.
+    /// Returns the requests since the last call.
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.seen.requests.lock().unwrap())
     }

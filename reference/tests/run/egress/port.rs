@@ -36,7 +36,8 @@ fn one_port_is_reached_and_no_other(
     assert_eq!(other.connections(), 0);
 }
 
-/// A port of loopback that nobody serves; it is nobody else's for as long as the socket is there.
+/// Reserves a port of loopback without a listener; it stays free of others while the socket is
+/// open.
 fn unserved() -> (OwnedFd, u16) {
     let (family, kind) = (AddressFamily::Inet, SockType::Stream);
     let held = socket(family, kind, SockFlag::SOCK_CLOEXEC, None).unwrap();
@@ -66,7 +67,7 @@ fn datagrams_to_that_port_stay_inside() {
     let (scene, socket) = std::iter::repeat_with(free).take(20).flatten().next().unwrap();
     let policy = json!({"network": {"proxy": {"port": scene.origin.port}}});
     let _refused = scene.bash_under(&policy, "echo x > /dev/udp/127.0.0.1/PORT");
-    // What is sent from here comes after whatever came from there.
+    // A datagram sent from here comes after all datagrams from there.
     socket.send_to(b"end", socket.local_addr().unwrap()).unwrap();
     socket.set_read_timeout(Some(DEADLINE)).unwrap();
     let mut word = [0; 4];

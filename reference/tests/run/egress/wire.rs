@@ -102,7 +102,7 @@ fn every_request_of_a_connection_is_decided() {
     assert_eq!(scene.origin.take().len(), 2);
 }
 
-/// What the origin gets does not depend on what else the client claims.
+/// Checks that the request to the origin does not depend on the client's other claims.
 #[test]
 fn the_request_line_decides_and_neighbours_talk_ends_here() {
     let scene = Scene::new(NAMESPACES);
@@ -113,7 +113,7 @@ fn the_request_line_decides_and_neighbours_talk_ends_here() {
     assert_eq!(scene.origin.take(), [format!("{ALLOWED}:{} GET /x", scene.origin.port)]);
 }
 
-/// Two ways to read where a request ends: nobody is to choose.
+/// Checks that a request with two possible ends is refused.
 #[rstest]
 #[case::two_lengths("Content-Length: 4\\r\\nContent-Length: 5\\r\\n")]
 #[case::length_first("Content-Length: 3\\r\\nTransfer-Encoding: chunked\\r\\n")]

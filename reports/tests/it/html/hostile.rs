@@ -4,7 +4,8 @@
 use boxproof_reports::record::FORMAT;
 use boxproof_reports::{
     ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level,
-    OracleRow, Outcome, Promise, Run, Selection, StreamText, TwinState, Verdict, html, merge,
+    OracleRow, Outcome, Promise, Run, Selection, SetInfo, StreamText, TwinState, Verdict, html,
+    merge,
 };
 use rstest::rstest;
 use serde_json::json;
@@ -45,6 +46,7 @@ fn made_of(text: &str) -> Run {
             Promise { text: text.to_owned(), source: text.to_owned() },
         )]
         .into(),
+        set: Some(SetInfo { version: text.to_owned(), profiles: [(text.to_owned(), 2)].into() }),
         base_url: Some(text.to_owned()),
         commit: Some(text.to_owned()),
     };
@@ -66,6 +68,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
         level: Level::Must,
         area: text.to_owned(),
         file: Some(text.to_owned()),
+        profiles: vec![text.to_owned()],
         host: vec![text.to_owned()],
         requirements: vec![text.to_owned()],
         needs: vec![text.to_owned()],

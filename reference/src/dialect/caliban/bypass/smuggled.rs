@@ -1,5 +1,5 @@
-//! Whatever a line is made of: if it leaves the sandbox, a shell starts nothing but what the list
-//! names, and writes to no file. The shell itself says so, by its trace.
+//! Properties of bypassed lines, of any composition: a shell starts only programs of the list for
+//! them, and writes to no file. The shell's own trace is the witness.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -12,7 +12,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
 
-/// What lines are made of: the named program, another one, and all that shells know.
+/// The pieces of generated lines: the named program, another one, and the syntax of shells.
 const PIECES: [&str; 44] = [
     "git",
     "git",
@@ -60,11 +60,11 @@ const PIECES: [&str; 44] = [
     "\r",
 ];
 const PATTERNS: [&str; 4] = ["git", "git*", "git *", "git* *"];
-/// Lines that leave the sandbox which are looked at.
+/// The number of bypassed lines that are tested.
 const WANTED: u32 = 200;
 
-/// The commands that a shell runs for `line` in `folder`, where `git` is all there is, and what it
-/// says besides.
+/// Returns the commands that a shell runs for `line` in `folder`, where `git` is the only program,
+/// and its messages.
 fn run(line: &str, folder: &Path) -> (Vec<String>, String) {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-xc", line]).current_dir(folder.join("cwd")).env_clear();
@@ -75,8 +75,8 @@ fn run(line: &str, folder: &Path) -> (Vec<String>, String) {
     (ran, said)
 }
 
-/// Whether the shell looked for `program` or what begins with it, and found none: only a program can
-/// be missing, what is set cannot, and `git.` is no name to set.
+/// Returns whether the shell reported `program`, or a name that begins with it, as not found: only
+/// a program can be missing, a variable cannot, and `git.` is no name of a variable.
 fn is_missing(program: &str, said: &str) -> bool {
     let named = format!(": {program}");
     said.lines().any(|line| line.contains(&named) && line.ends_with(": not found"))

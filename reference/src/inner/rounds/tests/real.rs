@@ -1,4 +1,4 @@
-//! The same rounds over Linux's own table: who left session and parent is found by the mark.
+//! The rounds over Linux's own table: a process that left session and parent is found by the mark.
 
 use super::super::*;
 use crate::sys;

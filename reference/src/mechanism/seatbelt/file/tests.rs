@@ -37,7 +37,7 @@ fn what_a_crash_left_is_cleared_and_what_is_in_use_is_not() {
     let (alive, other) = (fresh(base.path()), fresh(base.path()));
     let dead = base.path().join("refbox/0123456789abcdef0123456789abcdef.sb");
     fs::write(&dead, "").unwrap();
-    // Nobody's lock, but no profile either: none of these is ours to remove.
+    // Unlocked files that are no profiles: none of these is ours to remove.
     let named = |digit: &str| base.path().join(format!("refbox/{}.sb", digit.repeat(32)));
     let strange = [base.path().join("refbox/note.sb"), named("1"), named("2"), named("3")];
     let [note, inner, link, pipe] = &strange;
@@ -63,7 +63,7 @@ fn a_session_has_one_file_at_a_time() {
     assert!(refused.contains("another run of this session"), "{refused}");
     assert_eq!(fs::read_to_string(first.path()).unwrap(), "x");
     drop(first);
-    // What a crash left of the session is cleared, like all else.
+    // The leftover of a crashed run of the session is removed as well.
     fs::write(base.path().join("refbox/s1.sb"), "old").unwrap();
     assert_eq!(fs::read_to_string(write().unwrap().path()).unwrap(), "x");
 }
@@ -84,7 +84,7 @@ fn many_at_once_have_a_file_each() {
     const MANY: usize = 20;
     let base = tempfile::tempdir().unwrap();
     let together = Barrier::new(MANY);
-    // What fails is told only where nobody waits any more.
+    // Failures are reported only after all threads have stopped waiting.
     let files: Vec<_> = std::thread::scope(|scope| {
         let one = || {
             together.wait();

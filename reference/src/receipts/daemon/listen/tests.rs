@@ -1,4 +1,4 @@
-//! What may lie at the path of the socket, and around it.
+//! Files at the path of the socket, and around it.
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,4 @@
-//! Answers and what they show, however they are cut.
+//! Answers and their outcomes, cut at any place.
 
 use rstest::rstest;
 

@@ -68,7 +68,7 @@ impl Proxy {
         answer
     }
 
-    /// `GET /pty/{id}/ws`: the shell starts, or is gone on with.
+    /// Handles `GET /pty/{id}/ws`: the shell starts, or is resumed.
     pub(in crate::receipts::proxy) async fn pty_attach(
         self: &Arc<Self>,
         mut request: Request<Incoming>,
@@ -80,7 +80,7 @@ impl Proxy {
         }
         self.look_after(id, &request).await;
         let agent = hyper::upgrade::on(&mut request);
-        // What is compressed could not be read on its way.
+        // Compressed frames could not be read on their way.
         request.headers_mut().remove("sec-websocket-extensions");
         let mut request = self.forward(request);
         request.headers_mut().insert(CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -102,7 +102,7 @@ impl Proxy {
         Ok(answer.map(Outgoing::Passed))
     }
 
-    /// A shell that nobody watched may be over, and the next connection starts another.
+    /// Checks an unattached shell: it may be over, and the next connection starts another.
     async fn look_after(&self, id: &str, request: &Request<Incoming>) {
         if !self.ptys.is_unwatched(id) {
             return;
@@ -123,7 +123,7 @@ impl Proxy {
         }
     }
 
-    /// Whether execd says that the shell runs; it does where execd says nothing.
+    /// Returns whether execd reports that the shell runs; assumes so where it does not answer.
     async fn runs(&self, look: Request<upstream::Body>) -> bool {
         let Ok(answer) = self.upstream.send(self.headed(look)).await else { return true };
         let Ok(body) = answer.into_body().collect().await else { return true };
@@ -132,7 +132,7 @@ impl Proxy {
     }
 }
 
-/// One connection to a terminal; when it goes, it is detached.
+/// One connection to a terminal; it is detached on drop.
 struct Attached {
     proxy: Arc<Proxy>,
     id: String,

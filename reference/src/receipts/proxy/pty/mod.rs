@@ -1,4 +1,4 @@
-//! Terminals: records, the runs of their shells, and when each is told.
+//! Terminals: records, the runs of their shells, and the time of each report.
 
 mod attach;
 mod run;
@@ -21,17 +21,17 @@ pub(super) struct Ptys {
 /// One terminal.
 #[derive(Debug, Default)]
 struct Pty {
-    /// What its record says is run, if it was made through here.
+    /// The input of the record, if it was made through this proxy.
     input: Option<Value>,
-    /// How much of its output has been seen; execd counts on over all runs.
+    /// The number of output bytes seen; execd counts on over all runs.
     shown: u64,
     run: Option<Run>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Closed {
-    /// The shell told its exit code.
+    /// The shell's exit code.
     Exit(i64),
     /// A request ended it.
     Deleted,
@@ -55,7 +55,7 @@ impl Ptys {
         self.known().insert(id.to_owned(), Pty { input, ..Pty::default() });
     }
 
-    /// Somebody is attached; the first who is, opens.
+    /// Notes an attached connection; the first one opens the run.
     pub(super) fn attached(&self, id: &str) {
         let mut known = self.known();
         let pty = known.entry(id.to_owned()).or_default();
@@ -75,7 +75,7 @@ impl Ptys {
         }
     }
 
-    /// Somebody is attached no more, which ends nothing but a terminal that was deleted.
+    /// Notes a detached connection, which ends nothing but a terminal that was deleted.
     pub(super) fn detached(&self, id: &str) {
         let mut known = self.known();
         let Some(run) = known.get_mut(id).and_then(|pty| pty.run.as_mut()) else { return };
@@ -87,7 +87,7 @@ impl Ptys {
         }
     }
 
-    /// Whether a shell runs that nobody watches.
+    /// Returns whether a shell runs without an attached connection.
     pub(super) fn is_unwatched(&self, id: &str) -> bool {
         let known = self.known();
         known.get(id).and_then(|pty| pty.run.as_ref()).is_some_and(|run| run.attached == 0)
@@ -118,7 +118,7 @@ impl Ptys {
         });
     }
 
-    /// Something could not be read.
+    /// Notes bytes that could not be read.
     fn missed(&self, id: &str) {
         self.with_run(id, |_, run| run.missed());
     }

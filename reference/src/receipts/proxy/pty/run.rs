@@ -1,4 +1,4 @@
-//! One run of a terminal's shell: what went in and out of it, and how it ended.
+//! One run of a terminal's shell: its input and output, and its end.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -8,9 +8,9 @@ use crate::receipts::proxy::outcome::hex;
 /// A shell that runs.
 #[derive(Debug)]
 pub(super) struct Run {
-    /// The same on the receipts of its beginning and end.
+    /// The correlator that the receipts of its beginning and end share.
     pub correlator: String,
-    /// How many connections are attached.
+    /// The number of attached connections.
     pub attached: usize,
     /// It was ended by a request that execd carried out.
     pub deleted: bool,
@@ -46,12 +46,12 @@ impl Run {
         self.streams[stream as usize].update(bytes);
     }
 
-    /// Something passed that could not be read.
+    /// Notes that bytes passed that could not be read.
     pub(super) fn missed(&mut self) {
         self.unsure = true;
     }
 
-    /// What the receipt of its end commits to.
+    /// Returns the input that the receipt of its end commits to.
     pub(super) fn input(&self, exit_code: Option<i64>) -> Option<Value> {
         // A shell that chose its exit code was not ended by the signal.
         let killed = exit_code.is_none_or(|code| code == -1);

@@ -1,4 +1,4 @@
-//! What is told of terminals, by the frames in the queue.
+//! The reports about terminals, by the frames in the queue.
 
 use rstest::rstest;
 use sha2::{Digest, Sha256};
@@ -82,7 +82,7 @@ fn a_second_connection_opens_nothing_and_bytes_count_once() {
     ptys.detached("a");
     assert!(ptys.is_unwatched("a"));
     ptys.attached("a");
-    // Six bytes were seen; four more were printed while nobody watched.
+    // Six bytes were seen; four more were printed while no client was attached.
     ptys.replayed("a", 3, b"err");
     ptys.replayed("a", 2, b"eerrtwo.");
     ptys.replayed("a", 0, b"oneerr");

@@ -1,4 +1,5 @@
-//! A relay that answers by a script: what is on its way, what is lost, and who tells of it.
+//! A relay that answers by a script: the frames in flight, the lost ones, and the frame that
+//! reports them.
 
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
@@ -17,10 +18,10 @@ use crate::receipts::authority::Authority;
 use crate::receipts::proxy::tell::{Teller, Told};
 use crate::receipts::tls::{Identity, provider};
 
-/// What the relay does with so many posts: it reads them all before it answers any.
+/// The answers of the relay to so many posts, all of which it reads before it answers any.
 type Round = (usize, &'static [&'static str]);
 
-/// Number of the event, and the losses that its frame tells of.
+/// Number of the event, and the losses that its frame reports.
 type Seen = (u64, Option<i64>);
 
 const TAKEN: &str = "HTTP/1.1 202 X\r\ncontent-length: 0\r\n\r\n";
@@ -134,7 +135,7 @@ fn agents_that_make_no_pause_are_told_of() {
         let Scene { sender, queue, teller, account, listener, tls, _folder, .. } =
             Scene::new().await;
         teller.tell(Told::default());
-        // Something begins and ends all the time, until somebody has heard of it.
+        // Actions begin and end all the time, until the relay has received an event.
         let (over, heard) = std::sync::mpsc::channel::<()>();
         let busy = std::thread::spawn(move || {
             while heard.try_recv() == Err(TryRecvError::Empty) {
@@ -160,28 +161,28 @@ fn agents_that_make_no_pause_are_told_of() {
 const WARM: [Round; 2] = [(1, &[TAKEN]), (2, &[TAKEN, TAKEN])];
 
 #[rstest]
-// Nothing behind the lost one was read, so it goes out anew, and the first tells.
+// Nothing behind the lost one was read, so it is sent again, and the first reports the loss.
 #[case::closed(
     7,
     vec![vec![WARM[0], WARM[1], (4, &[TAKEN, LAST])], vec![(1, &[TAKEN]), (1, &[TAKEN])]],
     &[(6, Some(1)), (7, None)],
     (6, 0)
 )]
-// Whoever goes on answering has read it all; the next that is sent tells.
+// A relay that answers on has read it all; the next frame that is sent reports the loss.
 #[case::goes_on(
     8,
     vec![vec![WARM[0], WARM[1], (4, &[TAKEN, NO, TAKEN, TAKEN])], vec![(1, &[TAKEN])]],
     &[(8, Some(1))],
     (7, 0)
 )]
-// Nobody knows what became of three: they are lost.
+// The fate of three is unknown: they are lost.
 #[case::broken(
     8,
     vec![vec![WARM[0], WARM[1], (4, &[TAKEN])], vec![(1, &[TAKEN])]],
     &[(8, Some(3))],
     (5, 0)
 )]
-// What is wrong is no loss, and told is told.
+// A wrong frame is no loss, and a reported loss stays reported.
 #[case::wrong(
     8,
     vec![vec![WARM[0], WARM[1], (4, &[TAKEN, WRONG, TAKEN, TAKEN]), (1, &[TAKEN])]],
@@ -217,8 +218,8 @@ fn after_a_loss_one_frame_tries() {
     assert_eq!((outcome.sent.taken, outcome.lost), (4, 0));
 }
 
-/// Whether what waited while the agents made no pause goes out at once, however much it is: only what
-/// comes meanwhile waits for the next pause.
+/// Checks that all events that waited while the agents made no pause go out at once: only later
+/// events wait for the next pause.
 #[test]
 fn what_is_due_waits_no_more() {
     let sent = in_time(async {

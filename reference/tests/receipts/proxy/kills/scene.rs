@@ -26,14 +26,14 @@ pub(crate) enum Part {
     Daemon,
 }
 
-/// Where a part listens at the moment.
+/// The current address of a part.
 type Address = Arc<Mutex<Option<SocketAddr>>>;
 
 pub(crate) struct Scene {
     parts: [Option<Verb>; 3],
     proxy_at: Address,
     relay_at: Address,
-    /// Where proxies find the relay, whichever it is.
+    /// The address at which proxies find the current relay.
     door: TcpListener,
     door_thread: Option<JoinHandle<()>>,
     starts: usize,
@@ -143,7 +143,7 @@ impl Scene {
         lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
     }
 
-    /// What a strict reader says of the store.
+    /// Returns the strict report on the store.
     pub(crate) fn report(&self) -> Report {
         let key = keys::read_public(&PathBuf::from(self.path("key.pub"))).unwrap();
         let wanted = Wanted { strict: true, ..Wanted::default() };
@@ -159,7 +159,7 @@ impl Drop for Scene {
     }
 }
 
-/// Connections to whatever is the relay at the moment.
+/// Forwards connections to the current relay.
 fn pass(door: &TcpListener, to: &Address) {
     while let Ok((near, _)) = door.accept() {
         let Some(far) = (*to.lock().unwrap()).and_then(|at| TcpStream::connect(at).ok()) else {
@@ -177,7 +177,7 @@ fn copy(mut from: TcpStream, mut to: TcpStream) {
     let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
-/// Asks for a folder; nothing if the proxy was killed meanwhile.
+/// Asks for a directory; nothing if the proxy was killed meanwhile.
 fn make(at: SocketAddr, path: &str) -> std::io::Result<String> {
     let body = json!({path: {}}).to_string();
     let mut stream = TcpStream::connect(at)?;
@@ -224,7 +224,7 @@ impl Load {
         Self { stop, attempts, agents }
     }
 
-    /// Waits for so many more attempts, whatever comes of them.
+    /// Waits for so many more attempts, successful or not.
     pub(crate) fn await_attempts(&self, more: usize) {
         let due = self.attempts.load(Ordering::SeqCst) + more;
         eventually("agents do not work", || self.attempts.load(Ordering::SeqCst) >= due);
