@@ -73,7 +73,7 @@ pub enum MergeError {
          selection must be the same"
     )]
     Several {
-        /// When that other run started.
+        /// The start time of that other run.
         started: String,
     },
     /// Records of one backend, host and user were made with different selections.
@@ -152,13 +152,13 @@ fn interruption(run: &Run) -> Option<(&Run, &str)> {
 /// run has them.
 ///
 /// # Errors
-/// As [`merge`], and where they are of several runs.
+/// Those of [`merge`], and records of several runs.
 pub fn joined(runs: &[Run]) -> Result<(Header, Vec<CaseRow>), MergeError> {
     merge(runs)?;
     let first = runs.first().ok_or(MergeError::Nothing)?;
     let whole = |header: &Header| {
         let selection = Selection { shard: None, ..header.selection.clone() };
-        // What a part does not ask, it does not cite.
+        // A part cites only requirements of its own cases.
         let requirements = BTreeMap::new();
         Header { selection, requirements, started: String::new(), ..header.clone() }
     };

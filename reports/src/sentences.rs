@@ -92,7 +92,7 @@ pub(crate) fn gap_lines(matrix: &Matrix<'_>) -> Vec<String> {
     matrix.columns.iter().map(|column| &column.label).enumerate().filter_map(line).collect()
 }
 
-/// How each column stands to each profile, a line each.
+/// Renders the standing of each column on each profile, a line each.
 pub(crate) fn profile_lines(matrix: &Matrix<'_>) -> Vec<String> {
     let line = |standing: &ProfileStanding<'_>| {
         format!("{}: {}: {standing}", standing.profile, matrix.columns[standing.column].label)

@@ -22,7 +22,7 @@ pub struct GatePolicy {
     /// The changes that are red, and their scopes.
     #[serde(default)]
     pub conformance: ConformancePolicy,
-    /// Profile → what every column must be of it.
+    /// Profile → the standing that every column must have.
     #[serde(default)]
     pub profiles: BTreeMap<String, ProfileDemand>,
     /// The rules for known failures.
@@ -114,7 +114,7 @@ impl ConformancePolicy {
     }
 }
 
-/// What a column must be of a profile.
+/// The standing that a column must have on a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileDemand {
@@ -125,7 +125,7 @@ pub enum ProfileDemand {
 }
 
 impl ProfileDemand {
-    /// Whether `standing` is as good.
+    /// Returns whether `standing` meets the demand.
     #[must_use]
     pub fn is_met(self, standing: Conformance) -> bool {
         match self {

@@ -44,7 +44,8 @@ fn second_look(matrix: &Matrix<'_>) -> String {
     format!("<h3>Second look, with ordinary names and programs</h3>\n<ul>\n{items}</ul>\n")
 }
 
-/// How each column stands to the profiles of the frozen set; nothing where there is none.
+/// Renders the standing of each column on the profiles of the frozen set; an empty text if there is
+/// none.
 pub(super) fn profiles(matrix: &Matrix<'_>) -> String {
     let items: Vec<String> =
         profile_lines(matrix).iter().map(|line| format!("<li>{}</li>\n", text(line))).collect();

@@ -40,7 +40,7 @@ pub struct Header {
     pub commit: Option<String>,
 }
 
-/// A frozen set: what a version is held to, by profile.
+/// A frozen set: the cases that a version requires, by profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetInfo {

@@ -39,7 +39,7 @@ impl Page<'_> {
         format!("{heading}\n{}", entries.join(separator))
     }
 
-    /// Findings that are alike, in one entry: what they come to, and which rows they are.
+    /// Renders a group of findings as one entry: their result, and their rows.
     fn brief(&self, group: &[Finding<'_>]) -> Vec<String> {
         let Some(first) = group.first() else { return Vec::new() };
         let (label, case) = (&self.matrix.columns[first.column].label, stem(first.row));

@@ -34,11 +34,11 @@ pub struct TerminalOptions {
     pub width: usize,
     /// List every case, not only those to look at.
     pub verbose: bool,
-    /// How much of each failure.
+    /// The detail of failures.
     pub failures: Failures,
 }
 
-/// How much is told of each failure.
+/// The detail in which failures are reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Failures {
     /// A line a group of those that are alike.

@@ -37,7 +37,7 @@ impl Page<'_> {
         out
     }
 
-    /// How each column stands to the profiles of the frozen set.
+    /// Renders the standing of each column on the profiles of the frozen set.
     pub(super) fn profiles(&self) -> String {
         let lines: Vec<String> =
             profile_lines(self.matrix).iter().flat_map(|line| self.hanging(line)).collect();
