@@ -32,12 +32,12 @@ impl Capability {
         Err(format!("unknown capability `{name}`: the closed list is cases/capabilities.yaml"))
     }
 
-    /// Its name, such as `fs.write`.
+    /// The name of the capability, such as `fs.write`.
     pub fn name(&self) -> &str {
         &self.0
     }
 
-    /// What claiming it means, in one sentence.
+    /// Returns the meaning of a claim of this capability, in one sentence.
     pub fn meaning(&self) -> &'static str {
         LIST.get(&self.0).map_or("", String::as_str)
     }

@@ -1,4 +1,4 @@
-//! The question: what a sandbox is asked, and what must happen.
+//! The question: cases for a sandbox, and their expected results.
 //!
 //! | term | type |
 //! |---|---|

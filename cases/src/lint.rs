@@ -13,14 +13,14 @@ use crate::suite::Suite;
 /// The longest a purpose may be, in characters.
 const PURPOSE_MAX: usize = 120;
 
-/// Something that should be better, and where.
+/// A flaw in a case, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The file.
     pub file: PathBuf,
-    /// Which rule found it, such as `purpose-sentence`.
+    /// The name of the lint rule, such as `purpose-sentence`.
     pub rule: &'static str,
-    /// What is wrong and what to do.
+    /// The problem and its remedy.
     pub message: String,
 }
 
@@ -71,8 +71,8 @@ fn purpose(case: &Case) -> Vec<Finding> {
     found
 }
 
-/// ENOENT and friends mean that nothing was there to be refused. Where hiding it is the point, the
-/// case says `contained`, and its oracles decide.
+/// Checks the reasons of a denial: ENOENT and friends mean that nothing was there to be refused. If
+/// hiding the object is the point, the case says `contained`, and its oracles decide.
 fn reasons(case: &Case) -> Vec<Finding> {
     let Decision::Denied(denial) = &case.expect.decision else {
         return Vec::new();
@@ -102,8 +102,8 @@ fn unique_purposes(suite: &Suite) -> Vec<Finding> {
     found
 }
 
-/// Every requirement has the kinds of case it asks for. A corpus of somebody's own need not cover what
-/// it cites.
+/// Checks that the suite has the kinds of case that each requirement asks for. A corpus with
+/// requirements of its own need not cover every requirement that it cites.
 fn coverage(suite: &Suite) -> Vec<Finding> {
     let (mut positive, mut negative) = (BTreeSet::new(), BTreeSet::new());
     for case in &suite.cases {

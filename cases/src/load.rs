@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// What is wrong with a file, and where.
+/// An error in a file, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
     /// The file.
     pub file: PathBuf,
-    /// The line, from 1; 0 when the whole file is meant.
+    /// The line, from 1; 0 for the whole file.
     pub line: usize,
-    /// The field, such as `rows.two.expect`; empty when the whole file is meant.
+    /// The field, such as `rows.two.expect`; empty for the whole file.
     pub field: String,
-    /// What is wrong and what to do.
+    /// The problem and its remedy.
     pub message: String,
 }
 
@@ -55,7 +55,7 @@ impl LoadError {
 pub const FILE_LIMIT: u64 = 1 << 20;
 /// The most lists and maps within each other; the reader takes ever longer with each.
 const NESTING_LIMIT: usize = 64;
-/// What some editors put at the beginning of a file.
+/// The byte order mark that some editors put at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Refuses a text that is too large to be read, or nested too deeply.
@@ -109,7 +109,7 @@ pub fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, LoadErro
     read(text, |yaml| serde_yaml::Value::deserialize(yaml).map(drop))
         .and_then(|()| {
             read(text, |yaml| {
-                // `{unchanged: f}` is how people write what YAML itself would want as `!unchanged f`.
+                // Case files have `{unchanged: f}` in place of YAML's own `!unchanged f`.
                 serde_yaml::with::singleton_map_recursive::deserialize(yaml)
             })
         })
@@ -127,7 +127,7 @@ pub(crate) fn reread<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T
     read.map_err(|error: serde_yaml::Error| plain(&error, ""))
 }
 
-/// A reader of YAML that knows where it is.
+/// A reader of YAML that tracks its position.
 type Tracked<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, serde_yaml::Deserializer<'a>>;
 
 /// Reads `text` by `how`; an error with the field it was met in.
@@ -161,7 +161,7 @@ pub(crate) fn fragment<T: DeserializeOwned>(text: &str) -> Result<T, LoadError> 
     parse(Path::new("fragment.yaml"), text)
 }
 
-/// The message without the position and path that are told apart from it.
+/// Returns the message without the position and path, which are reported separately.
 fn plain(error: &serde_yaml::Error, field: &str) -> String {
     let text = error.to_string();
     let text = text.strip_prefix(&format!("{field}: ")).unwrap_or(&text);
@@ -180,12 +180,12 @@ fn plain(error: &serde_yaml::Error, field: &str) -> String {
     }
 }
 
-/// How the message about a key that is there twice begins.
+/// The beginning of the message about a key that occurs twice.
 const DUPLICATE: &str = "duplicate key";
 /// The message about a file with several documents.
 const SECOND_DOCUMENT: &str = "a second document begins here: give it a file of its own";
 
-/// The line (from 1) where a second document begins, where `message` speaks of one.
+/// Returns the line (from 1) at which a second document begins, if `message` reports one.
 fn line_of_second_document(text: &str, message: &str) -> Option<usize> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| line.starts_with("---"));
     let second = lines.find(|(at, _)| text.lines().take(*at).any(is_content));
@@ -197,8 +197,8 @@ fn is_content(line: &str) -> bool {
     !line.is_empty() && !line.starts_with('#') && !line.starts_with("---")
 }
 
-/// Whether `line` is not before the key at the top that `field` begins with: what a type of ours says
-/// is located where the map around it begins.
+/// Returns whether `line` is not above the top-level key that `field` begins with. An error raised
+/// by one of this crate's own types carries the position of the enclosing map.
 fn is_within(text: &str, field: &str, line: usize) -> bool {
     let top = field.split(['.', '[']).next().unwrap_or_default();
     top.is_empty() || line >= line_of(text, top)
@@ -222,7 +222,7 @@ fn line_of(text: &str, field: &str) -> usize {
     line + 1
 }
 
-/// The line of the second of two keys where `message` speaks of a duplicate: the next line below
+/// Returns the line of the second of two keys if `message` reports a duplicate: the next line below
 /// `field` that has the key at the same indentation.
 fn line_of_duplicate(text: &str, field: &str, message: &str) -> Option<usize> {
     let named = message.strip_prefix(DUPLICATE)?.strip_prefix(" `")?;

@@ -54,18 +54,18 @@ impl fmt::Display for RequirementId {
 pub struct Requirement {
     /// The promise, in one sentence.
     pub text: String,
-    /// Where it comes from (a contract, a CVE, a public report).
+    /// The source of the requirement: a contract, a CVE or a public report.
     pub source: String,
-    /// Which kinds of case it asks for.
+    /// The kinds of case that the requirement asks for.
     #[serde(default)]
     pub polarity: Polarity,
 }
 
-/// Which kinds of case a requirement asks for.
+/// The kinds of case that a requirement asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Polarity {
-    /// A case where it is allowed and one where it is not.
+    /// A case in which the act is allowed, and one in which it is not.
     #[default]
     Both,
     /// Only what must work.
@@ -104,12 +104,12 @@ impl Registry {
         self.0.iter()
     }
 
-    /// How many there are.
+    /// Returns the number of requirements.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no requirements.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

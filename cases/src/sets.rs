@@ -1,4 +1,5 @@
-//! What a version is held to, by profile, and frozen ([`FrozenSet`]): the files below `sets`.
+//! The frozen sets ([`FrozenSet`]): the cases that a version requires, by profile. The files are
+//! below `sets`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,21 +24,21 @@ pub struct FrozenSet {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequiredCases {
-    /// What conforming to it means, in one sentence.
+    /// The meaning of conformance to the profile, in one sentence.
     pub about: String,
     /// Case → its rows; none where it is no table.
     pub required: BTreeMap<String, Vec<String>>,
 }
 
-/// Why a case is not required.
+/// The reason why a case is not required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotScored {
-    /// It was added after the set was frozen.
+    /// The case was added after the set was frozen.
     AddedAfter,
-    /// It is about more than a sandbox has to do.
+    /// The case is about more than a sandbox has to do.
     Extension,
-    /// It is still being talked about.
+    /// The case is still under discussion.
     Pending,
     /// Rows of it are good practice, no promise.
     BelowMust,

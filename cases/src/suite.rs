@@ -23,7 +23,7 @@ mod supervised;
 static CORPUS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
 static REQUIREMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements");
 
-/// The folder of a corpus that holds its own requirements.
+/// The directory of a corpus that holds the corpus's own requirements.
 const REQUIREMENTS_DIR: &str = "requirements";
 
 /// A loaded corpus.
@@ -33,7 +33,7 @@ pub struct Suite {
     pub cases: Vec<Case>,
     /// The requirements they cite.
     pub requirements: Registry,
-    /// Where it came from: `embedded`, or a folder.
+    /// The source of the suite: `embedded`, or a directory.
     pub source: String,
     /// SHA-256 over paths and texts of all files, in hex.
     pub sha256: String,
@@ -56,7 +56,7 @@ impl Suite {
         Self::from_files(EMBEDDED, texts(&CORPUS), &texts(&REQUIREMENTS))
     }
 
-    /// Whether it is the one built into the program.
+    /// Returns whether the suite is the one built into the program.
     pub fn is_embedded(&self) -> bool {
         self.source == EMBEDDED
     }
@@ -85,7 +85,7 @@ impl Suite {
         Self::assemble(source, files, [requirements, &Texts::new()])
     }
 
-    /// The same with the requirements that are built in, and others besides.
+    /// Builds a suite from these files and from two sets of requirement files.
     fn assemble(
         source: &str,
         files: Texts,
@@ -319,7 +319,7 @@ fn check_variables(case: &Case) -> Result<(), Fault> {
     }
 }
 
-/// What the harness listens at.
+/// The variables that name the harness's listeners.
 const LISTENERS: [&str; 11] = [
     "$TCP4",
     "$TCP6",
@@ -349,8 +349,9 @@ fn check_oracles(case: &Case) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether what must not happen is shown to be possible under a wider policy: questions have no
-/// effect, and every channel case shows by a marker that the channel was at work.
+/// Returns whether the case needs a twin, which shows under a wider policy that the denied act is
+/// possible. Questions have no effect, and each channel case shows by a marker that the channel was
+/// at work.
 fn needs_twin(case: &Case) -> bool {
     let acts = case.question().is_none() && case.channel().is_none();
     acts && case.expect.decision.is_negative()

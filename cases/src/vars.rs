@@ -25,7 +25,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("CANARY", "a made-up secret, new for each arm"),
 ];
 
-/// Left to the shell in `sh` acts, which has its own idea of them.
+/// The variables that `sh` acts leave to the shell, which has values of its own for them.
 const SHELL_OWN: &[&str] = &["HOME", "TMPDIR"];
 
 /// A `$NAME` that is no variable.
@@ -75,8 +75,8 @@ impl Vars {
     }
 }
 
-/// A value for a shell line, bare or in double quotes: what the shell would act on in both stands
-/// behind a backslash.
+/// Returns a value for a shell line, bare or in double quotes: each character that the shell would
+/// act on in both is escaped with a backslash.
 fn escaped(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for char in value.chars() {
@@ -101,7 +101,7 @@ pub fn unknown_in(text: &str) -> Option<UnknownVariable> {
         .map(|(_, name)| UnknownVariable(name.to_owned()))
 }
 
-/// Where each `$NAME` (capitals, digits, underscores) starts, and the name.
+/// Returns the offset and the name of each `$NAME` (capitals, digits, underscores).
 fn names(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices('$').filter_map(|(at, _)| {
         let rest = &text[at + 1..];

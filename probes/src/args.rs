@@ -41,7 +41,7 @@ impl Args {
         self.maybe(name).ok_or_else(|| UsageError::missing(name))
     }
 
-    /// Whether `name` was given.
+    /// Returns whether `name` was given.
     pub(crate) fn has(&self, name: &str) -> bool {
         !self.all(name).is_empty()
     }

@@ -8,10 +8,10 @@ use crate::kind::Kind;
 use crate::out::Out;
 use crate::seen::{Seen, Stop};
 
-/// What a probe is about.
+/// The subject of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
-    /// Files, folders and their metadata.
+    /// Files, directories and their metadata.
     Fs,
     /// Sockets of every kind.
     Net,
@@ -43,24 +43,24 @@ impl Family {
 /// One argument of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArgSpec {
-    /// Its name, without dashes.
+    /// The argument's name, without dashes.
     pub name: &'static str,
     /// The form of its value.
     pub kind: Kind,
-    /// Whether the probe can't do without.
+    /// True if the probe requires the argument.
     pub required: bool,
-    /// Whether it may be given several times.
+    /// True if the argument may be given several times.
     pub many: bool,
 }
 
 /// One probe.
 #[derive(Debug, Clone, Copy)]
 pub struct ProbeSpec {
-    /// Its name on the command line.
+    /// The probe's name on the command line.
     pub name: &'static str,
-    /// Its family.
+    /// The probe's family.
     pub family: Family,
-    /// What it tries, in one sentence.
+    /// The act of the probe, in one sentence.
     pub purpose: &'static str,
     /// Every argument it takes.
     pub args: &'static [ArgSpec],
@@ -75,28 +75,28 @@ impl ProbeSpec {
         self.args.iter().find(|arg| arg.name == name)
     }
 
-    /// Whether its streams are judged, so that it writes a record only when told
+    /// Returns whether the probe's streams are judged. Such a probe writes a record only when told
     /// `--record stderr`.
     #[must_use]
     pub fn stdout_is_judged(&self) -> bool {
         matches!(self.run, Some(Run::Emit(_)))
     }
 
-    /// Whether this operating system has what it tries.
+    /// Returns whether this operating system supports the act.
     #[must_use]
     pub fn exists_here(&self) -> bool {
         self.run.is_some()
     }
 }
 
-/// How a probe runs.
+/// The implementation of a probe.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Run {
     /// Looks from a forked child and returns what it saw.
     See(fn(&Args) -> Seen),
     /// Acts in the front process and returns its exit code.
     Act(fn(&Args, &Out<'_>) -> Result<i32, Stop>),
-    /// As `Act`, but what it writes to stdout is judged.
+    /// Acts like `Act`, but its stdout is judged.
     Emit(fn(&Args, &Out<'_>) -> Result<i32, Stop>),
 }
 

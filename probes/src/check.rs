@@ -1,4 +1,5 @@
-//! Whether arguments fit a probe: [`check_args`] for lints, `check` for the program itself.
+//! The check of arguments against a probe: [`check_args`] for lints, `check` for the program
+//! itself.
 
 use std::ffi::{OsStr, OsString};
 
@@ -8,13 +9,13 @@ use crate::usage::UsageError;
 
 /// Checks an act without running it.
 ///
-/// Names come without dashes; a switch has no value or `true`. A value that holds
-/// a variable (`$` and an upper-case letter) passes whatever its kind, since only
-/// the run fills it in; the program checks it again then.
+/// Names come without dashes; a switch has no value or `true`. A value that holds a variable (`$`
+/// and an upper-case letter) passes for every kind, since only the run fills it in; the program
+/// checks it again then.
 ///
 /// # Errors
-/// The first thing that is wrong: an unknown probe, or an argument that is
-/// unknown, missing, given too often, or not of its kind.
+/// The first fault: an unknown probe, or an argument that is unknown, missing, given too often, or
+/// not of its kind.
 pub fn check_args(name: &str, args: &[(String, Vec<String>)]) -> Result<(), UsageError> {
     let spec = probe(name).ok_or_else(|| UsageError::UnknownProbe(name.to_owned()))?;
     let named: Named = args.iter().map(|(name, values)| (name.clone(), given(values))).collect();

@@ -1,4 +1,4 @@
-//! What the value of an argument must be: [`Kind`], and the parsers for it.
+//! The kinds of argument values: [`Kind`], and the parsers for them.
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -48,7 +48,7 @@ const NOT_FATAL: [Signal; 8] = [
 ];
 
 impl Kind {
-    /// Whether `value` has this form; the error says what was expected.
+    /// Checks that `value` has this form; the error names the expected form.
     pub(crate) fn check(self, value: &OsStr) -> Result<(), String> {
         let fits = match self {
             Self::Text | Self::Path => true,
@@ -66,7 +66,7 @@ impl Kind {
         if fits { Ok(()) } else { Err(format!("expected {}", self.expects())) }
     }
 
-    /// What a value must be, in words.
+    /// Returns the expected form of a value, in words.
     #[must_use]
     pub fn expects(self) -> String {
         match self {
@@ -85,7 +85,7 @@ impl Kind {
         }
     }
 
-    /// Whether one value may hold several, separated by commas.
+    /// Returns whether one value may hold several, separated by commas.
     pub(crate) fn splits(self) -> bool {
         matches!(self, Self::OneOf(_) | Self::Signal)
     }

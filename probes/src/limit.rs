@@ -11,7 +11,7 @@ use crate::sys;
 /// The longest a probe lives, in seconds; `--limit` can only shorten it.
 pub(crate) const LONGEST: u32 = 60;
 
-/// Ends this process with `exit::TIMED_OUT` in `seconds`, whatever it is doing then.
+/// Ends this process with `exit::TIMED_OUT` after `seconds`, even in the middle of a call.
 pub(crate) fn arm(seconds: u32) -> nix::Result<()> {
     sys::give_up_on_alarm()?;
     sys::unblock(Signal::SIGALRM)?;

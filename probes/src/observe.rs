@@ -20,7 +20,7 @@ pub(crate) const OWN_DESCRIPTORS: i32 = 200;
 /// More than the largest record.
 const REPORT_CAP: usize = 4 << 20;
 
-/// What the child says; silence is neither a success nor a refusal.
+/// The report of the child; silence is neither a success nor a refusal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
     Record(Record),
@@ -79,7 +79,7 @@ pub(crate) fn send(write: &OwnedFd, probe: &str, seen: Seen) -> i32 {
     if write_all(write, &bytes).is_ok() { 0 } else { exit::FAULT }
 }
 
-/// What the child's report and end say together.
+/// Combines the child's report and its exit status into a record.
 fn conclude(probe: &str, read: &OwnedFd, child: Pid) -> Result<Record, Stop> {
     let report = receive(read);
     match sys::wait(child).map_err(|errno| fault("the child's end was not seen", errno))? {

@@ -1,4 +1,4 @@
-//! Where records go: [`Out`] writes each line with a single write(2).
+//! The sink of records: [`Out`] writes each line with a single write(2).
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -24,7 +24,7 @@ pub(crate) struct Out<'a> {
     pub(crate) nonce: &'a str,
     /// `None`: this run writes no record, because its streams are judged.
     pub(crate) stream: Option<Stream>,
-    /// How long the probe may live, in seconds.
+    /// The time limit of the probe, in seconds.
     pub(crate) limit: u32,
 }
 

@@ -16,7 +16,7 @@ use crate::seen::Stop;
 use crate::sys;
 use crate::usage::{HELP, UsageError, list};
 
-/// Exit codes of the program, apart from those a probe is told to use.
+/// Exit codes of the program, apart from those that a probe is asked to use.
 pub mod exit {
     /// The act succeeded.
     pub const SUCCEEDED: i32 = 0;
@@ -32,7 +32,7 @@ pub mod exit {
     pub const SIGNAL_BASE: i32 = 128;
 }
 
-/// What the front waits on top of the child's limit, in seconds.
+/// The grace that the front adds to the child's limit, in seconds.
 const GRACE: u32 = 2;
 
 /// Options that come before the probe's name.
@@ -54,7 +54,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
         Err(Stop::Fault(what)) => (what, exit::FAULT),
         Err(Stop::Refused { call, errno }) => (format!("{call}: {errno}"), exit::FAULT),
     };
-    // Nobody may be listening; the exit code still says it.
+    // The stream may have no reader; the exit code still tells the failure.
     let _ = writeln!(std::io::stderr(), "boxprobe: {message}");
     code
 }

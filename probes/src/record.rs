@@ -1,4 +1,4 @@
-//! What a probe says it saw: [`Record`], and [`Event`] for moments on the way.
+//! The observation of a probe: [`Record`], and [`Event`] for moments on the way.
 //!
 //! The JSON form is closed: unknown, missing or superfluous members do not decode.
 
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 pub struct Record {
     /// The probe's name in the catalogue.
     pub probe: String,
-    /// What became of the act.
+    /// The outcome of the act.
     pub outcome: Outcome,
-    /// What else was seen; the README's table says which members a probe fills.
+    /// Further observations; the README's table names the members that each probe fills.
     pub detail: Detail,
 }
 
-/// What became of the act.
+/// The outcome of the act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Every call of the act succeeded.
@@ -115,7 +115,7 @@ impl TryFrom<Flat> for Record {
     }
 }
 
-/// Whether `name` looks like a symbolic constant that starts with `prefix`.
+/// Returns whether `name` looks like a symbolic constant that starts with `prefix`.
 fn symbolic(name: &str, prefix: &str) -> bool {
     name.len() > prefix.len()
         && name.starts_with(prefix)

@@ -9,11 +9,11 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// What stands before the key at the end of a sealed program.
+/// The label before the key at the end of a sealed program.
 const LABEL: &[u8; 16] = b"\nboxprobe key 1\n";
-/// How many bytes a key has.
+/// The size of a key, in bytes.
 const SIZE: usize = 32;
-/// How many bytes of the digest a word shows.
+/// The number of bytes of the digest that a word shows.
 const SHOWN: usize = 8;
 
 /// The secret of one run's probe.
@@ -27,7 +27,7 @@ impl Key {
         Self(bytes)
     }
 
-    /// What is appended to a program to seal it.
+    /// Returns the bytes that seal a program when they are appended to it.
     #[must_use]
     pub fn trailer(&self) -> Vec<u8> {
         [&LABEL[..], &self.0[..]].concat()
@@ -61,8 +61,8 @@ pub fn word(key: Option<&Key>, nonce: &str) -> String {
     format!("{nonce}.{shown}")
 }
 
-/// The same for the running program, which looks for the key in its own file. Where that cannot be
-/// read, the word is the nonce, and the reader says that the record lacks its proof.
+/// Computes the word for the running program, which looks for the key in its own file. If that file
+/// cannot be read, the word is the nonce, and the reader reports that the record lacks its proof.
 pub(crate) fn own_word(nonce: &str) -> String {
     let named = std::env::args_os().next().map(std::path::PathBuf::from);
     let files = ["/proc/self/exe".into()].into_iter().chain(named);

@@ -1,4 +1,4 @@
-//! What a probe function returns: [`Seen`], and the reasons it can [`Stop`].
+//! The return value of a probe function: [`Seen`], and the reasons why it can [`Stop`].
 
 use nix::errno::Errno;
 
@@ -13,14 +13,14 @@ const NAMES_CAP: usize = 4096;
 /// Success with what was seen, or why it ended earlier.
 pub(crate) type Seen = Result<Detail, Stop>;
 
-/// Why a probe ended without doing all of its act.
+/// The reason why a probe ended without doing all of its act.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The kernel said no: an observation.
     Refused {
         /// The call that failed.
         call: &'static str,
-        /// What it said.
+        /// The error number of the call.
         errno: Errno,
     },
     /// The call was wrong: nothing was tried.

@@ -1,4 +1,4 @@
-//! What the program tells its caller: [`UsageError`], `--help` and `--list`.
+//! The program's messages to its caller: [`UsageError`], `--help` and `--list`.
 
 use thiserror::Error;
 
@@ -30,7 +30,7 @@ pub enum UsageError {
     Bad {
         /// The argument, without dashes.
         arg: String,
-        /// What is wrong with it.
+        /// The problem with the argument.
         what: String,
     },
     /// A word where an option was expected.

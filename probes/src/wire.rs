@@ -1,7 +1,7 @@
 //! The record on a stream: [`encode`] writes the line, [`find`] reads it back.
 //!
-//! A stream is shared with the command's own output and may be hostile. What
-//! carries our nonce and is not exactly one well-formed record is never trusted.
+//! A stream is shared with the command's own output and may be hostile. Text that carries our nonce
+//! and is not exactly one well-formed record is never trusted.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,13 +18,13 @@ struct EventLine {
     event: Event,
 }
 
-/// [`EventLine`] of an event that somebody else keeps.
+/// [`EventLine`] of a borrowed event.
 #[derive(Serialize)]
 struct EventToWrite<'a> {
     event: &'a Event,
 }
 
-/// What a stream holds under one nonce.
+/// The content of a stream under one nonce.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
     /// No record. Nothing was observed: neither a success nor a denial.
@@ -33,7 +33,7 @@ pub enum Found {
     One(Record),
     /// More than one: one of them is not the probe's, so none counts.
     Several,
-    /// Something under our nonce that is no whole record or event.
+    /// Output under our nonce that is no whole record or event.
     Malformed,
 }
 
@@ -91,7 +91,7 @@ fn whole<T: DeserializeOwned>(payload: &[u8]) -> Option<T> {
     serde_json::from_slice(payload.strip_suffix(b"\n")?).ok()
 }
 
-/// What follows each of our prefixes, up to and with the newline if there is one.
+/// Returns the bytes after each of our prefixes, up to and with the newline if there is one.
 fn payloads<'a>(nonce: &str, bytes: &'a [u8]) -> Vec<&'a [u8]> {
     let prefix = prefix(nonce);
     let mut payloads = Vec::new();

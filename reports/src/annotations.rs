@@ -11,7 +11,7 @@ use crate::reading::{Reading, case_path, headline};
 use crate::record::CaseRow;
 use crate::text::{clean, inert, shorten};
 
-/// How many annotations of one type GitHub shows of a step.
+/// The number of annotations of one type that GitHub shows of a step.
 const SHOWN: usize = 10;
 /// The most characters of a message; the runner cuts at 4096.
 const LIMIT: usize = 2000;

@@ -1,5 +1,5 @@
-//! A badge ([`render`]) for the endpoint of shields.io: what each column passes of what it was
-//! judged by at level `must`.
+//! A badge ([`render`]) for the endpoint of shields.io: each column's passed share of the judged
+//! cases at level `must`.
 
 use serde_json::json;
 

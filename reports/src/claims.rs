@@ -1,4 +1,4 @@
-//! Claims set against results ([`table`]): what each backend says of itself, and what was seen.
+//! Claims set against results ([`table`]): each backend's claims, and the observations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub struct Claim<'a> {
     pub failed: Vec<&'a str>,
 }
 
-/// How a claim stands against the results. The order is the order of reports.
+/// The standing of a claim against the results. The order is the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Claimed, and a case about it failed.
@@ -55,7 +55,7 @@ impl Standing {
         }
     }
 
-    /// What it says.
+    /// Returns the meaning of the standing.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl Standing {
         }
     }
 
-    /// Whether claim and results do not agree, or cannot be compared.
+    /// Returns whether claim and results do not agree, or cannot be compared.
     #[must_use]
     pub fn is_telling(self) -> bool {
         self <= Self::Unmeasured
@@ -77,13 +77,13 @@ impl Standing {
 
 /// The level of a capability that is not claimed.
 const NOT_CLAIMED: &str = "none";
-/// Why a row failed whose twin was refused.
+/// The reason code of a row that failed because its twin was refused.
 const TWIN: &str = "twin";
 /// The level of a capability that is claimed for some policies and not for others.
 const IN_PART: &str = "partial";
 
 impl Claim<'_> {
-    /// How the claim stands against the results.
+    /// Returns the standing of the claim against the results.
     #[must_use]
     pub fn standing(&self) -> Standing {
         let Share { passed, judged, unjudged } = self.share;
@@ -124,8 +124,8 @@ pub fn all<'a>(
     needing.into_iter().map(claim).collect()
 }
 
-/// Whether what is wrong is that the wider policy of the twin is not kept: stricter than asked, it
-/// takes nothing from the claim that the case is about.
+/// Returns whether the failure is that the wider policy of the twin is not kept: stricter than
+/// asked, it takes nothing from the claim that the case is about.
 fn is_about_twin(row: &CaseRow) -> bool {
     row.verdict == Verdict::OverBlock && row.reason == TWIN
 }
@@ -140,15 +140,15 @@ pub struct ClaimRow<'a> {
 }
 
 impl ClaimRow<'_> {
-    /// Whether claim and results do not agree somewhere.
+    /// Returns whether claim and results do not agree in some column.
     #[must_use]
     pub fn is_telling(&self) -> bool {
         self.cells.iter().flatten().any(|(_, standing)| standing.is_telling())
     }
 }
 
-/// Claims against results: a row a capability, by name. What a filter left out of a run is no
-/// gap of its claims.
+/// Compares claims with results: a row a capability, by name. Cases that a filter left out of a run
+/// are no gap of its claims.
 #[must_use]
 pub fn table<'a>(matrix: &Matrix<'a>) -> Vec<ClaimRow<'a>> {
     let columns: Vec<BTreeMap<&str, (Claim<'a>, Standing)>> =

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::record::CaseRow;
 use crate::verdict::Verdict;
 
-/// How much of what was asked was kept.
+/// The share of the judged cases that passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {
     /// Rows that passed.

@@ -1,7 +1,7 @@
-//! Two runs compared ([`diff`]): what became of each case, and what else is not the same.
+//! Two runs compared ([`diff`]): the change of each case, and the other differences.
 //!
-//! Columns meet by backend, user and, where that leaves several, host; versions, hashes and host
-//! facts may differ, and are told as changes of the environment.
+//! Columns are paired by backend, user and, if that leaves several, host; versions, hashes and host
+//! facts may differ, and are reported as changes of the environment.
 
 mod environment;
 mod pairs;
@@ -15,26 +15,26 @@ use crate::verdict::Verdict;
 
 pub use render::{markdown, terminal};
 
-/// What became of one case of one column. The order is the order of reports.
+/// The change of one case of one column. The order is the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// What was denied happens.
+    /// A denied act happens now.
     NewlyOpen,
     /// Something is left behind that was not.
     NewlyLeaking,
-    /// What was allowed is refused.
+    /// An allowed act is refused now.
     NewlyOverBlocked,
     /// The decision is right, and a promise about it is not kept any more.
     NewlyBroken,
-    /// What was judged is not judged any more, or a pass has lost its twin.
+    /// A judged case is not judged any more, or a pass has lost its twin.
     CoverageLost,
     /// A case that was there is not asked any more.
     Removed,
-    /// What failed passes.
+    /// A failed case passes.
     Fixed,
-    /// What was not judged is judged, and passes; or a pass has gained a twin.
+    /// A case that was not judged is judged, and passes; or a pass has gained a twin.
     CoverageGained,
-    /// The same verdict, for another reason; or unjudged for another.
+    /// An unchanged verdict for another reason; or unjudged for another.
     OtherReason,
     /// A case that was not asked.
     Added,
@@ -72,13 +72,13 @@ impl Kind {
         }
     }
 
-    /// Whether something is worse than it was.
+    /// Returns whether the change is for the worse.
     #[must_use]
     pub fn is_worse(self) -> bool {
         self <= Self::Removed
     }
 
-    /// What became of `before` in `after`; nothing if nothing did.
+    /// Returns the change from `before` to `after`, if there is one.
     #[must_use]
     pub fn of(before: &CaseRow, after: &CaseRow) -> Option<Self> {
         if before.verdict == after.verdict {
@@ -112,20 +112,20 @@ impl Kind {
 /// One case of one column that is not what it was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Transition<'a> {
-    /// What became of it.
+    /// The kind of change.
     pub kind: Kind,
     /// The column, as the newer run calls it (the older one where it is gone).
     pub column: usize,
     /// The case.
     pub id: &'a str,
-    /// What it came to before; absent where it was not asked.
+    /// The older result; absent if the case was not asked.
     pub before: Option<&'a CaseRow>,
-    /// What it comes to now; absent where it is not asked any more.
+    /// The newer result; absent if the case is not asked any more.
     pub after: Option<&'a CaseRow>,
 }
 
 impl Transition<'_> {
-    /// Whether the case itself asks something else now.
+    /// Returns whether the case itself asks something else now.
     #[must_use]
     pub fn asks_otherwise(&self) -> bool {
         let asked = |row: Option<&CaseRow>| row.and_then(|row| row.asked.clone());
@@ -141,18 +141,18 @@ impl Transition<'_> {
 pub struct Diff<'a> {
     /// The name of each pair of columns, and of each column that has no partner.
     pub columns: Vec<String>,
-    /// Those of them, by number, that the newer run does not have.
+    /// The indices of the columns that the newer run does not have.
     pub gone: BTreeSet<usize>,
-    /// What became of the cases: by kind, then in the order of columns and ids.
+    /// The changes of the cases: by kind, then in the order of columns and ids.
     pub transitions: Vec<Transition<'a>>,
-    /// What else is not the same, one sentence each.
+    /// The other differences, one sentence each.
     pub environment: Vec<String>,
-    /// How many cases of how many columns were compared.
+    /// The number of results that were compared: one per case and column.
     pub compared: u64,
 }
 
 impl Diff<'_> {
-    /// How many transitions there are of each kind that occurs.
+    /// Returns the number of transitions of each kind that occurs.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<Kind, u64> {
         let mut counts = BTreeMap::new();
@@ -162,7 +162,7 @@ impl Diff<'_> {
         counts
     }
 
-    /// Whether something is worse than it was.
+    /// Returns whether some transition is for the worse.
     #[must_use]
     pub fn is_worse(&self) -> bool {
         self.transitions.iter().any(|transition| transition.kind.is_worse())

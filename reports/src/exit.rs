@@ -1,4 +1,4 @@
-//! What a finished run tells the shell ([`ExitCode`]).
+//! The exit code of a finished run ([`ExitCode`]).
 
 use crate::record::{BackendInfo, CaseRow, Level};
 use crate::verdict::Outcome;
@@ -33,7 +33,7 @@ impl ExitCode {
     }
 }
 
-/// What counts.
+/// The options that decide which results count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExitOptions {
     /// Failures below level `must` count too.
@@ -42,10 +42,10 @@ pub struct ExitOptions {
     pub allow_missing: bool,
 }
 
-/// The exit code of a run. What is worse wins: 1, then 4, then 3.
+/// Returns the exit code of a run. The worst result wins: 1, then 4, then 3.
 ///
-/// A missing backend has no rows and is no vacuous one; when every backend is missing although
-/// they may be, nothing was run, which is never a success.
+/// A missing backend has no rows and is no vacuous one; when every backend is missing although they
+/// may be, nothing was run, which is never a success.
 #[must_use]
 pub fn exit_code(rows: &[CaseRow], options: ExitOptions, backends: &[BackendInfo]) -> ExitCode {
     let (present, missing): (Vec<_>, Vec<_>) = backends.iter().partition(|b| b.missing.is_none());
@@ -63,8 +63,8 @@ pub fn exit_code(rows: &[CaseRow], options: ExitOptions, backends: &[BackendInfo
     }
 }
 
-/// Whether a row alone makes the run fail: an unexpected verdict of a level that counts, or a
-/// known failure that passes, at any level, for then the list of known failures is wrong.
+/// Returns whether a row alone makes the run fail: an unexpected verdict of a level that counts, or
+/// a known failure that passes, at any level, because the list of known failures is then wrong.
 #[must_use]
 pub fn is_red(row: &CaseRow, options: ExitOptions) -> bool {
     match row.outcome {

@@ -6,18 +6,18 @@ use crate::matrix::Matrix;
 use crate::record::CaseRow;
 use crate::verdict::{Outcome, Verdict};
 
-/// Why a row must be seen. The order is the order of reports.
+/// The reason why a row must be seen. The order is the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// It failed, or is unexpected in some other way.
+    /// The row failed, or is unexpected in some other way.
     Failure,
-    /// It passed although it is a known failure.
+    /// The row passed although it is a known failure.
     Xpass,
     /// Nothing was learnt from it.
     Unlearnt,
-    /// It passed, and an earlier try did not.
+    /// The row passed, and an earlier try did not.
     Flaky,
-    /// It failed as known.
+    /// The row failed as known.
     Known,
 }
 
@@ -26,7 +26,7 @@ impl Kind {
     pub const ALL: [Self; 5] =
         [Self::Failure, Self::Xpass, Self::Unlearnt, Self::Flaky, Self::Known];
 
-    /// Why this row must be seen; `None` when it need not be.
+    /// Returns the reason why this row must be seen; `None` when it need not be.
     #[must_use]
     pub fn of(row: &CaseRow) -> Option<Self> {
         match row.outcome {
@@ -56,7 +56,7 @@ impl Kind {
 /// A row that must be seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Finding<'a> {
-    /// Its column in the matrix.
+    /// The column in the matrix.
     pub column: usize,
     /// The row.
     pub row: &'a CaseRow,
@@ -105,7 +105,7 @@ pub(crate) fn stem(row: &CaseRow) -> &str {
     }
 }
 
-/// What was selected and not run: verdict and reason → rows.
+/// Counts the rows that were selected and not judged: verdict and reason → rows.
 #[must_use]
 pub fn gaps<'a>(rows: impl Iterator<Item = &'a CaseRow>) -> BTreeMap<(Verdict, &'a str), u64> {
     let mut gaps = BTreeMap::new();

@@ -138,7 +138,7 @@ fn test_case(matrix: &Matrix<'_>, finding: Finding<'_>, reading: &Reading) -> St
     format!("{head}>\n{body}    </testcase>\n")
 }
 
-/// What the tries before a pass came to.
+/// Renders the tries before a pass.
 fn earlier(row: &CaseRow) -> String {
     let tries = row.earlier.iter().map(|t| format!("flaky; earlier try: {}", earlier_words(t)));
     let text = tries.collect::<Vec<_>>().join("\n");

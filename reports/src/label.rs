@@ -22,14 +22,14 @@ pub fn host_label(header: &Header) -> String {
     if parts.is_empty() { "unknown host".to_owned() } else { parts.join(" ") }
 }
 
-/// Which corpus was asked.
+/// Describes the corpus of the run.
 pub(crate) fn corpus_words(header: &Header) -> String {
     let corpus = &header.corpus;
     let hash = short_hash(&corpus.sha256);
     clean(&format!("corpus {} ({}, sha256 {hash})", corpus.version, corpus.source))
 }
 
-/// By which harness, and for which cases.
+/// Describes the harness and the selected cases.
 pub(crate) fn selection_words(header: &Header) -> String {
     let selection = &header.selection;
     let filters = match selection.filters.join(" and ") {
@@ -43,7 +43,7 @@ pub(crate) fn selection_words(header: &Header) -> String {
     clean(&format!("boxproof {harness}; {ids} cases selected; {filters}; {slow}{all}{strict}"))
 }
 
-/// Which program.
+/// Describes the backend's program.
 pub(crate) fn backend_words(backend: &BackendInfo) -> String {
     let mechanism = match backend.mechanism.as_str() {
         "" => String::new(),
@@ -52,13 +52,13 @@ pub(crate) fn backend_words(backend: &BackendInfo) -> String {
     clean(&format!("{}{mechanism}, sha256 {}", backend_label(backend), short_hash(&backend.sha256)))
 }
 
-/// As whom, where and when.
+/// Describes the user, host and time of the run.
 pub(crate) fn place_words(header: &Header) -> String {
     let (kind, uid) = (header.user.kind.word(), header.user.uid);
     clean(&format!("{kind} (uid {uid}) on {}, {}", host_label(header), header.started))
 }
 
-/// What to do about a backend that is not installed.
+/// Describes the remedy for a backend that is not installed.
 pub(crate) fn missing_words(backend: &BackendInfo) -> String {
     let hint = backend.missing.as_deref().unwrap_or_default();
     clean(&format!("{}: not installed; {hint}", backend.name))

@@ -1,7 +1,7 @@
-//! The answer: what a run concluded, how it is kept, and how it is shown.
+//! The answer: the conclusions of a run, their record, and their presentation.
 //!
-//! A run record ([`record`]) is the one source of truth; everything else here is a pure
-//! rendering of one or more [`Run`]s. Nothing in this crate judges, and nothing opens files.
+//! A run record ([`record`]) is the one source of truth; everything else here is a pure rendering
+//! of one or more [`Run`]s. Nothing in this crate judges, and nothing opens files.
 
 pub mod annotations;
 pub mod badge;

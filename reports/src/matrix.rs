@@ -9,7 +9,7 @@ pub struct Matrix<'a> {
     pub columns: Vec<Column<'a>>,
     /// Named backends that are not installed.
     pub missing: Vec<&'a BackendInfo>,
-    /// Runs that did not come to their end, a sentence each: rows of theirs are missing.
+    /// Interrupted runs, a sentence each: some of their rows are missing.
     pub interrupted: Vec<String>,
     /// One an area, sorted by name.
     pub sections: Vec<Section<'a>>,
@@ -31,7 +31,7 @@ pub struct Column<'a> {
 pub struct Section<'a> {
     /// The area.
     pub area: &'a str,
-    /// Its cases, sorted by id.
+    /// The section's cases, sorted by id.
     pub rows: Vec<MatrixRow<'a>>,
 }
 

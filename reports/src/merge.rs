@@ -11,7 +11,7 @@ use crate::label::{backend_label, column_labels, host_label};
 use crate::matrix::{Column, Matrix, MatrixRow, Section};
 use crate::record::{BackendInfo, CaseRow, Header, Run, Selection, Shard};
 
-/// Why runs cannot be set side by side.
+/// The reason why runs cannot be set side by side.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MergeError {
     /// There are no runs.
@@ -45,11 +45,11 @@ pub enum MergeError {
          look at it with report"
     )]
     Interrupted {
-        /// When the run started.
+        /// The start time of the run.
         started: String,
-        /// What ended it.
+        /// The signal or event that ended the run.
         by: String,
-        /// How many rows it has.
+        /// The number of its rows.
         rows: u64,
     },
     /// The records of a backend are not its whole selection.
@@ -60,11 +60,11 @@ pub enum MergeError {
     Incomplete {
         /// The backend, host and user.
         column: String,
-        /// How many cases the records have.
+        /// The number of cases in the records.
         found: u64,
-        /// How many were selected.
+        /// The number of selected cases.
         selected: u64,
-        /// Which shards are there.
+        /// The shards that are present.
         shards: String,
     },
     /// Records are of several runs, where those of one are asked for.
@@ -73,7 +73,7 @@ pub enum MergeError {
          selection must be the same"
     )]
     Several {
-        /// When that other run started.
+        /// The start time of that other run.
         started: String,
     },
     /// Records of one backend, host and user were made with different selections.
@@ -102,11 +102,11 @@ pub fn merge(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
     }
 }
 
-/// Sets `runs` side by side, including interrupted runs and shards of which others are missing. The
-/// matrix says what it lacks.
+/// Sets `runs` side by side, including interrupted runs and incomplete sets of shards. The matrix
+/// names its gaps.
 ///
 /// # Errors
-/// As [`merge`], but for such runs.
+/// Those of [`merge`], except for interrupted runs.
 pub fn merge_partial(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
     let groups = groups(runs)?;
     let whole = |group: &&Group<'_>| !group.is_shard();
@@ -152,13 +152,13 @@ fn interruption(run: &Run) -> Option<(&Run, &str)> {
 /// run has them.
 ///
 /// # Errors
-/// As [`merge`], and where they are of several runs.
+/// Those of [`merge`], and records of several runs.
 pub fn joined(runs: &[Run]) -> Result<(Header, Vec<CaseRow>), MergeError> {
     merge(runs)?;
     let first = runs.first().ok_or(MergeError::Nothing)?;
     let whole = |header: &Header| {
         let selection = Selection { shard: None, ..header.selection.clone() };
-        // What a part does not ask, it does not cite.
+        // A part cites only requirements of its own cases.
         let requirements = BTreeMap::new();
         Header { selection, requirements, started: String::new(), ..header.clone() }
     };
@@ -179,7 +179,7 @@ pub fn joined(runs: &[Run]) -> Result<(Header, Vec<CaseRow>), MergeError> {
 
 /// The records that make up one column.
 struct Group<'a> {
-    /// Whether the run of one of them did not come to its end.
+    /// True if the run of a shard was interrupted.
     interrupted: bool,
     backend: &'a BackendInfo,
     header: &'a Header,
@@ -200,7 +200,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Whether `backend` in `run` is the same backend on the same host under the same user.
+    /// Returns whether `backend` in `run` is the same backend on the same host under the same user.
     fn takes(&self, run: &Run, backend: &BackendInfo) -> bool {
         let identity = |b: &BackendInfo| BackendInfo { program: String::new(), ..b.clone() };
         let (ours, theirs) = (self.header, &run.header);

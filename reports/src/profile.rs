@@ -1,4 +1,4 @@
-//! How a backend stands to the profiles of a frozen set ([`table`]).
+//! The standing of backends on the profiles of a frozen set ([`table`]).
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use crate::matrix::Matrix;
 use crate::record::CaseRow;
 use crate::verdict::{Outcome, Verdict};
 
-/// How many cases a sentence names.
+/// The number of cases that a sentence names.
 const NAMED: usize = 3;
 
-/// How one column stands to one profile.
+/// The standing of one column on one profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Conformance {
     /// Every required case passes, those that the host cannot show apart.
     Conformant,
-    /// Those that fail are listed as known failures.
+    /// Some required cases fail, and all of these are listed as known failures.
     WithExceptions,
     /// Not every required case was asked, or none could be shown.
     Unmeasured,
@@ -23,7 +23,7 @@ pub enum Conformance {
 }
 
 impl Conformance {
-    /// The words for it in reports.
+    /// Returns the words for the standing in reports.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -42,19 +42,19 @@ pub struct ProfileStanding<'a> {
     pub profile: &'a str,
     /// The column's place in the matrix.
     pub column: usize,
-    /// How it stands.
+    /// The standing.
     pub standing: Conformance,
-    /// How many cases the profile requires.
+    /// The number of cases that the profile requires.
     pub required: u64,
-    /// How many passed.
+    /// The number of cases that passed.
     pub passed: u64,
-    /// How many the host cannot show.
+    /// The number of cases that the host cannot show.
     pub not_applicable: u64,
     /// Known failures, by id.
     pub exceptions: Vec<&'a str>,
-    /// What else did not pass, by id.
+    /// The other cases that did not pass, by id.
     pub failing: Vec<&'a str>,
-    /// How many were not asked.
+    /// The number of cases that were not asked.
     pub unasked: u64,
 }
 
@@ -110,7 +110,7 @@ fn standing<'a>(
     }
 }
 
-/// How it stands, the counts, and the first cases of what is amiss.
+/// Renders the standing, the counts, and the first cases that are missing or failing.
 impl fmt::Display for ProfileStanding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} of {} pass", self.standing.words(), self.passed, self.required)?;

@@ -1,22 +1,22 @@
-//! How a consumer of test results takes one row ([`Reading`]): the same in JUnit, TAP, SARIF and
-//! annotations, and the same as the exit code of `boxproof run`.
+//! The reading of one row by a consumer of test results ([`Reading`]): JUnit, TAP, SARIF and
+//! annotations share it, and it agrees with the exit code of `boxproof run`.
 
 use crate::exit::{ExitOptions, is_red};
 use crate::record::{CaseRow, Header};
 use crate::verdict::{Outcome, Verdict};
 
-/// What one row is to a consumer.
+/// The meaning of one row for a consumer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// It passed, or failed in no way that must be told.
+    /// The row passed, or failed in a way that need not be reported.
     Passed,
-    /// It makes the run fail.
+    /// The row makes the run fail.
     Failed,
     /// Nothing was learnt.
     Unlearnt,
-    /// It failed, and that does not make the run fail, for this reason.
+    /// The row failed without making the run fail, for this reason.
     Excused(String),
-    /// It was not judged, for this reason.
+    /// The row was not judged, for this reason.
     NotRun(String),
 }
 
@@ -45,7 +45,7 @@ fn known(row: &CaseRow) -> String {
     format!("known failure: {reason}{link}")
 }
 
-/// What a row comes to, in a few words for a list.
+/// Returns the result of a row, in a few words for a list.
 pub(crate) fn headline(row: &CaseRow) -> String {
     let reason = match row.reason.as_str() {
         "" => String::new(),
@@ -73,7 +73,7 @@ pub fn case_path(header: &Header, row: &CaseRow) -> String {
     if root.is_empty() { file } else { format!("{root}/{file}") }
 }
 
-/// Where the case's file can be read; nothing where the record does not say.
+/// Returns the address of the case's file; `None` if the record does not give one.
 #[must_use]
 pub fn case_link(header: &Header, row: &CaseRow) -> Option<String> {
     let base = header.base_url.as_ref()?;

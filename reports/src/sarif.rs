@@ -25,10 +25,10 @@ const RULE_BYTES: usize = 1 << 20;
 const TEXT: usize = 1000;
 /// The schema that the file names.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
-/// Where the tool is to be found.
+/// The tool's home page.
 const HOME: &str = "https://github.com/boxproof/boxproof";
 
-/// Why a matrix does not go into one file.
+/// The reason why a matrix does not fit into one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SarifError {
     /// Code scanning refuses such a file whole.
@@ -57,14 +57,14 @@ pub fn render(matrix: &Matrix<'_>) -> Result<String, SarifError> {
     Ok(format!("{}\n", json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": runs })))
 }
 
-/// What is left of a file.
+/// The room that is left in a file.
 struct Room {
     results: usize,
     bytes: usize,
 }
 
 impl Room {
-    /// Whether `result` still fits; if so, it is counted.
+    /// Returns whether `result` still fits; if so, counts it.
     fn takes(&mut self, result: &Value) -> bool {
         let bytes = result.to_string().len();
         let fits = self.results > 0 && bytes <= self.bytes;

@@ -1,4 +1,4 @@
-//! What it comes to, in sentences that every format for people shares.
+//! The conclusions of a run, in sentences that every format for people shares.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ fn over_claim(label: &str, claim: &Claim<'_>) -> String {
     )
 }
 
-/// How many claims of a column stand how; nothing where it claims nothing.
+/// Counts the claims of a column by standing; returns an empty text if the column claims nothing.
 pub(crate) fn claim_counts(table: &[ClaimRow<'_>], column: usize) -> String {
     let count = |standing: Standing| {
         table
@@ -50,7 +50,7 @@ pub(crate) fn claim_counts(table: &[ClaimRow<'_>], column: usize) -> String {
     parts.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 
-/// What the second look came to, and what it could not be taken at: lines a column.
+/// Renders the results of the second look, and the cases where it was impossible: lines a column.
 pub(crate) fn blind_lines(matrix: &Matrix<'_>, verbose: bool) -> Vec<String> {
     let of_column = |(index, column): (usize, &Column<'_>)| {
         let looks = || matrix.rows_of(index).filter_map(|row| Some((row, row.blind.as_ref()?)));
@@ -80,7 +80,7 @@ pub(crate) fn blind_lines(matrix: &Matrix<'_>, verbose: bool) -> Vec<String> {
     matrix.columns.iter().enumerate().flat_map(of_column).collect()
 }
 
-/// What was selected and not run, a line a column.
+/// Renders the cases that were selected and not run, a line a column.
 pub(crate) fn gap_lines(matrix: &Matrix<'_>) -> Vec<String> {
     let line = |(index, label): (usize, &String)| {
         let gaps: Vec<String> = gaps(matrix.rows_of(index))
@@ -92,7 +92,7 @@ pub(crate) fn gap_lines(matrix: &Matrix<'_>) -> Vec<String> {
     matrix.columns.iter().map(|column| &column.label).enumerate().filter_map(line).collect()
 }
 
-/// How each column stands to each profile, a line each.
+/// Renders the standing of each column on each profile, a line each.
 pub(crate) fn profile_lines(matrix: &Matrix<'_>) -> Vec<String> {
     let line = |standing: &ProfileStanding<'_>| {
         format!("{}: {}: {standing}", standing.profile, matrix.columns[standing.column].label)
@@ -100,7 +100,7 @@ pub(crate) fn profile_lines(matrix: &Matrix<'_>) -> Vec<String> {
     profile::table(matrix).iter().map(line).collect()
 }
 
-/// How the outcomes count; nothing when all is as expected.
+/// Renders the counts of the outcomes; returns `None` when all is as expected.
 pub(crate) fn outcome_line(matrix: &Matrix<'_>) -> Option<String> {
     let count = |is: &dyn Fn(&CaseRow) -> bool| matrix.rows().filter(|row| is(row)).count();
     let unexpected = Level::ALL.map(|level| {

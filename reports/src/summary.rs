@@ -5,7 +5,7 @@ use std::fmt;
 use crate::record::{CaseRow, TwinState};
 use crate::verdict::Verdict;
 
-/// How many rows there are of each kind.
+/// The number of rows of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     counts: [u64; Verdict::ALL.len()],

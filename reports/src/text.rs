@@ -19,7 +19,7 @@ pub(crate) fn clean(text: &str) -> String {
     out
 }
 
-/// What a try came to that was made again: verdict, reason and message.
+/// Describes a try that was repeated: verdict, reason and message.
 pub(crate) fn earlier_words(earlier: &EarlierTry) -> String {
     let EarlierTry { verdict, reason, message, .. } = earlier;
     let parts = [format!("{verdict} {reason}").trim().to_owned(), clean(message)];
@@ -41,8 +41,8 @@ pub fn excerpt(text: &str, width: usize) -> String {
     shorten(&clean(&head), width)
 }
 
-/// `page` with a backslash in every line that a CI runner would take for a command: `::word::` after
-/// blanks, and `##[word]` or `##word[` anywhere.
+/// Returns `page` with a backslash in every line that a CI runner would take for a command:
+/// `::word::` after blanks, and `##[word]` or `##word[` anywhere.
 pub(crate) fn inert(page: &str) -> String {
     if !page.contains("::") && !page.contains("##") {
         return page.to_owned();
@@ -72,7 +72,7 @@ fn inert_line(line: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a runner reads on where `##` stands before this.
+/// Returns whether a runner takes `##` before this text as the start of a command.
 fn opens_command(rest: &str) -> bool {
     rest.trim_start_matches(|c: char| c == '#' || c.is_ascii_alphanumeric()).starts_with('[')
 }
@@ -110,12 +110,12 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// How an arm ended, and how long it took.
+/// Describes the end of an arm, and its duration.
 pub(crate) fn exit_words(arm: &ArmRow) -> String {
     format!("{} after {}", end_words(arm.exit), milliseconds(arm.duration_ms))
 }
 
-/// How an arm ended.
+/// Describes the end of an arm.
 pub(crate) fn end_words(exit: Option<ExitRow>) -> String {
     match exit {
         Some(ExitRow::Code(code)) => format!("exit {code}"),

@@ -1,4 +1,4 @@
-//! What the judge concludes from one case ([`Verdict`]), and that conclusion set against the
+//! The judge's conclusion from one case ([`Verdict`]), and that conclusion set against the
 //! backend's known failures ([`Outcome`]).
 
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was learnt about one backend from one case. The order is the order of every report.
+/// The finding about one backend from one case. The order is the order of every report.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -66,19 +66,19 @@ impl Verdict {
         }
     }
 
-    /// Whether the backend was seen to break its promise.
+    /// Returns whether the backend was seen to break its promise.
     #[must_use]
     pub fn is_failure(self) -> bool {
         matches!(self, Self::UnderBlock | Self::OverBlock | Self::Contract | Self::Leak)
     }
 
-    /// Whether anything was learnt about the backend: a pass or a failure.
+    /// Returns whether the case taught anything about the backend: a pass or a failure.
     #[must_use]
     pub fn is_judged(self) -> bool {
         self == Self::Pass || self.is_failure()
     }
 
-    /// Whether the run failed to learn what it set out to learn.
+    /// Returns whether the run failed to learn what it set out to learn.
     #[must_use]
     pub fn is_unlearnt(self) -> bool {
         matches!(self, Self::Inconclusive | Self::Error)
@@ -105,7 +105,7 @@ pub enum Outcome {
     Xfail,
     /// A known failure that passed: the list of known failures is out of date.
     Xpass,
-    /// It passed, and an earlier try of the same run did not.
+    /// The case passed, and an earlier try of the same run did not.
     Flaky,
 }
 

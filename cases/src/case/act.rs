@@ -1,4 +1,4 @@
-//! Acts: what tries the thing.
+//! Acts: the attempts of a case.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Channel, Question};
 use crate::protocol::CompileTarget;
 
-/// What tries the thing: a probe, a shell line or an argument vector; or a question, or what is done
-/// to a receipts channel.
+/// The act of a step: a probe, a shell line, an argument vector, a question, or steps on a receipts
+/// channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     /// A native probe and its arguments; it reports an observation.
@@ -28,12 +28,12 @@ pub enum Act {
     Argv(Vec<String>),
     /// A question about policy documents; nothing is run.
     Decide(Question),
-    /// What is done to a receipts channel.
+    /// Steps on a receipts channel.
     Receipts(Box<Channel>),
 }
 
 impl Act {
-    /// Every string a variable may stand in. A question about documents is meant letter for letter.
+    /// Every string that may hold a variable. A question about documents is taken literally.
     pub fn strings(&self) -> Vec<&str> {
         match self {
             Self::Probe { args, .. } => args.values().flatten().map(String::as_str).collect(),
@@ -53,7 +53,7 @@ impl Act {
         }
     }
 
-    /// What is done to a receipts channel, if it is that.
+    /// Returns the receipts channel of the act, if it has one.
     pub fn channel(&self) -> Option<&Channel> {
         match self {
             Self::Receipts(channel) => Some(channel),
@@ -61,7 +61,7 @@ impl Act {
         }
     }
 
-    /// Whether a probe makes the attempt, so that there is an observation to expect.
+    /// Returns whether a probe makes the attempt, so that there is an observation to expect.
     pub fn is_probe(&self) -> bool {
         matches!(self, Self::Probe { .. })
     }

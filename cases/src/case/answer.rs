@@ -1,4 +1,4 @@
-//! What must be answered to a question.
+//! The expected answer to a question.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,15 +20,15 @@ pub enum Answer {
     Valid {},
     /// The profile in force has these rules.
     Effective(Rules),
-    /// The settings come to this.
+    /// The settings have these effective values.
     Settings(SettingsExpect),
-    /// This becomes of the command.
+    /// The command gets this decision.
     Ask(AskExpect),
     /// The sandbox is why the run failed, by this rule; `none` if it is not.
     Blocked(Why),
-    /// The block comes to this.
+    /// The block has this status.
     Status(StatusExpect),
-    /// This is started.
+    /// The agent is started in this way.
     Starts(StartExpect),
     /// The line grants itself this.
     Grants(GrantsExpect),
@@ -58,7 +58,7 @@ impl Answer {
         }
     }
 
-    /// Whether it keeps something from being granted.
+    /// Returns whether the answer keeps something from being granted.
     pub fn is_negative(&self) -> bool {
         match self {
             Self::Denied(_) | Self::Invalid(_) | Self::Blocked(Why::By(_)) | Self::Forbids(_) => {
@@ -72,13 +72,13 @@ impl Answer {
     }
 }
 
-/// Whether the sandbox is why a run failed.
+/// The expected answer to whether the sandbox made a run fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "what blocked it is none, or {rule, operation, path, lacks}")]
 pub enum Why {
-    /// It is not.
+    /// The sandbox is not the reason.
     Not(NoDenial),
-    /// It is.
+    /// The sandbox is the reason, with this denial.
     By(ByDenial),
 }
 
@@ -90,16 +90,16 @@ pub enum NoDenial {
     None,
 }
 
-/// A denial; what is not named is not looked at.
+/// A denial; members that are left out are not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ByDenial {
     /// The rule.
     pub rule: String,
-    /// What was attempted.
+    /// The operation that was attempted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
-    /// On what; `$WS` and the other folders can be named.
+    /// The path of the attempt; `$WS` and the variables of other directories may occur.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Texts that are nowhere in it.
@@ -107,16 +107,17 @@ pub struct ByDenial {
     pub lacks: Vec<String>,
 }
 
-/// What a decision rests on: the matched rule alone, or more of it.
+/// The basis of a decision: the matched rule alone, or more details of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "WrittenRule", into = "WrittenRule")]
 #[schemars(with = "WrittenRule")]
 pub struct ByRule {
     /// The matched rule, without `!`, or what stands for none.
     pub rule: String,
-    /// What the path means on the disk; `$OUT` and the other folders can be named.
+    /// The path after resolution on the disk; `$OUT` and the variables of other directories may
+    /// occur.
     pub means: Option<String>,
-    /// Where the rule comes from.
+    /// The origin of the rule.
     pub origin: Option<RuleOrigin>,
     /// The document that has the rule.
     pub file: Option<String>,
@@ -134,7 +135,7 @@ pub struct ByRule {
 enum WrittenRule {
     /// The matched rule.
     Rule(String),
-    /// The matched rule, and what else is looked at.
+    /// The matched rule, and further members to compare.
     More(Box<RuleAndMore>),
 }
 
@@ -143,10 +144,10 @@ enum WrittenRule {
 struct RuleAndMore {
     /// The matched rule, without `!`, or what stands for none.
     rule: String,
-    /// What the path means on the disk.
+    /// The path after resolution on the disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     means: Option<String>,
-    /// Where the rule comes from.
+    /// The origin of the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<RuleOrigin>,
     /// The document that has the rule.
@@ -179,7 +180,7 @@ impl From<ByRule> for WrittenRule {
     }
 }
 
-/// What is wrong with documents, profile or path.
+/// A fault in documents, profile or path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -201,7 +202,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Whether it says anything about the message.
+    /// Returns whether the fault names any text of the message.
     pub fn is_told(&self) -> bool {
         self.message.is_some() || !self.contains.is_empty()
     }
@@ -221,11 +222,11 @@ pub struct Rules {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleExpect {
-    /// As it is written.
+    /// The rule as written.
     pub rule: String,
-    /// What it does where it decides.
+    /// The effect of the rule where it decides.
     pub effect: RuleEffect,
-    /// Where it comes from.
+    /// The origin of the rule.
     pub origin: RuleOrigin,
 }
 

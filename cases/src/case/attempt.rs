@@ -1,4 +1,4 @@
-//! What is tried of a compiled profile: one deed and the host's object that it is done to.
+//! An attempt under a compiled profile: one deed, and the host object that it acts on.
 
 use std::fmt;
 
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Deed {
-    /// Read the content of a file, or list a folder.
+    /// Read the content of a file, or list a directory.
     Read,
-    /// Change the content of a file that is there.
+    /// Change the content of an existing file.
     Write,
     /// Make a file where nothing is.
     Create,
     /// Remove a file.
     Remove,
-    /// Give a file or folder another name in its folder: its own and `.moved`.
+    /// Rename a file or directory within its parent directory: to its own name and `.moved`.
     Move,
     /// Execute a file.
     Run,
@@ -60,7 +60,7 @@ impl Deed {
 /// A deed, and what it is done to: the host's object, not a private one that bears its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// What is done.
+    /// The deed.
     pub deed: Deed,
     /// A path (below the workspace unless absolute), an address or a name.
     pub object: String,

@@ -14,10 +14,10 @@ use crate::protocol::{AskBy, Document, EffectiveSettings, Permission, Platform, 
 pub struct CalibanSpec {
     /// The TOML document; `$WS` and the other variables are replaced, `${NAME}` is the dialect's.
     pub settings: String,
-    /// Which reading counts.
+    /// The reading of the settings that counts.
     #[serde(default)]
     pub reading: Reading,
-    /// What `${NAME}` stands for, `${WORKSPACE}` apart; for questions.
+    /// The values of `${NAME}`, except `${WORKSPACE}`; for questions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
     /// The system that is asked about; for questions.
@@ -26,7 +26,7 @@ pub struct CalibanSpec {
 }
 
 impl CalibanSpec {
-    /// What messages call the document.
+    /// The name of the document in messages.
     pub const FILE: &str = "settings.toml";
     /// The session's name.
     pub const SESSION: &str = "s1";
@@ -45,13 +45,13 @@ impl CalibanSpec {
         }
     }
 
-    /// Whether it says what only a question can say.
+    /// Returns whether the settings have members that only a question can use.
     pub(crate) fn is_for_questions(&self) -> bool {
         !self.variables.is_empty() || self.platform.is_some()
     }
 }
 
-/// What settings come to: the members that are named, and no word of the others.
+/// The expected values of settings: members that are not named are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "WrittenValues", into = "WrittenValues")]
 #[schemars(with = "WrittenValues")]
@@ -107,16 +107,16 @@ fn lay_over(below: &mut Value, above: &Value) {
     }
 }
 
-/// What becomes of a command.
+/// The expected decision on a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskExpect {
-    /// Whether it is run, asked about or denied.
+    /// The decision: run, ask or deny.
     pub decision: Permission,
-    /// What that rests on.
+    /// The basis of the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<AskBy>,
-    /// Whether the sandbox holds it.
+    /// True if the sandbox holds the command.
     pub sandboxed: bool,
     /// The pattern that takes it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

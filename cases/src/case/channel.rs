@@ -1,4 +1,4 @@
-//! Acts on a receipts channel: what is sent to its parts, and what happens to them meanwhile.
+//! Acts on a receipts channel: the messages to its parts, and the events at them meanwhile.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -9,28 +9,28 @@ use serde_json::Value;
 
 use super::channel_check::VerifyStep;
 
-/// What is done to a channel, in order.
+/// The steps on a channel, in order, and the channel's setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
-    /// Where receipts carry the channel's own members.
+    /// The place of the channel's own members in receipts.
     #[serde(default)]
     pub profile: Profile,
-    /// The token that execd asks for; only the proxy is told.
+    /// The token that execd asks for; only the proxy gets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// What execd answers instead of its own answer: each is used once, by the first request it fits.
+    /// The answers of execd in place of its own: each is used once, by the first request it fits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub execd: Vec<Scripted>,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<ChannelStep>,
 }
 
-/// Where receipts carry the channel's own members.
+/// The place of the channel's own members in receipts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
-    /// Where every published verifier keeps them.
+    /// The place where every published verifier keeps them.
     #[default]
     Wire,
     /// Below the credential's subject; verified from raw bytes only.
@@ -38,7 +38,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The word for it.
+    /// Returns the profile's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Wire => "wire",
@@ -47,7 +47,7 @@ impl Profile {
     }
 }
 
-/// What execd answers to one request.
+/// The answer of execd to one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scripted {
@@ -56,7 +56,7 @@ pub struct Scripted {
     /// The status.
     #[serde(default = "ok")]
     pub status: u16,
-    /// Its headers; by default those of an event stream.
+    /// The headers; by default those of an event stream.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// The body, piece by piece as it is written.
@@ -101,13 +101,13 @@ pub enum ChannelStep {
     Release(String),
     /// The rest of the answer to this named request is awaited.
     Finish(String),
-    /// This is what becomes of connections from the first sandbox's proxy to the relay from now on.
+    /// Connections from the first sandbox's proxy to the relay take this course from now on.
     Wire(Wire),
     /// A part is ended.
     Stop(StopStep),
     /// A part is started again; it was ended before.
     Start(Part),
-    /// A part stands still: it is there, and does nothing.
+    /// A part is stopped: it stays, and does nothing.
     Pause(Part),
     /// A part that stands still goes on.
     Resume(Part),
@@ -132,7 +132,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The word for it.
+    /// Returns the part's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Daemon => "daemon",
@@ -143,35 +143,35 @@ impl Part {
     }
 }
 
-/// How a part is ended; the step takes until it is gone.
+/// The end of a part; the step lasts until the part is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopStep {
-    /// Which.
+    /// The part.
     pub part: Part,
-    /// How.
+    /// The signal that ends the part.
     pub by: Ending,
 }
 
-/// How a part is ended.
+/// The signal that ends a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// By SIGTERM.
+    /// SIGTERM.
     Term,
-    /// By SIGKILL.
+    /// SIGKILL.
     Kill,
 }
 
-/// What becomes of connections from proxy to relay.
+/// The fate of connections from proxy to relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
-    /// They reach the relay.
+    /// Connections reach the relay.
     Pass,
-    /// They are closed as soon as they are made: no TLS comes about.
+    /// Connections are closed as soon as they are made: no TLS handshake completes.
     Cut,
-    /// They are made, and nothing is ever answered.
+    /// Connections are made, and never answered.
     Hang,
 }
 
@@ -179,17 +179,17 @@ pub enum Wire {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Misplaced {
-    /// Its socket is a TCP address.
+    /// The daemon's socket is a TCP address.
     TcpAddress,
     /// A file that is no socket has the socket's place.
     NotASocket,
     /// Another daemon listens there.
     Taken,
-    /// The folder of its socket is open to everybody.
+    /// The directory of the daemon's socket is open to every user.
     OpenFolder,
-    /// Its key can be read by everybody.
+    /// The daemon's key is readable by every user.
     OpenKey,
-    /// Its key is a symbolic link.
+    /// The daemon's key is a symbolic link.
     LinkedKey,
     /// Another public key lies beside its key.
     OtherPublicKey,
@@ -204,7 +204,7 @@ pub struct RequestStep {
     pub method: String,
     /// Path and query, as sent.
     pub path: String,
-    /// Whose proxy.
+    /// The sandbox whose proxy gets the request.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub sandbox: String,
     /// Headers besides those that HTTP needs.
@@ -222,16 +222,16 @@ pub struct RequestStep {
     /// Files to upload, each a pair of metadata and bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upload: Vec<Upload>,
-    /// How many of it at once; `#` in body and path is the number of each, from 1.
+    /// The number of concurrent requests; `#` in body and path is the number of each, from 1.
     #[serde(default = "once", skip_serializing_if = "is_once")]
     pub times: u32,
-    /// What is called to finish it; it goes on once `until` was read.
+    /// The name by which a later step finishes the request; the case goes on once `until` was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The text of the answer after which the step is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Whether the agent hangs up then.
+    /// True if the agent hangs up after `until` was read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hang_up: bool,
 }
@@ -264,9 +264,9 @@ fn is_once(times: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Upload {
-    /// Where to.
+    /// The path of the uploaded file.
     pub path: String,
-    /// What it holds.
+    /// The content of the file.
     pub text: String,
 }
 
@@ -276,10 +276,10 @@ pub struct Upload {
 pub struct RawStep {
     /// The lines of the head, each ended by CR LF, with an empty one after them.
     pub head: Vec<String>,
-    /// What follows.
+    /// The bytes after the header.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// Whose proxy.
+    /// The sandbox whose proxy gets the bytes.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub sandbox: String,
 }
@@ -293,10 +293,10 @@ pub struct SocketStep {
     /// Path and query; a new name needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Whose proxy.
+    /// The sandbox whose proxy carries the session.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub sandbox: String,
-    /// What is said and awaited, in order.
+    /// The messages that are sent and awaited, in order.
     #[serde(default, rename = "do", skip_serializing_if = "Vec::is_empty")]
     pub dialogue: Vec<Said>,
 }
@@ -339,7 +339,7 @@ pub struct FrameStep {
     /// The name of the connection that is used; it stays open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
-    /// Whether the daemon must close the connection then.
+    /// True if the daemon must close the connection after the frame.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closes: bool,
 }
@@ -351,7 +351,7 @@ pub struct PostStep {
     /// The certificate that is shown.
     #[serde(default)]
     pub certificate: Certificate,
-    /// Whose.
+    /// The sandbox whose certificate is shown.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub sandbox: String,
     /// Members that differ from a good frame; null removes one. A dot goes one object down.
@@ -380,21 +380,21 @@ pub enum Certificate {
     Good,
     /// None at all.
     None,
-    /// By an authority that the relay does not know.
+    /// A certificate by an authority that the relay does not know.
     Foreign,
-    /// Its time is over.
+    /// A certificate that has expired.
     Expired,
-    /// Its time has not begun.
+    /// A certificate that is not valid yet.
     Early,
-    /// It names two sandboxes.
+    /// A certificate that names two sandboxes.
     TwoIds,
-    /// It names none.
+    /// A certificate that names no sandbox.
     NoId,
-    /// Its name has a slash.
+    /// A certificate whose name has a slash.
     SlashId,
-    /// Its name is empty.
+    /// A certificate whose name is empty.
     EmptyId,
-    /// Its name is too long.
+    /// A certificate whose name is too long.
     LongId,
     /// The id is in the subject only.
     SubjectId,
@@ -410,19 +410,19 @@ impl Channel {
         found
     }
 
-    /// Whether a proxy is spoken to.
+    /// Returns whether a step sends to a proxy.
     pub fn proxied(&self) -> bool {
         self.steps.iter().any(|step| {
             matches!(step, ChannelStep::Request(_) | ChannelStep::Raw(_) | ChannelStep::Socket(_))
         })
     }
 
-    /// Whether the relay is spoken to.
+    /// Returns whether a step sends to the relay, directly or through a proxy.
     pub fn relayed(&self) -> bool {
         self.proxied() || self.steps.iter().any(|step| matches!(step, ChannelStep::Post(_)))
     }
 
-    /// Whether the daemon is spoken to.
+    /// Returns whether a step involves the daemon.
     pub fn stored(&self) -> bool {
         let only =
             |step: &ChannelStep| matches!(step, ChannelStep::Verify(_) | ChannelStep::Refuse(_));
@@ -463,7 +463,7 @@ impl ChannelStep {
         }
     }
 
-    /// Whether something is answered to it that an expectation can be about.
+    /// Returns whether the step has an answer that an expectation can be about.
     pub fn is_answered(&self) -> bool {
         matches!(
             self,

@@ -8,7 +8,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyStep {
-    /// How many receipts the good chain has.
+    /// The number of receipts in the good chain.
     #[serde(default = "three")]
     pub length: usize,
     /// The text of the whole file, instead of a chain.
@@ -17,25 +17,26 @@ pub struct VerifyStep {
     /// The key file that the verifier is given, instead of that of the chain's own key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyFile>,
-    /// How it differs, one change after the other.
+    /// The changes of the good chain, applied one after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Edit>,
-    /// Whether the verifier is strict.
+    /// True if the verifier is strict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
-    /// The length it is told.
+    /// The expected length that the verifier is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_length: Option<usize>,
-    /// The hash of the last receipt it is told: the true one of the good chain, or another.
+    /// The expected hash of the last receipt that the verifier is given: the true one of the good
+    /// chain, or another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_final_hash: Option<Told>,
     /// The response that is supplied for each receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Value>,
-    /// Whether each receipt must say whose process the daemon saw.
+    /// True if each receipt must name the process that the daemon saw.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provenance: bool,
-    /// Whether the chain has to be ended.
+    /// True if the chain must have a terminal receipt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_terminal: bool,
 }
@@ -44,7 +45,7 @@ fn three() -> usize {
     3
 }
 
-/// A hash that a verifier is told.
+/// A hash that a verifier is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
@@ -80,7 +81,7 @@ pub enum Edit {
     Drop(usize),
     /// Two neighbours change places.
     Swap(usize),
-    /// A receipt is there twice.
+    /// A receipt occurs twice.
     Repeat(usize),
     /// Only this many are left.
     Keep(usize),
@@ -98,9 +99,9 @@ pub enum Edit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignatureEdit {
-    /// Which receipt's.
+    /// The index of the receipt.
     pub at: usize,
-    /// What it is.
+    /// The form of the signature.
     pub form: SignatureForm,
 }
 
@@ -120,7 +121,7 @@ pub enum SignatureForm {
 pub struct Rotation {
     /// The receipt that says so.
     pub at: usize,
-    /// Whether it gives the old key's fingerprint wrongly.
+    /// True if the receipt gives a wrong fingerprint of the old key.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wrong_fingerprint: bool,
 }
@@ -129,14 +130,14 @@ pub struct Rotation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// Which receipt.
+    /// The index of the receipt.
     pub at: usize,
-    /// Which member, as a JSON pointer.
+    /// The member, as a JSON pointer.
     pub member: String,
-    /// Its value; without one it is removed.
+    /// The member's value; without one the member is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// Whether its value is null.
+    /// True if the member's value is null.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null: bool,
 }
@@ -145,10 +146,10 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LineEdit {
-    /// Which.
+    /// The index of the line.
     pub at: usize,
-    /// What is replaced.
+    /// The text that is replaced.
     pub from: String,
-    /// What by.
+    /// The replacement.
     pub to: String,
 }

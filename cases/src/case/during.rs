@@ -1,25 +1,25 @@
-//! What happens to the backend while the command runs.
+//! Events at the backend while the command runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Moment, Nothing, Size};
 
-/// Something that happens to the backend while the command runs.
+/// An event at the backend while the command runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Written", into = "Written")]
 #[schemars(with = "Written")]
 pub struct During {
-    /// When.
+    /// The moment.
     pub when: Moment,
-    /// How much later, in milliseconds.
+    /// The delay after the moment, in milliseconds.
     pub after_ms: u64,
-    /// What.
+    /// The event.
     pub what: Stimulus,
 }
 
 impl During {
-    /// What is typed, where a variable may stand.
+    /// Returns the typed text, which may hold a variable.
     pub fn typed(&self) -> Option<&str> {
         match &self.what {
             Stimulus::Type(text) => Some(text),
@@ -28,29 +28,29 @@ impl During {
     }
 }
 
-/// What can happen to a backend.
+/// An event at a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stimulus {
-    /// A signal (its name without SIG) to somebody.
+    /// A signal (its name without SIG) to a target.
     Signal(String, Target),
     /// The reading end of one of its streams is closed.
     Close(OutStream),
-    /// Its terminal is hung up.
+    /// The backend's terminal is hung up.
     HangUp,
-    /// Somebody types this into its terminal.
+    /// This text is typed into the backend's terminal.
     Type(String),
-    /// Its terminal gets another size.
+    /// The backend's terminal gets another size.
     Resize(Size),
 }
 
 impl Stimulus {
-    /// Whether it needs the launcher's terminal.
+    /// Returns whether the event needs the launcher's terminal.
     pub fn needs_terminal(&self) -> bool {
         matches!(self, Self::HangUp | Self::Type(_) | Self::Resize(_))
     }
 }
 
-/// Who gets a signal.
+/// The receiver of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
@@ -63,7 +63,7 @@ pub enum Target {
     Launcher,
 }
 
-/// Who gets the signal that ends a backend, by its manifest.
+/// The receiver of the signal that ends a backend, as its manifest states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopTarget {
@@ -78,9 +78,9 @@ pub enum StopTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutStream {
-    /// Its stdout.
+    /// The backend's stdout.
     Stdout,
-    /// Its stderr.
+    /// The backend's stderr.
     Stderr,
 }
 
@@ -88,15 +88,15 @@ pub enum OutStream {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    /// When: `ready`, `start`, `{mark: WORD}`, `{file: PATH}` or `{during: NUMBER}`.
+    /// The moment: `ready`, `start`, `{mark: WORD}`, `{file: PATH}` or `{during: NUMBER}`.
     when: Moment,
-    /// How much later, in milliseconds.
+    /// The delay after the moment, in milliseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     after_ms: u64,
     /// This signal is sent, its name without SIG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signal: Option<String>,
-    /// To whom; by default to the backend alone.
+    /// The receiver of the signal; by default the backend alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<Target>,
     /// The reading end of this stream is closed.

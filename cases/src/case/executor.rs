@@ -15,13 +15,13 @@ pub struct ExecutorSpec {
     pub declaration: String,
     /// The machine's system.
     pub platform: Platform,
-    /// The programs that it has, of those that confine.
+    /// The confining programs that the machine has.
     #[serde(default)]
     pub programs: Vec<String>,
 }
 
 impl ExecutorSpec {
-    /// What messages call the file.
+    /// The name of the file in messages.
     pub const NAME: &str = "executor.yaml";
 
     /// The file.
@@ -30,13 +30,13 @@ impl ExecutorSpec {
     }
 }
 
-/// What is started; members that are left out are not looked at.
+/// The expected start of an agent; members that are left out are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartExpect {
     /// Program and arguments, all of them.
     pub argv: Vec<String>,
-    /// Whether the outer sandbox runs.
+    /// True if the outer sandbox runs.
     pub enforced: bool,
     /// The agent's configuration, all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,8 @@ pub struct StartExpect {
 }
 
 impl StartExpect {
-    /// The first member that `found` has otherwise: its name, what it is, and what it should be.
+    /// Returns the first member that differs in `found`: its name, the found value and the expected
+    /// value.
     pub fn differs(&self, found: &ExecutorStart) -> Option<(&'static str, String, String)> {
         let roots: Vec<String> =
             found.side_roots.iter().map(|root| root.as_path().display().to_string()).collect();

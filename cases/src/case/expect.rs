@@ -1,4 +1,4 @@
-//! Expectations: what must happen, and what the host must see.
+//! Expectations: the required result, and the required effects on the host.
 
 use std::fmt;
 
@@ -7,31 +7,31 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{Answer, Bound, Oracle, ReceiptsExpect, ResultExpect};
 
-/// What must happen when the act is confined.
+/// The expected result of the act when it is confined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Written", into = "Written")]
 #[schemars(with = "Written")]
 pub struct Expect {
     /// Allowed, denied, contained, withheld, refused or an answer.
     pub decision: Decision,
-    /// How the run must end; by default as the decision implies.
+    /// The expected end of the run; by default as the decision implies.
     pub exit: Option<ExitExpect>,
-    /// What stdout must and must not hold.
+    /// The texts that stdout must and must not hold.
     pub stdout: Option<StreamExpect>,
-    /// What stderr must and must not hold.
+    /// The texts that stderr must and must not hold.
     pub stderr: Option<StreamExpect>,
-    /// What a capturing backend shows on its own stderr.
+    /// The texts that a capturing backend shows on its own stderr.
     pub shown: Option<StreamExpect>,
-    /// The rule of the structured explanation, where explanations are claimed; `none` if there is to be
-    /// none.
+    /// The rule of the structured explanation, if explanations are claimed; `none` for no
+    /// explanation.
     pub rule: Option<String>,
-    /// What a native result says.
+    /// The expected native result.
     pub result: Option<ResultExpect>,
-    /// How much time lies between moments of the run.
+    /// The expected time between moments of the run.
     pub times: Vec<Bound>,
     /// Facts seen from outside.
     pub oracle: Vec<Oracle>,
-    /// What an allowed act must share with its control.
+    /// The properties that an allowed act must share with its control.
     pub compare: Vec<Compare>,
 }
 
@@ -40,14 +40,14 @@ pub struct Expect {
 pub enum Decision {
     /// Same exit, stdout and end state as without a sandbox.
     Allowed,
-    /// As `Allowed`, or the backend declines the policy and says why.
+    /// Allowed as by `Allowed`, or the backend declines the policy and says why.
     AllowedOrRefused(Refusal),
     /// The act itself is refused, and the oracles agree.
     Denied(Denial),
     /// The act may report success, but nothing happened or leaked outside.
     Contained(Denial),
     /// Nothing happens outside: the backend declines, says that it cannot be set up, or confines.
-    /// What is confined may fail for these reasons.
+    /// The confined act may fail for these reasons.
     Withheld(Denial),
     /// The backend declines the policy and starts nothing.
     Refused,
@@ -72,7 +72,7 @@ impl Decision {
         }
     }
 
-    /// Whether it promises that something does not happen.
+    /// Returns whether the decision promises that something does not happen.
     pub fn is_negative(&self) -> bool {
         match self {
             Self::Answer(answer) => answer.is_negative(),
@@ -81,23 +81,23 @@ impl Decision {
         }
     }
 
-    /// Whether the act may work as it does without a sandbox.
+    /// Returns whether the act may work as it does without a sandbox.
     pub fn may_work(&self) -> bool {
         matches!(self, Self::Allowed | Self::AllowedOrRefused(_))
     }
 }
 
-/// How a backend declines a policy that it cannot keep.
+/// The way in which a backend declines a policy that it cannot keep.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
-    /// What its message must have, each of them: the names of the rules that contradict each other,
-    /// or the path that cannot be had. Without variables.
+    /// Texts that the message must contain, each of them: the names of the rules that contradict
+    /// each other, or the unavailable path. Without variables.
     pub says: Vec<String>,
 }
 
 impl Refusal {
-    /// Whether `message` says everything.
+    /// Returns whether `message` contains every text of `says`.
     pub fn is_said(&self, message: &str) -> bool {
         self.says.iter().all(|text| message.contains(text.as_str()))
     }
@@ -143,37 +143,37 @@ struct Written {
     /// The backend declines the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refused: Option<Plain>,
-    /// What is answered to a question; it stands alone.
+    /// The expected answer to a question; it stands alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Answer>,
-    /// What a receipts channel shows; it stands alone.
+    /// The expected results on a receipts channel; they stand alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     receipts: Option<Box<ReceiptsExpect>>,
-    /// How the run must end.
+    /// The expected end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit: Option<ExitExpect>,
-    /// What stdout must and must not hold.
+    /// The texts that stdout must and must not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stdout: Option<StreamExpect>,
-    /// What stderr must and must not hold.
+    /// The texts that stderr must and must not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stderr: Option<StreamExpect>,
-    /// What a backend that captures shows on its own stderr meanwhile.
+    /// The texts that a capturing backend shows on its own stderr meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shown: Option<StreamExpect>,
     /// The rule of the structured explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rule: Option<String>,
-    /// What a native result says.
+    /// The expected native result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     result: Option<ResultExpect>,
-    /// How much time lies between moments of the run.
+    /// The expected time between moments of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     times: Vec<Bound>,
     /// Facts seen from outside. A denial or containment has at least one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     oracle: Vec<Oracle>,
-    /// What an allowed act shares with its control; by default everything.
+    /// The properties that an allowed act shares with its control; by default all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     compare: Option<Vec<Compare>>,
 }
@@ -282,7 +282,7 @@ impl From<Expect> for Written {
     }
 }
 
-/// What a stream must and must not hold.
+/// The texts that a stream must and must not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StreamExpect {
@@ -309,11 +309,11 @@ impl StreamExpect {
     }
 }
 
-/// What an allowed act must share with its control.
+/// A property that an allowed act must share with its control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Compare {
-    /// How it ended.
+    /// The end of the run.
     Exit,
     /// Every byte of stdout (workspace paths and nonces substituted).
     Stdout,
@@ -326,14 +326,14 @@ impl Compare {
     pub const ALL: [Self; 3] = [Self::Exit, Self::Stdout, Self::Tree];
 }
 
-/// How a run must end.
+/// The expected end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExitExpect {
-    /// With this code.
+    /// The run exits with this code.
     Code(i32),
-    /// With any code but 0, or by a signal.
+    /// The run exits with any code but 0, or is killed by a signal.
     Nonzero,
-    /// By this signal (`KILL`): 128+n, or named in a native result.
+    /// The run is killed by this signal (`KILL`): 128+n, or named in a native result.
     Signal(String),
 }
 
@@ -354,7 +354,7 @@ enum ExitSpelling {
     Code(u8),
     /// `nonzero`.
     Word(String),
-    /// By a signal.
+    /// The signal that kills the run.
     Signal(BySignal),
 }
 

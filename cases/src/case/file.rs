@@ -21,19 +21,19 @@ const TIMEOUT_MS: u64 = 20_000;
 #[serde(deny_unknown_fields)]
 #[schemars(title = "boxproof case")]
 pub struct CaseFile {
-    /// One sentence in the present tense: what must happen.
+    /// One sentence in the present tense: the required behaviour.
     pub purpose: String,
     /// The requirement it tests, or a list.
     #[serde(deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany")]
     pub requirement: Vec<RequirementId>,
-    /// How binding it is.
+    /// The level of the case, in the terms of RFC 2119.
     #[serde(default)]
     pub level: Level,
     /// Public reports it grew from (CVE-…, owner/repo#n).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
-    /// Where it makes sense; by default everywhere.
+    /// The platforms that the case applies to; by default all.
     #[serde(default = "everywhere")]
     pub platforms: Vec<Platform>,
     /// Facts the host must have, such as `userns` or `node >= 22.21`; without one the case is not
@@ -57,7 +57,7 @@ pub struct CaseFile {
     /// `run`, `during` and `expect.times` show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_ms: Option<u64>,
-    /// What is laid out, path → entry; relative paths lie below the workspace.
+    /// The files that are laid out, path → entry; relative paths lie below the workspace.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fixture: BTreeMap<String, Entry>,
     /// A shell line that finishes the fixture, unconfined, in the workspace. It must exit 0.
@@ -66,7 +66,7 @@ pub struct CaseFile {
     /// The launcher's side.
     #[serde(default, skip_serializing_if = "Launcher::is_plain")]
     pub launcher: Launcher,
-    /// What the command reads from descriptor 0; by default nothing.
+    /// The content of the command's descriptor 0; by default nothing.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -77,30 +77,30 @@ pub struct CaseFile {
     /// The policy under test.
     #[serde(default)]
     pub policy: PolicySpec,
-    /// How a native backend is asked to run the command.
+    /// The request by which a native backend runs the command.
     #[serde(default, skip_serializing_if = "RunSpec::is_plain")]
     pub run: RunSpec,
-    /// What tries the thing.
+    /// The act.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub act: Option<Act>,
     /// Several acts in one workspace, in order; the last one is judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepFile>,
-    /// How often the (last) act is done, one after the other.
+    /// The number of times the (last) act is done, one after the other.
     #[serde(default = "once")]
     pub repeat: u32,
-    /// How many of the (last) act are done at once.
+    /// The number of the (last) acts that are done at once.
     #[serde(default = "once")]
     pub parallel: u32,
-    /// What happens to the backend meanwhile, each event once.
+    /// The events at the backend meanwhile, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub during: Vec<During>,
-    /// What must happen.
+    /// The expected result.
     pub expect: Expect,
-    /// How the act is shown to be possible without the sandbox.
+    /// The proof that the act is possible without the sandbox.
     #[serde(default)]
     pub control: Control,
-    /// How it is shown to be possible in the sandbox under a wider policy.
+    /// The proof that the act is possible in the sandbox under a wider policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin: Option<Twin>,
     /// Named parameter sets: each row is a case of its own, `id/row`.
@@ -145,12 +145,12 @@ fn once() -> u32 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepFile {
-    /// What is done.
+    /// The act.
     pub act: Act,
     /// Policy keys that differ in this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicySpec>,
-    /// Whether this step may fail without making the case inconclusive.
+    /// True if this step may fail without making the case inconclusive.
     #[serde(default)]
     pub may_fail: bool,
 }
@@ -158,33 +158,33 @@ pub struct StepFile {
 /// One act of a sequence, its policy worked out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// What is done.
+    /// The act.
     pub act: Act,
     /// The policy it is done under.
     pub policy: PolicySpec,
-    /// Whether it may fail without making the case inconclusive.
+    /// True if the step may fail without making the case inconclusive.
     pub may_fail: bool,
 }
 
-/// How the act is shown to be possible without the sandbox.
+/// The proof that the act is possible without the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
-    /// As it is, on the host.
+    /// The act runs as it is, on the host.
     #[default]
     Host,
-    /// In a throw-away user, mount and pid namespace, on an equivalent object.
+    /// The act runs in a throw-away user, mount and pid namespace, on an equivalent object.
     PrivateNs,
-    /// Not at all, for this reason.
+    /// No control, for this reason.
     None(String),
 }
 
-/// How the act is shown to be possible in the sandbox under a wider policy.
+/// The proof that the act is possible in the sandbox under a wider policy.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Twin {
     /// The smallest wider policy: these keys replace those of the case.
     Overlay(Box<PolicySpec>),
-    /// Not at all, for this reason.
+    /// No twin, for this reason.
     None(String),
 }
 

@@ -7,19 +7,19 @@ use crate::protocol::Command;
 /// A run that is over. Variables may stand in its texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// What was executed.
+    /// The command that was executed.
     pub command: Command,
-    /// What the user typed, where the command is a rewritten form of it.
+    /// The command as the user typed it, if `command` is a rewritten form of it.
     pub original: Option<String>,
-    /// Its exit code; none where it died of a signal.
+    /// The exit code; `None` if a signal killed the command.
     pub exit: Option<i32>,
     /// The number of the signal it died of.
     pub signal: Option<i32>,
-    /// Packets that found no way out of its own network, where that was counted.
+    /// The number of packets that found no way out of the command's own network, if it was counted.
     pub refused_routes: Option<u32>,
-    /// What it wrote to stdout.
+    /// The command's stdout.
     pub stdout: String,
-    /// What it wrote to stderr.
+    /// The command's stderr.
     pub stderr: String,
 }
 
@@ -34,7 +34,8 @@ impl Ended {
         command.into_iter().chain(rest.into_iter().flatten().map(String::as_str)).collect()
     }
 
-    /// What is written beside `decide: explain`; what is left over is taken out of `rest`.
+    /// Reads the members beside `decide: explain` out of `rest`; members that are unknown stay
+    /// there.
     pub(super) fn written(rest: &mut BTreeMap<String, Vec<String>>) -> Result<Self, String> {
         let command = match (rest.remove("sh"), rest.remove("argv")) {
             (Some(line), None) => Command::Shell(single("sh", line)?),
@@ -54,7 +55,7 @@ impl Ended {
         Ok(Self { command, original, exit, signal, refused_routes, stdout, stderr })
     }
 
-    /// As it is written, but for `decide`.
+    /// Returns the members as written, without `decide`.
     pub(super) fn members(&self) -> Vec<(&'static str, serde_json::Value)> {
         let command = match &self.command {
             Command::Shell(line) => ("sh", line.clone().into()),

@@ -1,4 +1,4 @@
-//! Fixtures: what the harness lays out before a run.
+//! Fixtures: the files that the harness lays out before a run.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// One thing to lay out at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
+    /// The kind of entry.
     pub kind: EntryKind,
-    /// Its permission bits; by default 0644 for files and 0755 for folders.
+    /// The permission bits; by default 0644 for files and 0755 for directories.
     pub mode: Option<u32>,
 }
 
@@ -18,18 +18,19 @@ pub struct Entry {
 const BECOMES: u32 = 0o6000;
 
 impl Entry {
-    /// Whether whoever executes it becomes its owner or group.
+    /// Returns whether executing the file changes the user or group: its set-user-ID or
+    /// set-group-ID bit is set.
     pub fn becomes_another(&self) -> bool {
         self.mode.is_some_and(|mode| mode & BECOMES != 0)
     }
 }
 
-/// What can be laid out.
+/// The kind of a fixture entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
     /// A file with this text.
     File(String),
-    /// A folder.
+    /// A directory.
     Dir,
     /// A symbolic link to this target, taken as written.
     Link(String),
@@ -48,7 +49,7 @@ struct Written {
     /// A file with this text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// A folder.
+    /// A directory.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "bare")]
     #[schemars(with = "Option<super::Nothing>")]
     dir: Option<super::Nothing>,
@@ -69,7 +70,7 @@ struct Written {
     mode: Option<String>,
 }
 
-/// A directory is told by its name; what else is said of it stands beside.
+/// Reads the empty value of `dir`; other properties of a directory are keys beside it.
 fn bare<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<super::Nothing>, D::Error> {
     let members =
         std::collections::BTreeMap::<String, serde_json::Value>::deserialize(deserializer)?;
@@ -113,7 +114,7 @@ fn mode_of(mode: &str) -> Result<u32, String> {
     })
 }
 
-/// What four octal digits stand for.
+/// Parses four octal digits.
 pub(super) fn octal(text: &str) -> Option<u32> {
     let digits = text.len() == 4 && text.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
     u32::from_str_radix(text, 8).ok().filter(|_| digits)

@@ -1,4 +1,4 @@
-//! What a shell line must be granted.
+//! The grants that a shell line must get.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrantsExpect {
-    /// What the line grants itself: all of it, in any order.
+    /// The grants inferred from the line: all of them, in any order.
     pub granted: Vec<String>,
-    /// The subcommand of git that changes a repository; not looked at where it is not named.
+    /// The subcommand of git that changes a repository; not compared if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subcommand: Option<String>,
 }

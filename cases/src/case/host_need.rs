@@ -1,4 +1,4 @@
-//! What a case needs of the host: a fact, and of a tool perhaps a version.
+//! The host needs of a case: a fact, and for a tool optionally a version.
 
 use std::fmt;
 

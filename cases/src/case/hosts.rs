@@ -1,4 +1,4 @@
-//! Names and addresses of a network that is the harness's own: what they lead to is the harness.
+//! Names and addresses of a network that is the harness's own: each leads to the harness.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl Addresses {
     }
 }
 
-/// Why a name or an address has no place here.
+/// The reason why a name or an address is not allowed here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoHosts {
     /// A text that is no name.
@@ -76,7 +76,7 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Hosts {
-    /// Whether there are none, and so no network of the harness's own.
+    /// Returns whether there are no names, and so no network of the harness's own.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -86,7 +86,7 @@ impl Hosts {
         self.0.values().flat_map(Addresses::all).copied()
     }
 
-    /// As a file of hosts(5), loopback's own names in front.
+    /// Renders a file of hosts(5), loopback's own names in front.
     pub fn file(&self) -> String {
         let mut text = "127.0.0.1 localhost\n::1 localhost\n".to_owned();
         for (name, addresses) in &self.0 {

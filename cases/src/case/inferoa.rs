@@ -19,7 +19,7 @@ pub struct InferoaSpec {
 }
 
 impl InferoaSpec {
-    /// What messages call the file.
+    /// The name of the file in messages.
     pub const NAME: &str = "config.yaml";
 
     /// The file.
@@ -35,7 +35,7 @@ pub struct Documents {
     pub dialect: Dialect,
     /// The documents, in order.
     pub documents: Vec<Document>,
-    /// The profile, where the language has some.
+    /// The profile, if the language has profiles.
     pub profile: Option<String>,
     /// The workspace, below the real one, where another name of it is used.
     pub workspace: Option<String>,

@@ -1,5 +1,5 @@
-//! The launcher's side: what the process that starts the backend brings along, and how a native
-//! backend is asked to run the command.
+//! The launcher's side: the setup of the process that starts the backend, and the request by which
+//! a native backend runs the command.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{FileModeMask, Hosts, LimitedResource, Nested, SignalState};
 
-/// What the launcher (the process that starts the backend) brings along.
+/// The launcher's side of a run: the setup of the process that starts the backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Launcher {
@@ -22,8 +22,8 @@ pub struct Launcher {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "tty")]
     #[schemars(schema_with = "tty_schema")]
     pub tty: Option<Tty>,
-    /// Whether a process of its own starts the backend, instead of the harness itself: what ends
-    /// as the backend does, and can be killed apart from it.
+    /// True if a separate process starts the backend, instead of the harness itself. That process
+    /// ends as the backend does, and can be killed apart from it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub apart: bool,
     /// A host inside this one that every arm runs on; without it, this one.
@@ -33,19 +33,19 @@ pub struct Launcher {
     /// on the host's network.
     #[serde(default, skip_serializing_if = "Hosts::is_empty")]
     pub hosts: Hosts,
-    /// Whether the backend's stdin stays open after all of `stdin` has been written.
+    /// True if the backend's stdin stays open after all of `stdin` has been written.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hold_stdin: bool,
     /// The signals that the backend starts with ignored or blocked.
     #[serde(default, skip_serializing_if = "SignalState::is_empty")]
     pub signals: SignalState,
-    /// Its limits, soft and hard alike.
+    /// The backend's limits, soft and hard alike.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<LimitedResource, u64>,
-    /// Its nice value, 0 to 19.
+    /// The backend's nice value, 0 to 19.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "nice")]
     pub nice: Option<u8>,
-    /// Its file mode mask.
+    /// The backend's file mode mask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub umask: Option<FileModeMask>,
 }
@@ -71,7 +71,7 @@ impl Launcher {
         *self == Self::default()
     }
 
-    /// Whether the backend starts with signals, limits, priority or mask of its own.
+    /// Returns whether the backend starts with signals, limits, priority or mask of its own.
     pub fn has_process_state(&self) -> bool {
         let scheduled = self.nice.is_some() || self.umask.is_some();
         scheduled || !self.signals.is_empty() || !self.limits.is_empty()
@@ -84,7 +84,7 @@ impl Launcher {
         self.env.values().map(String::as_str).chain(paths).chain(nested).collect()
     }
 
-    /// Whether this stream of the backend is its terminal.
+    /// Returns whether this stream of the backend is its terminal.
     pub fn on_terminal(&self, stream: TtyStream) -> bool {
         self.tty.as_ref().is_some_and(|tty| tty.streams.contains(&stream))
     }
@@ -96,7 +96,7 @@ impl Launcher {
 pub struct Inherit {
     /// The file it is open on.
     pub path: String,
-    /// Whether it is open for writing too.
+    /// True if the descriptor is open for writing too.
     #[serde(default)]
     pub write: bool,
 }
@@ -108,14 +108,14 @@ pub struct Tty {
     /// The backend's streams that are this terminal; by default stdin.
     #[serde(default = "stdin_alone")]
     pub streams: Vec<TtyStream>,
-    /// Whether it is the controlling terminal of a session that the backend leads.
+    /// True if the terminal is the controlling terminal of a session that the backend leads.
     #[serde(default = "yes")]
     pub controlling: bool,
-    /// Whether it works on lines, echoes, and makes signals of Ctrl-C and the like; by default it
-    /// is raw.
+    /// True if the terminal is in canonical mode, with echo and signals for Ctrl-C and the like; by
+    /// default it is raw.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cooked: bool,
-    /// Its size.
+    /// The terminal's size.
     #[serde(default)]
     pub size: Size,
 }
@@ -178,24 +178,24 @@ fn tty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tty>, D::Err
     }
 }
 
-/// How a native backend is asked to run the command: members of the request's `run`.
+/// The request by which a native backend runs the command: members of the request's `run`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
     /// Time after which the backend is to end the command, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Whether the backend is to put the streams into its result instead of passing them on.
+    /// True if the backend is to put the streams into its result instead of passing them on.
     #[serde(default, skip_serializing_if = "is_false")]
     pub capture: bool,
-    /// Whether captured streams are also to be shown.
+    /// True if captured streams are also to be shown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub debug: bool,
-    /// What the user typed, where the command is a rewritten form of it.
+    /// The command as the user typed it, if the command is a rewritten form of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
-    /// Where the command's stdin is to come from; by default from the launcher, where the case has
-    /// a stdin or the launcher a terminal.
+    /// The source of the command's stdin; by default the launcher, if the case has a stdin or the
+    /// launcher a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<StdinFrom>,
     /// The file that the request is written to; by default one outside every grant.
@@ -217,15 +217,15 @@ impl RunSpec {
     }
 }
 
-/// Where the command's stdin comes from.
+/// The source of the command's stdin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StdinFrom {
-    /// From the launcher, whatever that has.
+    /// The launcher's stdin.
     Launcher,
-    /// From nowhere, whatever the launcher has.
+    /// No source, even if the launcher has a stdin.
     Nowhere,
-    /// From the request: the case's `stdin` travels in it, and the launcher has none.
+    /// The request: it carries the case's `stdin`, and the launcher has none.
     Request,
 }
 

@@ -1,4 +1,4 @@
-//! The case model: one act, its fixture, its policy, what must happen.
+//! The case model: an act, its fixture, its policy, and the expected result.
 
 mod act;
 mod answer;
@@ -84,19 +84,19 @@ use crate::requirement::RequirementId;
 /// A case as it is planned and run: one line of a table is one of these.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// Its path in the corpus without `.yaml`, plus `/row` for a row.
+    /// The case's path in the corpus without `.yaml`, plus `/row` for a row.
     pub id: CaseId,
     /// The file it is written in.
     pub file: PathBuf,
-    /// One sentence: what must happen.
+    /// One sentence: the required behaviour.
     pub purpose: String,
     /// The promises it tests.
     pub requirements: Vec<RequirementId>,
-    /// How binding they are.
+    /// The level of the case, in the terms of RFC 2119.
     pub level: Level,
     /// Public reports it grew from.
     pub sources: Vec<String>,
-    /// Where it makes sense.
+    /// The platforms that the case applies to.
     pub platforms: Vec<Platform>,
     /// Facts the host must have.
     pub host: Vec<HostFact>,
@@ -106,35 +106,35 @@ pub struct Case {
     pub needs: Vec<Capability>,
     /// Host state it shares with others of the same word.
     pub exclusive: Vec<Exclusive>,
-    /// Whether it takes more than 2 s of CPU, and so is not in the default run.
+    /// True if the case takes more than 2 s of CPU, and so is not in the default run.
     pub slow: bool,
     /// Time after which an arm is given up, in milliseconds.
     pub timeout_ms: u64,
     /// About how long an arm waits, in milliseconds, if the case says so.
     pub waits_ms: Option<u64>,
-    /// What is laid out, path → entry.
+    /// The files that are laid out, path → entry.
     pub fixture: BTreeMap<String, Entry>,
     /// A shell line that finishes the fixture, unconfined, in the workspace.
     pub prepare: Option<String>,
     /// The launcher's side: environment, descriptors, terminal.
     pub launcher: Launcher,
-    /// How a native backend is asked to run the command.
+    /// The request by which a native backend runs the command.
     pub run: RunSpec,
-    /// What the command reads from descriptor 0; by default nothing.
+    /// The content of the command's descriptor 0; by default nothing.
     pub stdin: Option<String>,
-    /// What is done, in order; the last one is judged.
+    /// The steps, in order; the last one is judged.
     pub steps: Vec<Step>,
-    /// How often the last step is done, one after the other.
+    /// The number of times the last step is done, one after the other.
     pub repeat: u32,
-    /// How many of the last step are done at once.
+    /// The number of the last steps that are done at once.
     pub parallel: u32,
-    /// What happens to the backend meanwhile.
+    /// The events at the backend meanwhile.
     pub during: Vec<During>,
-    /// What must happen.
+    /// The expected result.
     pub expect: Expect,
-    /// How the act is shown to be possible without the sandbox.
+    /// The proof that the act is possible without the sandbox.
     pub control: Control,
-    /// How it is shown to be possible in the sandbox under a wider policy.
+    /// The proof that the act is possible in the sandbox under a wider policy.
     pub twin: Option<Twin>,
 }
 
@@ -150,7 +150,7 @@ impl Case {
         self.act().question()
     }
 
-    /// What is done to a receipts channel, if the case is about one.
+    /// Returns the receipts channel of the case, if it is about one.
     pub fn channel(&self) -> Option<&Channel> {
         self.act().channel()
     }
@@ -160,17 +160,17 @@ impl Case {
         &self.steps[self.steps.len() - 1].policy
     }
 
-    /// The first folder of the id.
+    /// Returns the first component of the id.
     pub fn area(&self) -> &str {
         self.id.area()
     }
 
-    /// Whether what outlives the run is what the case is about.
+    /// Returns whether the case is about processes that outlive the run.
     pub fn asks_for_survivors(&self) -> bool {
         self.expect.oracle.iter().any(|oracle| matches!(oracle, Oracle::NoSurvivors(_)))
     }
 
-    /// The file by which survivors show that nobody sees, if the case has one.
+    /// Returns the file that hidden survivors add to, if the case has one.
     pub fn heartbeat(&self) -> Option<&str> {
         self.expect.oracle.iter().find_map(|oracle| match oracle {
             Oracle::NoSurvivors(survivors) => survivors.heartbeat.as_deref(),
@@ -209,7 +209,7 @@ impl Case {
         all
     }
 
-    /// Every moment that an event or a bound speaks of.
+    /// Every moment in an event or a bound.
     pub fn moments(&self) -> impl Iterator<Item = &Moment> {
         let bounds = self.expect.times.iter().flat_map(|bound| [&bound.from, &bound.to]);
         self.during.iter().map(|event| &event.when).chain(bounds)
@@ -224,7 +224,7 @@ impl Case {
         acts.chain(self.prepare.as_deref()).collect()
     }
 
-    /// Whether the variable called `name` is used anywhere.
+    /// Returns whether the variable called `name` is used anywhere.
     pub fn uses(&self, name: &str) -> bool {
         let texts = self.strings().into_iter().chain(self.shell_lines());
         texts.flat_map(crate::vars::used_in).any(|used| used == name)
@@ -249,7 +249,7 @@ impl CaseId {
         &self.0
     }
 
-    /// Its first folder.
+    /// Returns the first component of the id.
     pub fn area(&self) -> &str {
         self.0.split('/').next().unwrap_or_default()
     }
@@ -261,7 +261,7 @@ impl fmt::Display for CaseId {
     }
 }
 
-/// How binding a case is, in RFC 2119's words.
+/// The level of a case, in the terms of RFC 2119.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
 )]
@@ -320,7 +320,7 @@ pub enum HostFact {
     Root,
     /// The harness runs as another uid than 0.
     OrdinaryUser,
-    /// Files of the scratch folder take `user.` attributes.
+    /// Files of the scratch directory take `user.` attributes.
     Xattr,
     /// `git` runs.
     Git,
@@ -360,7 +360,7 @@ impl HostFact {
         Self::Curl,
     ];
 
-    /// Whether it is that a tool runs, whose name is its word.
+    /// Returns whether the fact is that a tool runs; the tool's name is then the fact's word.
     pub fn is_tool(self) -> bool {
         use HostFact::{Bash, Cc, Curl, Git, Make, Node, Python3, Tar};
         matches!(self, Git | Cc | Make | Python3 | Node | Bash | Tar | Curl)
@@ -392,7 +392,7 @@ impl HostFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Exclusive {
-    /// The host's temp folder.
+    /// The host's directory for temporary files.
     Tmp,
     /// The mount table.
     Mounts,

@@ -15,7 +15,7 @@ pub enum Moment {
     Ready,
     /// The act says this word: `$PROBE --nonce $NONCE mark --name=WORD`.
     Mark(String),
-    /// The file at this path is there.
+    /// The file at this path exists.
     File(String),
     /// The event of this number in `during`, from 1, is done.
     During(usize),
@@ -34,7 +34,7 @@ impl Moment {
         Self::Exit
     }
 
-    /// Whether only the act's own output tells of it.
+    /// Returns whether only the act's own output announces the moment.
     pub fn is_said(&self) -> bool {
         matches!(self, Self::Ready | Self::Mark(_))
     }
@@ -61,20 +61,20 @@ impl fmt::Display for Moment {
     }
 }
 
-/// How much time lies between two moments. Both are in order, whatever the bounds.
+/// The allowed time between two moments. The moments must be in order, independent of the bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
-    /// From when; by default the start.
+    /// The earlier moment; by default the start.
     #[serde(default = "Moment::start")]
     pub from: Moment,
-    /// Until when; by default the end.
+    /// The later moment; by default the end.
     #[serde(default = "Moment::exit")]
     pub to: Moment,
-    /// At least this many milliseconds: never early.
+    /// The minimum in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<u64>,
-    /// At most this many milliseconds, and the tolerance that the README states.
+    /// The maximum in milliseconds, to which the tolerance that the README states is added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<u64>,
 }

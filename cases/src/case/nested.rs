@@ -15,18 +15,18 @@ pub struct Nested {
     /// capabilities in it either, as an ordinary user has none.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub without: BTreeSet<Namespace>,
-    /// Whether part of its `/proc` is covered, as container engines do: then no other can be
-    /// mounted.
+    /// True if part of the host's `/proc` is covered, as container engines do: then no other
+    /// `/proc` can be mounted.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub covered_proc: bool,
-    /// What its `/run` and `/etc` have besides, or in place of, what is there on this host: absolute
-    /// path → entry. Nothing can be written there.
+    /// Additional or replaced files in `/run` and `/etc` of the nested host: absolute path → entry.
+    /// Both directories are read-only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, Entry>,
-    /// Directories and files that are mounted in it: where → what.
+    /// Directories and files that are mounted in it: place → source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mounts: BTreeMap<String, BindMount>,
-    /// Whether its root is another than that of its mount namespace, as chroot(2) makes one.
+    /// True if the root differs from that of the mount namespace, as after chroot(2).
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub chroot: bool,
 }
@@ -43,12 +43,12 @@ impl Nested {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BindMount {
-    /// What is mounted there.
+    /// The source of the bind mount.
     pub bind: String,
-    /// Whether it cannot be written there.
+    /// True if the mount is read-only.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub read_only: bool,
-    /// Whether its name is removed once it is mounted, as an atomic save on the host does.
+    /// True if the source's name is removed after mounting, as an atomic save on the host does.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub deleted: bool,
 }

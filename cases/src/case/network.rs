@@ -1,4 +1,4 @@
-//! The network as a case writes it: ports and hosts may be variables, whose values only a run knows.
+//! The network as a case writes it: ports and hosts may be variables, which only a run can resolve.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::Network;
 use crate::vars::{UnknownVariable, Vars};
 
-/// What the command can reach; see [`Network`].
+/// The network that the command can reach; see [`Network`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum NetworkSpec {
     /// Nothing.
     None {},
-    /// Whatever the host can.
+    /// The host's network.
     Host {},
     /// One loopback port of the host.
     Proxy {
@@ -40,7 +40,7 @@ pub enum PortSpec {
     Text(String),
 }
 
-/// Why a network cannot be worked out.
+/// The reason why a network cannot be derived.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownNetwork {
     /// A variable without a value.
@@ -52,10 +52,10 @@ pub enum UnknownNetwork {
 }
 
 impl NetworkSpec {
-    /// With every variable replaced.
+    /// Returns the network with every variable replaced.
     ///
     /// # Errors
-    /// A name without a value, or a port that is none.
+    /// A name without a value, or an invalid port.
     pub fn resolve(&self, vars: &Vars) -> Result<Network, UnknownNetwork> {
         let all = |texts: &[String]| texts.iter().map(|text| vars.expand(text)).collect();
         Ok(match self {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Oracle {
-    /// This path is what it was: type, bytes, mode, owner, times, links, inode, attributes.
+    /// This path is unchanged: type, bytes, mode, owner, times, links, inode, attributes.
     Unchanged(String),
     /// Nothing is at this path.
     Absent(String),
@@ -39,11 +39,11 @@ pub enum Oracle {
     TerminalRestored(Nothing),
 }
 
-/// How survivors are looked for, besides by every trace a process has.
+/// The ways to find survivors, besides the traces that every process has.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Survivors {
-    /// A file that the act's processes add to: who is out of sight shows by its growing.
+    /// A file that the act's processes add to: its growth shows a process that is out of sight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
 }
@@ -52,7 +52,7 @@ pub struct Survivors {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
-    /// Where.
+    /// The path of the file.
     pub path: String,
     /// The whole text.
     pub equals: String,
@@ -64,7 +64,8 @@ pub struct Content {
 pub struct Nothing {}
 
 impl Oracle {
-    /// Whether it asks that something happened; a denial needs one that asks the opposite.
+    /// Returns whether the oracle asks that something happened; a denial needs one that asks the
+    /// opposite.
     pub fn is_positive(&self) -> bool {
         matches!(self, Self::Exists(_) | Self::Content(_) | Self::Reached(_) | Self::Displayed(_))
     }

@@ -36,9 +36,9 @@ pub struct OrbitSpec {
 impl OrbitSpec {
     /// The name of the profile.
     pub const PROFILE: &str = "command";
-    /// What messages call the host's document.
+    /// The name of the host's document in messages.
     pub const HOST: &str = "host.yaml";
-    /// What messages call the workspace's document.
+    /// The name of the workspace's document in messages.
     pub const OVER: &str = "workspace.yaml";
 
     /// Every document of a question: the host's, then the workspace's if there is one.
@@ -55,12 +55,12 @@ impl OrbitSpec {
         self.profile.as_deref().unwrap_or(Self::PROFILE)
     }
 
-    /// Whether it says more than the four lists.
+    /// Returns whether the policy has more than the four lists.
     pub fn has_documents(&self) -> bool {
         self.host.is_some() || self.over.is_some() || self.profile.is_some()
     }
 
-    /// Whether its parts fit together; if not, why not.
+    /// Checks that the parts fit together.
     pub(crate) fn check(&self) -> Result<(), String> {
         let lists = [&self.read, &self.modify, &self.deny_read, &self.deny_modify];
         match (&self.host, &self.over) {

@@ -1,4 +1,4 @@
-//! What the backend's process starts with, by execve(2): its signal state, limits, priority and
+//! The state that the backend's process has after execve(2): its signal state, limits, priority and
 //! file mode mask.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ pub struct SignalState {
 }
 
 impl SignalState {
-    /// Whether nothing is ignored or blocked.
+    /// Returns whether no signal is ignored or blocked.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,5 @@
-//! Questions about policy documents, lines and finished runs: nothing is run, a backend says what it would decide.
+//! Questions about policy documents, lines and finished runs: a backend runs nothing and answers
+//! with its decision.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +9,25 @@ use crate::protocol::{AskQuestion, CompileTarget, Operation, Permission};
 /// A question about the documents of the case's policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// Whether the profile lets this be done to this path, which is meant letter for letter.
+    /// The permission of this operation on this path under the profile; the path is literal.
     Path(Operation, String),
-    /// Which rules of the profile are in force.
+    /// The rules of the profile that are in force.
     Effective,
-    /// Whether the documents are in order.
+    /// The validity of the documents.
     Validate,
-    /// What the settings come to.
+    /// The effective values of the settings.
     Settings,
-    /// Whether a person is asked before this command is run.
+    /// The decision to run this command, to ask a person first, or to deny it.
     Ask(AskQuestion),
-    /// Whether the sandbox is why this run failed.
+    /// The denial by the sandbox that made this run fail, if there is one.
     Explain(Box<Ended>),
-    /// What a sandbox block comes to.
+    /// The status that follows from a sandbox block.
     Status,
-    /// What an agent executor starts.
+    /// The start of an agent by an agent executor.
     Executor,
-    /// Which grant this shell line gives itself.
+    /// The grants that are inferred from this shell line.
     Grants(String),
-    /// Whether this can be done under the policy as it is compiled for this target.
+    /// The permission of this attempt under the policy as it is compiled for this target.
     Compile(CompileTarget, Attempt),
 }
 
@@ -63,12 +64,12 @@ impl Question {
         }
     }
 
-    /// Whether it is about settings and not about policy documents.
+    /// Returns whether the question is about settings and not about policy documents.
     pub fn is_about_settings(&self) -> bool {
         matches!(self, Self::Settings | Self::Ask(_))
     }
 
-    /// What is written beside `decide`, name by name.
+    /// Returns the members beside `decide`, as (name, value).
     pub fn details(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Compile(_, attempt) => vec![(attempt.deed.word(), attempt.object.clone())],
@@ -88,7 +89,7 @@ impl Question {
         }
     }
 
-    /// Whether it is about policy documents.
+    /// Returns whether the question is about policy documents.
     pub fn is_of_documents(&self) -> bool {
         !matches!(self, Self::Explain(_))
     }

@@ -1,4 +1,4 @@
-//! What a channel must show: receipts, answers, findings, and what is nowhere.
+//! The expected results on a channel: receipts, answers, findings, and texts that must be absent.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What must come of the steps. Whatever is not named is not looked at, apart from what always
-/// holds: every chain verifies, and nothing outlives the run.
+/// The expected result of the steps. Members that are left out are not compared. Two things always
+/// hold: every chain verifies, and nothing outlives the run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiptsExpect {
     /// Exactly these receipts, in their order; that of the daemon's start is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipts: Option<Vec<ReceiptExpect>>,
-    /// Whether they may come in any order.
+    /// True if the receipts may come in any order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_order: bool,
-    /// How many receipts there are, where they are not listed.
+    /// The number of receipts, if they are not listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<usize>,
-    /// What every receipt of `count` is like.
+    /// The expected form of every receipt of `count`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<ReceiptExpect>,
     /// Number of the step, from 1 → what is answered to it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, AnswerExpect>,
-    /// Whether the agent sees status, headers and every byte as without the channel.
+    /// True if the agent sees status, headers and every byte as without the channel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_as_direct: bool,
-    /// Texts that are nowhere in the daemon's store, what it exports, or what it writes.
+    /// Texts that are absent from the daemon's store, its exports and its output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
     /// Texts that reach execd.
@@ -38,22 +38,22 @@ pub struct ReceiptsExpect {
     /// Texts that some part tells its operator, in upper or lower case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operator: Vec<String>,
-    /// What the harness's own verifier finds, in strict mode; by default nothing.
+    /// The findings of the harness's own verifier in strict mode; by default none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
-    /// Whether the proxy's environment, arguments, files and memory lack the signing key.
+    /// True if the proxy's environment, arguments, files and memory lack the signing key.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keyless: bool,
     /// The bits of the daemon's socket, such as 660.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_mode: Option<String>,
-    /// How many chains there are besides the daemon's own.
+    /// The number of chains besides the daemon's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chains: Option<usize>,
     /// Milliseconds within which every answer must have come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_ms: Option<u64>,
-    /// Whether what is promised is that something does not happen.
+    /// True if the case promises that something does not happen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denies: bool,
 }
@@ -67,22 +67,22 @@ pub struct ReceiptExpect {
     /// The action's type.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Its risk, or a higher one.
+    /// The risk, or a higher one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<String>,
     /// The outcome's status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// What `parameters_hash` is the hash of.
+    /// The input of `parameters_hash`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// What `parameters_hash` is not the hash of.
+    /// A value that is not the input of `parameters_hash`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_input: Option<Value>,
     /// `parameters_hash` itself; `absent` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters_hash: Option<String>,
-    /// What `response_hash` is the hash of.
+    /// The input of `response_hash`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// `response_hash` itself; `absent` for none.
@@ -97,7 +97,7 @@ pub struct ReceiptExpect {
     /// The count of dropped events; `0` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drops: Option<i64>,
-    /// Whether the outcome has an error.
+    /// True if the outcome has an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<bool>,
     /// Receipts with one word here share a correlation id, and no others have it.
@@ -106,16 +106,16 @@ pub struct ReceiptExpect {
     /// A text that the target's system and resource have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Whether it is anchored in the daemon's own chain.
+    /// True if the receipt is anchored in the daemon's own chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchored: Option<bool>,
-    /// Its sequence number.
+    /// The sequence number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,
-    /// How it ends its chain.
+    /// The way in which the receipt ends its chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<String>,
-    /// Whose process the daemon saw.
+    /// The peer process that the daemon saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<Peer>,
     /// JSON pointer → value of any member; null for absent.
@@ -123,7 +123,7 @@ pub struct ReceiptExpect {
     pub members: BTreeMap<String, Value>,
 }
 
-/// Whose process the daemon saw.
+/// The peer process that the daemon saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Peer {
@@ -133,7 +133,7 @@ pub enum Peer {
     Harness,
 }
 
-/// What is answered to a step.
+/// The expected answer to a step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerExpect {
@@ -154,7 +154,7 @@ pub struct AnswerExpect {
     pub exit: Option<i32>,
 }
 
-/// What a strict verifier can find, in the words of a case.
+/// The findings of a strict verifier, in the words of a case.
 pub const FINDINGS: &[&str] = &[
     "bad_signature",
     "bad_link",
@@ -191,13 +191,13 @@ pub const FINDINGS: &[&str] = &[
 ];
 
 impl ReceiptsExpect {
-    /// Whether it promises that something does not happen.
+    /// Returns whether the case promises that something does not happen.
     pub fn is_negative(&self) -> bool {
         let nothing = self.count == Some(0) || self.receipts.as_ref().is_some_and(Vec::is_empty);
         self.denies || nothing || !self.absent.is_empty() || !self.findings.is_empty()
     }
 
-    /// Whether it says anything at all.
+    /// Returns whether there is no expectation at all.
     pub fn is_empty(&self) -> bool {
         *self == Self { denies: self.denies, ..Self::default() }
     }

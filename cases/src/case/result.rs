@@ -1,22 +1,22 @@
-//! What a native backend's result must say: [`ResultExpect`].
+//! The expected result of a native backend: [`ResultExpect`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::protocol::ErrorKind;
 
-/// What the result must say; what is not named is not looked at. Judged where the backend gives a
-/// result.
+/// The expected result; members that are left out are not compared. It is judged if the backend
+/// gives a result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResultExpect {
-    /// Whether it may be lost, because the command takes its place away.
+    /// True if the result may be lost, because the command takes its place away.
     #[serde(default, skip_serializing_if = "super::launcher::is_false")]
     pub lost: bool,
-    /// Whether the command was started.
+    /// True if the command was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<bool>,
-    /// Whether it ended cleanly with 0.
+    /// True if the command ended cleanly with 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub success: Option<bool>,
     /// The exit code, or null for none.
@@ -27,7 +27,7 @@ pub struct ResultExpect {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[schemars(with = "Option<String>")]
     pub signal: Option<Option<String>>,
-    /// Whether the time was up.
+    /// True if the time limit was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<bool>,
     /// The signal that ended the run, its name without SIG, or null for none.
@@ -40,17 +40,17 @@ pub struct ResultExpect {
     /// All limits, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Vec<String>>,
-    /// What the command's line granted itself, in any order; an empty list for nothing.
+    /// The grants inferred from the command's line, in any order; an empty list for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferred: Option<Vec<String>>,
-    /// Whether captured output was cut.
+    /// True if captured output was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
     /// The error, or null for none.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[schemars(with = "Option<ErrorExpect>")]
     pub error: Option<Option<ErrorExpect>>,
-    /// How long the run took by the backend's own clock.
+    /// The duration of the run by the backend's own clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationExpect>,
 }
@@ -59,7 +59,7 @@ pub struct ResultExpect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorExpect {
-    /// Its kind.
+    /// The kind of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<ErrorKind>,
     /// Texts in its message.
@@ -71,15 +71,15 @@ pub struct ErrorExpect {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DurationExpect {
-    /// At least this.
+    /// The minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<u64>,
-    /// At most this, and the tolerance that the README states.
+    /// The maximum, to which the tolerance that the README states is added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<u64>,
 }
 
-/// What is written, null included: only what is not written is not looked at.
+/// Reads a member that is present, null included: only an absent member is not compared.
 fn given<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,15 +1,15 @@
-//! What a sandbox block must come to, as far as a case asks.
+//! The expected status of a sandbox block, as far as a case asks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{BlockBackend, BlockMode, BlockNetwork, RootKind, Runs, Status};
 
-/// Members of a status; those that are left out are not looked at.
+/// Members of a status; members that are left out are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusExpect {
-    /// What becomes of a command.
+    /// The expected fate of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Runs>,
     /// Texts that the reason has.
@@ -21,13 +21,14 @@ pub struct StatusExpect {
     /// The backend as it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configured_backend: Option<BlockBackend>,
-    /// Whether nothing confines, or something does; its name is the backend's own.
+    /// True if nothing confines (true) or something does (false); the mechanism's name is the
+    /// backend's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_none: Option<bool>,
     /// The network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<BlockNetwork>,
-    /// Whether it fails closed.
+    /// True if the backend fails closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_closed: Option<bool>,
     /// The workspace's real path.
@@ -36,13 +37,13 @@ pub struct StatusExpect {
     /// The real paths of workspace and extra roots, all of them and in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<String>>,
-    /// Whether a temp folder is writable.
+    /// True if a directory for temporary files is writable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tmp: Option<bool>,
     /// Protected paths that are named, among others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,
-    /// The artifact folders, all of them and in order.
+    /// The artifact directories, all of them and in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<String>>,
     /// The variables that are kept, all of them and in order.
@@ -51,12 +52,13 @@ pub struct StatusExpect {
 }
 
 impl StatusExpect {
-    /// Whether it keeps a command from running.
+    /// Returns whether the status keeps a command from running.
     pub fn is_negative(&self) -> bool {
         self.runs == Some(Runs::Refused)
     }
 
-    /// The first member that `found` has otherwise: its name, what it is, and what it should be.
+    /// Returns the first member that differs in `found`: its name, the found value and the expected
+    /// value.
     pub fn differs(&self, found: &Status) -> Option<(&'static str, String, String)> {
         let none = found.effective_backend == "none";
         let roots = found.writable_roots.iter().filter(|root| root.kind != RootKind::Tmp);

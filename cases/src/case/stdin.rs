@@ -1,4 +1,4 @@
-//! What a command reads from descriptor 0, as a case writes it.
+//! The content of a command's descriptor 0, as a case writes it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -22,7 +22,7 @@ pub(super) enum StdinText {
 pub(super) struct Repeated {
     /// The text.
     repeat: String,
-    /// How often.
+    /// The number of repetitions.
     times: usize,
 }
 

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What must stand in a compiled text, and what must not. Blanks are alike, and a piece begins and
-/// ends with whole words; the words of an argument list stand one behind the other.
+/// The texts that a compiled text must and must not hold. Runs of blanks compare equal, and a piece
+/// begins and ends with whole words; the words of an argument list stand one behind the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TextExpect {
@@ -17,7 +17,7 @@ pub struct TextExpect {
 }
 
 impl TextExpect {
-    /// What is not as it must be in `text`.
+    /// Returns the first deviation of `text`.
     pub fn differs(&self, text: &str) -> Option<String> {
         let text = squeezed(text);
         let mut rest = text.as_str();
@@ -41,7 +41,7 @@ fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Where `piece` ends in `text`, if it stands there in whole words.
+/// Returns the offset at which `piece` ends in `text`, if it stands there in whole words.
 fn standing(text: &str, piece: &str) -> Option<usize> {
     let joins = |char: Option<char>| {
         char.is_some_and(|char| char.is_alphanumeric() || "-_/.".contains(char))

@@ -1,9 +1,10 @@
-//! How long an arm of a case waits, as far as the case shows: what mostly waits needs no CPU slot.
+//! The wait of a case's arm, as far as the case shows it: an arm that mostly waits needs no CPU
+//! slot.
 
 use super::{Case, Moment};
 
 impl Case {
-    /// Whether most of its time is waiting, so that it needs no CPU slot.
+    /// Returns whether the case mostly waits, so that it needs no CPU slot.
     pub fn waits(&self) -> bool {
         match self.waits_ms {
             Some(told) => told > 0,
@@ -14,7 +15,7 @@ impl Case {
         }
     }
 
-    /// Whether something is done when the act says a word.
+    /// Returns whether an event depends on the act's own output.
     pub fn listens(&self) -> bool {
         self.during.iter().any(|event| event.when.is_said())
     }

@@ -1,4 +1,4 @@
-//! Rules about the arms: what a case must hold for control, twin and confined arm to differ.
+//! Rules about the arms: the conditions under which control, twin and confined arm can differ.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn at(case: &Case, rule: &'static str, message: &str) -> Finding {
     finding(&case.file, rule, format!("{}: {message}", case.id))
 }
 
-/// What must not happen is promised by some capability.
+/// Checks that each denial names the capability that promises it.
 fn claims(case: &Case) -> Option<Finding> {
     let promised = !case.expect.decision.is_negative() || !case.needs.is_empty();
     (!promised).then(|| at(case, "no-claim", "name in `needs` the capability that promises this"))
@@ -59,7 +59,8 @@ fn canary_is_planted(case: &Case) -> Option<Finding> {
     missing.then(|| at(case, "canary-unplanted", "put $CANARY where the act may find it"))
 }
 
-/// A listener or victim that no act speaks to sees nothing in any arm.
+/// Checks that an act reaches each listener or victim of an oracle, which otherwise sees nothing in
+/// any arm.
 fn oracles_see_the_act(case: &Case) -> Option<Finding> {
     // A name leads wherever it says.
     let named = !case.launcher.hosts.is_empty();
@@ -74,7 +75,8 @@ fn oracles_see_the_act(case: &Case) -> Option<Finding> {
     Some(at(case, "oracle-apart", &format!("no act and no link leads to `{apart}`")))
 }
 
-/// What nobody announces never comes, and with it nothing that waits for it.
+/// Checks that the act announces each moment that the case waits for: an event at a moment that is
+/// never announced never comes.
 fn moments_are_said(case: &Case) -> Option<Finding> {
     let unsaid = case.moments().find(|moment| match moment {
         Moment::Ready => !says(case.act(), "ready"),
@@ -108,7 +110,7 @@ fn reaching(case: &Case) -> Vec<&str> {
     acts.chain(laid).chain(case.prepare.as_deref()).collect()
 }
 
-/// What is unchanged was laid out before; what is absent was not.
+/// Checks that an `unchanged` path was laid out, and that an `absent` path was not.
 fn paths_fit(case: &Case) -> Option<Finding> {
     let laid = |path: &str| case.fixture.keys().any(|key| Path::new(key).starts_with(path));
     case.expect.oracle.iter().find_map(|oracle| match oracle {

@@ -3,9 +3,9 @@
 use super::{Finding, finding};
 use crate::case::{Act, Case, Decision, Oracle};
 
-/// What runs nothing has no effect either: a line that is denied, contained or withheld says
-/// through the probe program that it ran, leaves something that an oracle sees, or writes what its
-/// text does not tell.
+/// Checks that a line that is denied, contained or withheld leaves a trace when it runs, because a
+/// line that does not run at all has no effect either. The trace is a record of the probe program,
+/// an effect that an oracle sees, or output that the line's text does not contain.
 pub(super) fn trace(case: &Case) -> Option<Finding> {
     let (Decision::Denied(_) | Decision::Contained(_) | Decision::Withheld(_), Act::Sh(line)) =
         (&case.expect.decision, case.act())
@@ -24,19 +24,19 @@ pub(super) fn trace(case: &Case) -> Option<Finding> {
     Some(finding(&case.file, "act-trace", message))
 }
 
-/// Whether the probe program speaks in `line`.
+/// Returns whether the probe program writes a record in `line`.
 fn speaks(line: &str) -> bool {
     line.contains("$PROBE") && line.contains("$NONCE")
 }
 
-/// Whether the policy depends on how the line is written, so that nothing can stand before it.
+/// Returns whether the policy depends on the text of the line, so that nothing can stand before it.
 fn is_read_by_policy(case: &Case) -> bool {
     let settings = case.policy().caliban.as_ref().map(|caliban| caliban.settings.as_str());
     let bypasses = settings.is_some_and(|text| text.contains("allow_unsandboxed_commands"));
     bypasses || case.needs.iter().any(|needed| needed.name() == "grants.infer")
 }
 
-/// Whether stdout is to hold what `line` does not tell.
+/// Returns whether stdout is to hold a text that `line` does not contain.
 fn writes(case: &Case, line: &str) -> bool {
     let stdout = case.expect.stdout.iter();
     let mut texts = stdout.flat_map(|stdout| stdout.contains.iter().chain(&stdout.equals));

@@ -1,4 +1,4 @@
-//! What a backend claims, as `capabilities` prints it and manifests state it.
+//! The claims of a backend, as `capabilities` prints them and manifests state them.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ pub struct Capabilities {
     /// Every mechanism that works on this host.
     #[serde(default)]
     pub mechanisms: Vec<String>,
-    /// Capability → level, as found on this host. What is absent is not claimed.
+    /// Capability → level, as found on this host. An absent capability is not claimed.
     pub claims: BTreeMap<String, ClaimLevel>,
     /// Known limits, one sentence each.
     #[serde(default)]
     pub limits: Vec<String>,
 }
 
-/// How far a capability is claimed.
+/// The extent to which a capability is claimed.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
 )]

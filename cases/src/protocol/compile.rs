@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Dialect, Document, Platform, Policy, Reading, SettingsDialect, WirePath};
 
-/// Who is to enforce a compiled policy.
+/// The mechanism that is to enforce a compiled policy.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -23,7 +23,7 @@ impl CompileTarget {
     /// Every target.
     pub const ALL: [Self; 2] = [Self::Bubblewrap, Self::Seatbelt];
 
-    /// Its word.
+    /// Returns the target's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Bubblewrap => "bubblewrap",
@@ -39,7 +39,7 @@ impl CompileTarget {
         }
     }
 
-    /// The same by the word that programs use.
+    /// Returns the name of the target's operating system, as programs use it.
     pub fn system(self) -> &'static str {
         match self {
             Self::Bubblewrap => "linux",
@@ -48,13 +48,13 @@ impl CompileTarget {
     }
 }
 
-/// What `compile --target TARGET --request FILE` reads.
+/// The input of `compile --target TARGET --request FILE`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompileRequest {
     /// Protocol version; see [`super::PROTOCOL`].
     pub protocol: u32,
-    /// What is compiled.
+    /// The rules to compile.
     pub rules: CompileRules,
     /// The command's working directory (absolute).
     pub cwd: WirePath,
@@ -64,7 +64,7 @@ pub struct CompileRequest {
     pub env: BTreeMap<String, String>,
 }
 
-/// What is compiled.
+/// The rules to compile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompileRules {
@@ -84,10 +84,10 @@ pub struct CompileProfile {
     pub dialect: Dialect,
     /// The documents: the host's own first, then the workspace's.
     pub documents: Vec<Document>,
-    /// The profile, letter for letter, where the language has some.
+    /// The profile, taken literally, if the language has profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// The folder that paths of the documents start at (absolute).
+    /// The directory that paths of the documents start at (absolute).
     pub workspace: WirePath,
     /// Directories that an executor opens behind every deny (absolute, or from the workspace down).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -100,7 +100,7 @@ pub struct CompileProfile {
 pub struct CompileSettings {
     /// The language of the settings.
     pub dialect: SettingsDialect,
-    /// Which reading of it.
+    /// The reading of the document.
     #[serde(default)]
     pub reading: Reading,
     /// The settings file, one.
@@ -109,7 +109,7 @@ pub struct CompileSettings {
     pub workspace: WirePath,
 }
 
-/// What was compiled.
+/// A compiled policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compiled {
@@ -121,7 +121,7 @@ pub struct Compiled {
     /// Parameters of a profile whose values the compiler knows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
-    /// What the text cannot hold, one sentence each.
+    /// The limits of the compiled text, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
 }
@@ -136,5 +136,6 @@ pub enum CompiledText {
     Sbpl(String),
 }
 
-/// The parameter that is the run's own temp folder: made by the caller, real path, removed after.
+/// The parameter for the run's own directory for temporary files: the caller makes it, passes its
+/// real path, and removes it afterwards.
 pub const TMP_PARAM: &str = "TMP";

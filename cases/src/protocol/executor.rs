@@ -1,4 +1,4 @@
-//! What `executor --request FILE` reads, and what it answers: what starts an agent.
+//! The input and the answer of `executor --request FILE`: the start of an agent.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ pub struct ExecutorRequest {
     /// The system that is asked about; by default the one that this runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<Platform>,
-    /// The programs that such a machine has, of those that confine; by default what is there.
+    /// The confining programs of the machine; by default those that exist here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<WirePath>>,
 }
 
-/// What is started.
+/// The start of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutorStart {
@@ -33,10 +33,10 @@ pub struct ExecutorStart {
     pub argv: Vec<String>,
     /// The agent's configuration.
     pub config: BTreeMap<String, String>,
-    /// Whether the outer sandbox runs.
+    /// True if the outer sandbox runs.
     pub enforced: bool,
-    /// Folders that are made writable behind every deny, in order.
+    /// Directories that are made writable behind every deny, in order.
     pub side_roots: Vec<WirePath>,
-    /// What a person should know.
+    /// The warnings for a person.
     pub warnings: Vec<String>,
 }

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Blocked, Command, Policy, WirePath};
 
-/// What `explain --request FILE` reads.
+/// The input of `explain --request FILE`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainRequest {
     /// Protocol version; see [`super::PROTOCOL`].
     pub protocol: u32,
-    /// What was enforced.
+    /// The policy that was enforced.
     pub policy: Policy,
     /// The run that is over.
     pub finished: FinishedRun,
@@ -21,9 +21,9 @@ pub struct ExplainRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FinishedRun {
-    /// What was executed.
+    /// The command that was executed.
     pub command: Command,
-    /// What the user typed, where `command` is a rewritten form of it.
+    /// The command as the user typed it, if `command` is a rewritten form of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_command: Option<String>,
     /// The command's working directory (absolute).
@@ -34,18 +34,18 @@ pub struct FinishedRun {
     /// The signal the command died of.
     #[serde(default)]
     pub signal: Option<i32>,
-    /// Packets that found no way out of its own network, where that was counted.
+    /// The number of packets that found no way out of the command's own network, if it was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_routes: Option<u32>,
-    /// What it wrote to stdout.
+    /// The command's stdout.
     #[serde(default)]
     pub stdout: String,
-    /// What it wrote to stderr.
+    /// The command's stderr.
     #[serde(default)]
     pub stderr: String,
 }
 
-/// What `explain` answers.
+/// The answer of `explain`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Explanation {

@@ -1,11 +1,11 @@
-//! What `grants` is asked: which grant shell lines give themselves; and what it answers.
+//! The request and the answer of `grants`: the grants that are inferred from shell lines.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WirePath;
 
-/// What `grants --request FILE` reads.
+/// The input of `grants --request FILE`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrantsRequest {
@@ -13,14 +13,14 @@ pub struct GrantsRequest {
     pub protocol: u32,
     /// The workspace (absolute).
     pub workspace: WirePath,
-    /// Where the lines are started; in the workspace by default (absolute).
+    /// The directory that the lines are started in; by default the workspace (absolute).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<WirePath>,
     /// The lines for `/bin/sh -c`, letter for letter; each has one answer, in this order.
     pub lines: Vec<String>,
 }
 
-/// What one line grants itself under a policy that protects and infers.
+/// The grants that are inferred from one line under a policy that protects and infers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferredGrants {
@@ -29,6 +29,6 @@ pub struct InferredGrants {
     /// The subcommand of git that changes a repository, granted or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subcommand: Option<String>,
-    /// Why, for a person.
+    /// The reason, for a person.
     pub because: String,
 }

@@ -1,7 +1,7 @@
-//! The backend protocol, version 1: what harness and backend say to each other.
+//! The backend protocol, version 1: the messages between harness and backend.
 //!
-//! Requests and results are JSON. Unknown members are errors on both sides, so
-//! that a misspelt rule can never be a rule that silently does nothing.
+//! Requests and results are JSON. Unknown members are errors on both sides, so that a misspelt rule
+//! can never be a rule that silently does nothing.
 
 mod capabilities;
 mod compile;
@@ -53,7 +53,7 @@ pub use variables::{
     CREDENTIAL_NAMES, INJECTING_NAMES, NamePattern, names_a_credential, names_injected_code,
 };
 
-/// The protocol version this crate speaks.
+/// The version of the protocol.
 pub const PROTOCOL: u32 = 1;
 
 /// Process exit codes of a native `run` that are not the command's own.

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A file system path that survives JSON whatever its bytes are.
+/// A file system path that survives JSON independent of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct WirePath(pub PathBuf);
 

@@ -1,4 +1,4 @@
-//! The neutral policy: what a sandbox is asked to enforce.
+//! The neutral policy: the rules that a sandbox has to enforce.
 
 use std::collections::BTreeMap;
 
@@ -13,47 +13,48 @@ use super::WirePath;
 pub struct Policy {
     /// The workspace: writable in `workspace_write`, read-only in `read_only`.
     pub workspace: WirePath,
-    /// How much may be written.
+    /// The extent to which the file system may be written.
     #[serde(default)]
     pub mode: Mode,
-    /// What may be read.
+    /// The extent to which the file system may be read.
     #[serde(default)]
     pub readable: Readable,
     /// Further writable roots, besides the workspace.
     #[serde(default)]
     pub writable: Vec<WirePath>,
-    /// Files and folders that can be neither read nor written; opening one fails with an error.
+    /// Files and directories that can be neither read nor written; opening one fails with an error.
     #[serde(default)]
     pub deny_read: Vec<WirePath>,
-    /// Files and folders that cannot be written although a root above them can.
+    /// Files and directories that cannot be written although a root above them can.
     #[serde(default)]
     pub deny_write: Vec<WirePath>,
-    /// Patterns of what can be neither read nor written, and of what lies below it. A pattern is
-    /// absolute and names the whole path; its syntax is that of the crate globset, where `*`, `?`,
-    /// `[…]` and `{…}` stop at a slash and `**`, alone between slashes, stands for any number of
-    /// folders. It speaks of names that come to be during the run, too: they are not made.
+    /// Patterns of paths that can be neither read nor written, nor can anything below them. A
+    /// pattern is absolute and names the whole path; its syntax is that of the crate globset, where
+    /// `*`, `?`, `[…]` and `{…}` stop at a slash and `**`, alone between slashes, stands for any
+    /// number of directories. A pattern also covers names that do not exist yet when the run
+    /// begins: they cannot be created.
     #[serde(default)]
     pub deny_read_globs: Vec<String>,
     /// Patterns, as in `deny_read_globs`, of what cannot be written, made or replaced.
     #[serde(default)]
     pub deny_write_globs: Vec<String>,
-    /// Whether names that steer tools (`.git`, agent and editor configuration) are protected.
+    /// The protection of names that steer tools (`.git`, agent and editor configuration).
     #[serde(default)]
     pub protect: Protect,
-    /// Folders directly below something that `protect` closes which stay writable, whether they
-    /// exist or not; nothing else there does, and nothing is made there beforehand.
+    /// Directories directly below something that `protect` closes which stay writable, whether they
+    /// exist or not. Nothing else there is writable, and nothing is made there beforehand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reopen: Vec<WirePath>,
     /// Explicit grants that re-open part of what `protect` closes (`git_metadata_write`, …).
     #[serde(default)]
     pub grants: Vec<String>,
-    /// Whether grants may be inferred from the command line.
+    /// True if grants may be inferred from the command line.
     #[serde(default = "yes")]
     pub infer_grants: bool,
-    /// What `/tmp` and `$TMPDIR` are inside.
+    /// The form of `/tmp` and `$TMPDIR` inside the sandbox.
     #[serde(default)]
     pub tmp: TmpPolicy,
-    /// What the command can reach.
+    /// The network that the command can reach.
     #[serde(default)]
     pub network: Network,
     /// Host unix sockets (paths, or `@name` for abstract ones) that may be connected to.
@@ -62,13 +63,14 @@ pub struct Policy {
     /// The command's environment.
     #[serde(default)]
     pub env: EnvPolicy,
-    /// What to do where the policy cannot be enforced.
+    /// The reaction if the policy cannot be enforced.
     #[serde(default)]
     pub on_unavailable: OnUnavailable,
 }
 
 impl Policy {
-    /// The default policy over `workspace`: workspace writable, no network, private temp folder.
+    /// Returns the default policy over `workspace`: workspace writable, no network, private
+    /// directory for temporary files.
     pub fn new(workspace: impl Into<WirePath>) -> Self {
         Self {
             workspace: workspace.into(),
@@ -96,20 +98,20 @@ fn yes() -> bool {
     true
 }
 
-/// How much of the file system may be written.
+/// The extent to which the file system may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// No sandbox at all.
     Unconfined,
-    /// Nothing but the temp folder is writable.
+    /// Nothing but the directory for temporary files is writable.
     ReadOnly,
-    /// Workspace, `writable` roots and the temp folder are writable.
+    /// Workspace, `writable` roots and the directory for temporary files are writable.
     #[default]
     WorkspaceWrite,
 }
 
-/// What may be read: everything not denied, or a list of roots only.
+/// The extent to which the file system may be read: everything not denied, or a list of roots only.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Readable {
     /// Everything that `deny_read` does not name.
@@ -164,37 +166,37 @@ impl JsonSchema for Readable {
     }
 }
 
-/// Whether tool-steering names are protected.
+/// The protection of tool-steering names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Protect {
     /// No name is special.
     #[default]
     None,
-    /// What [`super::PROTECTED_NAMES`] lists cannot be written.
+    /// The names in [`super::PROTECTED_NAMES`] cannot be written.
     Metadata,
 }
 
-/// What the temp folder is inside.
+/// The form of the directory for temporary files inside the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TmpPolicy {
-    /// A fresh, empty, writable folder that ends with the run.
+    /// A fresh, empty, writable directory that ends with the run.
     #[default]
     Private,
-    /// The host's temp folder, writable.
+    /// The host's directory for temporary files, writable.
     Host,
-    /// No writable temp folder.
+    /// No writable directory for temporary files.
     None,
 }
 
-/// What the command can reach over the network.
+/// The network that the command can reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Network {
     /// Nothing.
     None {},
-    /// Whatever the host can.
+    /// The host's network.
     Host {},
     /// One loopback port of the host.
     Proxy {
@@ -222,19 +224,19 @@ impl Default for Network {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnvPolicy {
-    /// What the environment starts from.
+    /// The base of the environment.
     #[serde(default)]
     pub base: EnvBase,
-    /// Whether the inherited part loses names that look like credentials, and in the confined modes
+    /// True if the inherited part loses names that look like credentials, and in the confined modes
     /// also names by which loader, shells and tools run other code. A command that runs unconfined
-    /// because nothing else was to be had has the environment of the confined mode.
+    /// because no mechanism was available has the environment of the confined mode.
     #[serde(default = "yes")]
     pub scrub: bool,
-    /// Whether the inherited part loses variables whose values look like credentials, whatever
-    /// their names.
+    /// True if the inherited part loses variables whose values look like credentials, independent
+    /// of their names.
     #[serde(default)]
     pub scrub_values: bool,
-    /// Exact names that survive `scrub` and `scrub_values` (and, with base `clear`, are taken over).
+    /// Exact names that survive `scrub` and `scrub_values` (and are inherited with base `clear`).
     #[serde(default)]
     pub pass: Vec<String>,
     /// Variables set last; they always win.
@@ -254,7 +256,7 @@ impl Default for EnvPolicy {
     }
 }
 
-/// What the environment starts from.
+/// The base of the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EnvBase {
@@ -265,7 +267,7 @@ pub enum EnvBase {
     Clear,
 }
 
-/// What to do where the policy cannot be enforced.
+/// The reaction if the policy cannot be enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnUnavailable {

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Run, WirePath};
 
-/// The profile that is there even if no document has it, and the one of who names none.
+/// The profile that exists even if no document has it, and that applies if no profile is named.
 pub const UNRESTRICTED_PROFILE: &str = "unrestricted";
 
-/// What `run --request FILE` reads instead of a [`super::RunRequest`].
+/// The input of `run --request FILE` in place of a [`super::RunRequest`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileRequest {
@@ -18,13 +18,12 @@ pub struct ProfileRequest {
     pub dialect: Dialect,
     /// The documents: the host's own first, then the workspace's; one only, for a sandbox block.
     pub documents: Vec<Document>,
-    /// The profile that the command is under, [`UNRESTRICTED_PROFILE`] by default; a sandbox block has
-    /// none.
+    /// The command's profile, [`UNRESTRICTED_PROFILE`] by default; a sandbox block has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// The folder that paths of the documents start at (absolute).
+    /// The directory that paths of the documents start at (absolute).
     pub workspace: WirePath,
-    /// What to run.
+    /// The run.
     pub run: Run,
 }
 
@@ -42,8 +41,8 @@ pub enum Dialect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// What errors call it: a path or a label.
+    /// The document's name in errors: a path or a label.
     pub name: String,
-    /// Its text.
+    /// The document's text.
     pub text: String,
 }

@@ -1,8 +1,8 @@
 //! The names that `protect: metadata` protects.
 
-/// What a later, unconfined tool would execute or obey, directly below the workspace and each
-/// writable root: repositories, configuration of coding tools and editors, shell start-up files,
-/// per-folder settings of common tools.
+/// Names directly below the workspace and each writable root that a later, unconfined tool would
+/// execute or obey: repositories, configuration of coding tools and editors, shell start-up files,
+/// per-directory settings of common tools.
 pub const PROTECTED_NAMES: [&str; 24] = [
     ".git",
     ".gitmodules",

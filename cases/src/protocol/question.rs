@@ -1,4 +1,4 @@
-//! What `check`, `effective` and `validate` are asked: documents, and questions about them.
+//! The requests of `check`, `effective` and `validate`: documents, and questions about them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ fn unrestricted() -> String {
     UNRESTRICTED_PROFILE.to_owned()
 }
 
-/// What `check --request FILE` reads: many paths under one profile.
+/// The input of `check --request FILE`: many paths under one profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckRequest {
@@ -22,23 +22,23 @@ pub struct CheckRequest {
     /// The profile, letter for letter; without one it is [`UNRESTRICTED_PROFILE`].
     #[serde(default = "unrestricted")]
     pub profile: String,
-    /// The folder that paths start at, in which links are followed (absolute).
+    /// The directory that paths start at, in which links are followed (absolute).
     pub workspace: WirePath,
     /// The paths; each has one answer, in this order.
     pub paths: Vec<PathQuestion>,
 }
 
-/// One path, and what somebody wants to do with it.
+/// One path, and an operation on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathQuestion {
-    /// What is to be done.
+    /// The operation.
     pub op: Operation,
     /// The path, from the workspace down.
     pub path: WirePath,
 }
 
-/// What somebody wants to do with a path.
+/// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -49,7 +49,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Its word.
+    /// Returns the operation's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -58,7 +58,7 @@ impl Operation {
     }
 }
 
-/// What `effective --request FILE` reads.
+/// The input of `effective --request FILE`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EffectiveRequest {
@@ -73,7 +73,7 @@ pub struct EffectiveRequest {
     pub profile: String,
 }
 
-/// What `validate --request FILE` reads.
+/// The input of `validate --request FILE`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValidateRequest {

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Policy, WirePath};
 
-/// What `run --request FILE` reads.
+/// The input of `run --request FILE`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
     /// Protocol version; see [`super::PROTOCOL`].
     pub protocol: u32,
-    /// What to enforce.
+    /// The policy to enforce.
     pub policy: Policy,
-    /// What to run.
+    /// The run.
     pub run: Run,
 }
 
@@ -21,23 +21,23 @@ pub struct RunRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// What to execute.
+    /// The command to execute.
     pub command: Command,
-    /// What the user typed, where `command` is a rewritten form of it.
+    /// The command as the user typed it, if `command` is a rewritten form of it.
     #[serde(default)]
     pub original_command: Option<String>,
     /// The command's working directory (absolute).
     pub cwd: WirePath,
-    /// What the command reads from descriptor 0.
+    /// The source of the command's descriptor 0.
     #[serde(default)]
     pub stdin: Stdin,
     /// Time after which the command is ended, in milliseconds from its spawn.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
-    /// Whether the streams are captured into the result instead of passed through.
+    /// True if the streams are captured into the result instead of passed through.
     #[serde(default)]
     pub capture: bool,
-    /// Whether captured streams are also shown, redacted.
+    /// True if captured streams are also shown, redacted.
     #[serde(default)]
     pub debug: bool,
     /// `auto`, or the name of one mechanism.
@@ -65,7 +65,7 @@ fn auto() -> String {
     "auto".to_owned()
 }
 
-/// What to execute.
+/// A command to execute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -85,7 +85,7 @@ impl Command {
     }
 }
 
-/// What the command reads from descriptor 0.
+/// The source of the command's descriptor 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdin {

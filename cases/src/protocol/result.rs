@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{ClaimLevel, InferredGrants, WirePath};
 
-/// What happened. A refusal (`started: false`) cannot be confused with any command's exit code.
+/// The result of a run. A refusal (`started: false`) cannot be confused with any command's exit
+/// code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunResult {
     /// Protocol version; see [`super::PROTOCOL`].
     pub protocol: u32,
-    /// Whether the command was executed at all.
+    /// True if the command was executed at all.
     pub started: bool,
     /// True only for a clean exit with code 0.
     pub success: bool,
@@ -22,7 +23,7 @@ pub struct RunResult {
     /// The signal the command died of.
     #[serde(default)]
     pub signal: Option<i32>,
-    /// Whether the command was ended because its time was up.
+    /// True if the command was ended because the time limit was reached.
     #[serde(default)]
     pub timed_out: bool,
     /// The signal to the backend that ended the run (`SIGTERM`, …).
@@ -37,11 +38,11 @@ pub struct RunResult {
     /// Capability → how far it was enforced in this run.
     #[serde(default)]
     pub enforced: BTreeMap<String, ClaimLevel>,
-    /// What the command's line granted itself besides what the policy grants, if it did.
+    /// The grants inferred from the command's line besides those of the policy, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferred: Option<InferredGrants>,
-    /// Packets that found no way out of the command's own network; absent where it ended well, shared
-    /// the host's network or nothing counts them.
+    /// The number of packets that found no way out of the command's own network; absent if the
+    /// command ended well, shared the host's network or nothing counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_routes: Option<u32>,
     /// The structured explanation of a denial, if there is one.
@@ -50,10 +51,10 @@ pub struct RunResult {
     /// Lines added to the command's stderr.
     #[serde(default)]
     pub annotations: Vec<String>,
-    /// What this host kept the sandbox from holding, a sentence each.
+    /// The limits of the sandbox on this host, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
-    /// Why the run could not be done as asked.
+    /// The reason why the run could not be done as asked.
     #[serde(default)]
     pub error: Option<RunError>,
     /// Captured stdout as lossy text (`capture` only).
@@ -68,7 +69,7 @@ pub struct RunResult {
     /// Captured stderr, base64 of the raw bytes (`capture` only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_b64: Option<String>,
-    /// Whether captured output was cut at the cap (`capture` only).
+    /// True if captured output was cut at the cap (`capture` only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
 }
@@ -77,22 +78,22 @@ pub struct RunResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Blocked {
-    /// When it was decided.
+    /// The stage at which the denial was decided.
     pub stage: Stage,
-    /// Which rule decided (`protected_metadata_write`, …).
+    /// The rule that decided (`protected_metadata_write`, …).
     pub rule: String,
-    /// What was attempted (`write`, `connect`, …), if known.
+    /// The operation that was attempted (`write`, `connect`, …), if known.
     #[serde(default)]
     pub operation: Option<String>,
-    /// On what, if known.
+    /// The path of the attempt, if known.
     #[serde(default)]
     pub path: Option<WirePath>,
     /// One sentence for a person.
     pub reason: String,
-    /// What to do about it.
+    /// The remedy.
     #[serde(default)]
     pub suggested_action: Option<String>,
-    /// What else was refused, though it is not why the run failed.
+    /// Further refusals, which are not the reason why the run failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<AlsoBlocked>,
 }
@@ -101,17 +102,17 @@ pub struct Blocked {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AlsoBlocked {
-    /// Which rule decided.
+    /// The rule that decided.
     pub rule: String,
-    /// What was attempted, if known.
+    /// The operation that was attempted, if known.
     #[serde(default)]
     pub operation: Option<String>,
-    /// On what, if known.
+    /// The path of the attempt, if known.
     #[serde(default)]
     pub path: Option<WirePath>,
 }
 
-/// When a denial was decided.
+/// The stage at which a denial was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -123,11 +124,11 @@ pub enum Stage {
     Runtime,
 }
 
-/// Why a run could not be done as asked.
+/// The reason why a run could not be done as asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunError {
-    /// What kind of thing went wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// One sentence, with what to do about it.
     pub message: String,

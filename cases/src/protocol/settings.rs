@@ -1,5 +1,5 @@
-//! Settings files of a sandbox (one table of a TOML document): what `run`, `settings` and
-//! `decide-ask` are asked about them, and what the last two answer.
+//! Settings files of a sandbox (one table of a TOML document): the requests of `run`, `settings`
+//! and `decide-ask`, and the answers of the last two.
 
 use std::collections::BTreeMap;
 
@@ -16,24 +16,24 @@ pub enum SettingsDialect {
     Caliban,
 }
 
-/// Which of two sources counts where they differ.
+/// The source that counts where the two sources differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
-    /// What was decided: paths have variables, a domain list without a proxy is a warning, the Ask
-    /// prompt is skipped where the sandbox makes it needless.
+    /// The architecture decision record: paths have variables, a domain list without a proxy is a
+    /// warning, the Ask prompt is skipped if the sandbox makes it needless.
     #[default]
     Adr,
-    /// What the program does: paths are meant letter for letter, a domain list without a proxy is
-    /// an error, every Ask is asked.
+    /// The program's current code: paths are taken literally, a domain list without a proxy is an
+    /// error, every Ask is asked.
     Head,
 }
 
-/// What settings are read in.
+/// The session that settings are read in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
-    /// What `${NAME}` stands for besides `${WORKSPACE}`; by default this process's environment.
+    /// The values of `${NAME}` besides `${WORKSPACE}`; by default this process's environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<BTreeMap<String, String>>,
     /// The system that is asked about; by default the one that this runs on.
@@ -58,7 +58,8 @@ pub enum Platform {
     Wsl1,
 }
 
-/// What `run --request FILE` reads instead of a [`super::RunRequest`], where the rules are settings.
+/// The input of `run --request FILE` in place of a [`super::RunRequest`], if the rules are
+/// settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingsRunRequest {
@@ -66,7 +67,7 @@ pub struct SettingsRunRequest {
     pub protocol: u32,
     /// The language of the settings.
     pub dialect: SettingsDialect,
-    /// Which reading of it.
+    /// The reading of the document.
     #[serde(default)]
     pub reading: Reading,
     /// The settings file, one.
@@ -76,12 +77,12 @@ pub struct SettingsRunRequest {
     /// The session's name, which a profile file is called by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// What to run. What is bypassed is decided by the command itself, never by its
+    /// The run. The command itself decides whether it bypasses the sandbox, never its
     /// `original_command`.
     pub run: Run,
 }
 
-/// What `settings --request FILE` reads: what do these settings come to?
+/// The input of `settings --request FILE`, which asks for the effective values of settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingsRequest {
@@ -89,19 +90,19 @@ pub struct SettingsRequest {
     pub protocol: u32,
     /// The language of the settings.
     pub dialect: SettingsDialect,
-    /// Which reading of it.
+    /// The reading of the document.
     #[serde(default)]
     pub reading: Reading,
     /// The settings file, one.
     pub documents: Vec<Document>,
     /// The workspace, `${WORKSPACE}` (absolute).
     pub workspace: WirePath,
-    /// What the settings are read in.
+    /// The session that the settings are read in.
     #[serde(default)]
     pub session: Session,
 }
 
-/// What `decide-ask --request FILE` reads: many commands under the same settings.
+/// The input of `decide-ask --request FILE`: many commands under the same settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideAskRequest {
@@ -109,14 +110,14 @@ pub struct DecideAskRequest {
     pub protocol: u32,
     /// The language of the settings.
     pub dialect: SettingsDialect,
-    /// Which reading of it.
+    /// The reading of the document.
     #[serde(default)]
     pub reading: Reading,
     /// The settings file, one.
     pub documents: Vec<Document>,
     /// The workspace, `${WORKSPACE}` (absolute).
     pub workspace: WirePath,
-    /// What the settings are read in.
+    /// The session that the settings are read in.
     #[serde(default)]
     pub session: Session,
     /// The commands; each has one answer, in this order.
@@ -129,31 +130,31 @@ pub struct DecideAskRequest {
 pub struct AskQuestion {
     /// The line for `/bin/sh -c`, letter for letter.
     pub command: String,
-    /// What the permission rules say of it.
+    /// The decision of the permission rules on the command.
     #[serde(default)]
     pub rules: Permission,
-    /// Whether the session only plans.
+    /// True if the session only plans.
     #[serde(default)]
     pub plan: bool,
 }
 
-/// What becomes of a command.
+/// The decision on a command.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// It is not run.
+    /// The command is not run.
     Deny,
     /// A person is asked first.
     #[default]
     Ask,
-    /// It is run.
+    /// The command is run.
     Allow,
 }
 
 impl Permission {
-    /// Its word.
+    /// Returns the permission's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Deny => "deny",
@@ -163,22 +164,22 @@ impl Permission {
     }
 }
 
-/// What is decided of one command.
+/// The decision on one command, and its basis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskDecision {
-    /// What becomes of it.
+    /// The decision.
     pub decision: Permission,
-    /// What that rests on.
+    /// The basis of the decision.
     pub by: AskBy,
-    /// Whether it is run in the sandbox, once it is run.
+    /// True if the command is run in the sandbox, once it is run.
     pub sandboxed: bool,
     /// The pattern that takes it out of the sandbox, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bypassed_by: Option<String>,
 }
 
-/// What a decision rests on.
+/// The basis of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AskBy {
@@ -190,19 +191,19 @@ pub enum AskBy {
     Plan,
 }
 
-/// What settings come to: every value with its default filled in and its variables replaced.
+/// The effective settings: every value with its default filled in and its variables replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EffectiveSettings {
-    /// Whether commands are confined here and now.
+    /// True if commands are confined here and now.
     pub active: bool,
-    /// Whether a confined command has no way to the network at all.
+    /// True if a confined command has no way to the network at all.
     pub egress_denied: bool,
-    /// Whether the sandbox makes asking needless.
+    /// True if the sandbox makes asking needless.
     pub auto_allows: bool,
-    /// Where the profile is written, on systems that have one.
+    /// The path that the profile is written to, on systems that have one.
     pub profile_path: Option<String>,
-    /// What a person should know besides, a sentence each.
+    /// Warnings for a person, a sentence each.
     pub warnings: Vec<String>,
     /// `enabled`.
     pub enabled: bool,
@@ -230,13 +231,13 @@ pub struct EffectiveSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EffectivePaths {
-    /// What may be read besides the system.
+    /// The readable paths besides the system.
     pub allow_read: Vec<String>,
-    /// What may be neither read nor written.
+    /// The paths that can be neither read nor written.
     pub deny_read: Vec<String>,
-    /// What may be written, and read.
+    /// The paths that can be written and read.
     pub allow_write: Vec<String>,
-    /// What may not be written.
+    /// The paths that cannot be written.
     pub deny_write: Vec<String>,
 }
 

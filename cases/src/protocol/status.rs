@@ -1,11 +1,11 @@
-//! `status`: what a sandbox block comes to on this host, without running anything.
+//! `status`: the status of a sandbox block on this host, without running anything.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Dialect, Document, WirePath};
 
-/// What `status --request FILE` reads.
+/// The input of `status --request FILE`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusRequest {
@@ -19,53 +19,53 @@ pub struct StatusRequest {
     pub workspace: WirePath,
 }
 
-/// What a sandbox block comes to.
+/// The status that follows from a sandbox block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// What becomes of a command.
+    /// The fate of a command.
     pub runs: Runs,
-    /// Why it is refused or not confined although the mode asks for that.
+    /// The reason why a command is refused, or not confined although the mode asks for confinement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The mode.
     pub mode: BlockMode,
     /// The backend as it is written, or by default.
     pub configured_backend: BlockBackend,
-    /// What confines: a mechanism's name, or `none`.
+    /// The confining mechanism: its name, or `none`.
     pub effective_backend: String,
     /// The network.
     pub network: BlockNetwork,
-    /// Whether a command is refused where it cannot be confined.
+    /// True if a command is refused if it cannot be confined.
     pub fail_closed: bool,
     /// The workspace's real path.
     pub workspace: WirePath,
-    /// Where a confined command can write.
+    /// The roots that a confined command can write in.
     pub writable_roots: Vec<WritableRoot>,
-    /// What it cannot write although it lies in a writable root.
+    /// The paths in a writable root that the command cannot write.
     pub protected: Vec<WirePath>,
-    /// What it can write although it lies in something protected.
+    /// The paths in something protected that the command can write.
     pub artifacts: Vec<WirePath>,
     /// Variables that are kept although they look like credentials.
     pub env_passthrough: Vec<String>,
-    /// What the backend in effect does not hold on this host, a sentence each.
+    /// The limits of the backend in effect on this host, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
 }
 
-/// What becomes of a command.
+/// The fate of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Runs {
-    /// It runs in a sandbox.
+    /// The command runs in a sandbox.
     Confined,
-    /// It runs without one.
+    /// The command runs without a sandbox.
     Unconfined,
-    /// It does not run.
+    /// The command does not run.
     Refused,
 }
 
-/// How much is written.
+/// The extent to which the file system is writable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockMode {
@@ -74,11 +74,11 @@ pub enum BlockMode {
     Off,
     /// Nothing.
     ReadOnly,
-    /// Workspace, temp folder and extra roots.
+    /// Workspace, directory for temporary files and extra roots.
     WorkspaceWrite,
 }
 
-/// Which backend is asked for.
+/// The backend that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockBackend {
@@ -93,11 +93,11 @@ pub enum BlockBackend {
     None,
 }
 
-/// What the network is.
+/// The network mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockNetwork {
-    /// There is none.
+    /// No network.
     #[default]
     Restricted,
     /// The host's.
@@ -108,21 +108,21 @@ pub enum BlockNetwork {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WritableRoot {
-    /// Why it is writable.
+    /// The reason why the root is writable.
     pub kind: RootKind,
-    /// As it is written; the workspace as it was given.
+    /// The root as written; the workspace as given.
     pub written: String,
-    /// Its real path.
+    /// The root's real path.
     pub path: WirePath,
 }
 
-/// Why a root is writable.
+/// The reason why a root is writable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RootKind {
-    /// It is the workspace.
+    /// The workspace.
     Workspace,
-    /// It is a temp folder.
+    /// A directory for temporary files.
     Tmp,
     /// The block names it.
     Extra,

@@ -1,5 +1,6 @@
-//! What verbs that only answer say: `check`, `effective`, `validate`, `compile`, `explain`,
-//! `settings`, `decide-ask`, `status`, `grants` and `executor`. No answer at all is no answer: never a denial.
+//! The answers of the verbs that only answer: `check`, `effective`, `validate`, `compile`,
+//! `explain`, `settings`, `decide-ask`, `status`, `grants` and `executor`. A missing answer is
+//! never a denial.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use super::{
     WirePath,
 };
 
-/// What is written to `--result FILE` by each of these verbs.
+/// The content of `--result FILE` for each of these verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyAnswer {
@@ -29,17 +30,17 @@ pub enum Told {
     Effective(EffectiveProfile),
     /// `validate`: the documents are in order.
     Valid {},
-    /// `settings`: what they come to.
+    /// `settings`: the effective settings.
     Settings(Box<EffectiveSettings>),
     /// `decide-ask`: one decision a command, in the order of the request.
     Asks(Vec<AskDecision>),
     /// `explain`: why the run failed, if the sandbox is why.
     Explained(Explanation),
-    /// `status`: what a sandbox block comes to.
+    /// `status`: the status of a sandbox block.
     Status(Box<Status>),
-    /// `grants`: what each line grants itself, in the order of the request.
+    /// `grants`: the grants inferred from each line, in the order of the request.
     Grants(Vec<InferredGrants>),
-    /// `executor`: what is started.
+    /// `executor`: the start of an agent.
     Starts(Box<ExecutorStart>),
     /// `compile`: the text.
     Compiled(Compiled),
@@ -47,13 +48,13 @@ pub enum Told {
     Invalid(PolicyFault),
 }
 
-/// What is decided of one path.
+/// The decision on one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PathAnswer {
-    /// It is allowed or denied.
+    /// The operation is allowed or denied.
     Decided(PathDecision),
-    /// It is no path of the workspace, for this reason: neither allowed nor denied.
+    /// The path is no path of the workspace, for this reason: neither allowed nor denied.
     Invalid(String),
 }
 
@@ -61,30 +62,31 @@ pub enum PathAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathDecision {
-    /// Whether it is allowed.
+    /// True if the operation is allowed.
     pub allowed: bool,
     /// The last rule that matches, without `!`; `<no matching rule>`, `[]` (nothing is granted) or
     /// `<outside workspace>`.
     pub matched_rule: String,
-    /// What the path means on the disk, from the workspace down; a place outside in full.
+    /// The path after resolution on the disk, relative to the workspace; absolute if it lies
+    /// outside.
     pub means: WirePath,
     /// The rule that decided, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<RuleInForce>,
-    /// What a person should know besides.
+    /// A warning for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// One rule, and where it comes from.
+/// One rule, and its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleInForce {
-    /// As it is written.
+    /// The rule as written.
     pub rule: String,
-    /// What it does where it decides.
+    /// The effect of the rule where it decides.
     pub effect: RuleEffect,
-    /// Where it comes from.
+    /// The origin of the rule.
     pub origin: RuleOrigin,
     /// The document's name; none for a rule that no document says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,19 +96,19 @@ pub struct RuleInForce {
     pub line: Option<u32>,
 }
 
-/// What a rule does where it decides.
+/// The effect of a rule where it decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
-    /// It allows.
+    /// The rule allows.
     Allows,
-    /// It denies.
+    /// The rule denies.
     Denies,
-    /// It gives back what an earlier deny took, as far as the profile grants it.
+    /// The rule gives back what an earlier deny took, as far as the profile grants it.
     LiftsADeny,
 }
 
-/// Where a rule comes from.
+/// The origin of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleOrigin {
@@ -116,7 +118,7 @@ pub enum RuleOrigin {
     GlobalDeny,
     /// A deny of the workspace's document.
     WorkspaceDeny,
-    /// The profile that is there even if no document has it.
+    /// The profile that exists even if no document has it.
     Fallback,
 }
 
@@ -128,13 +130,13 @@ pub struct EffectiveProfile {
     pub policy: String,
     /// The profile's name.
     pub profile: String,
-    /// The rules of reading, in the order in which they are looked at.
+    /// The rules of reading, in the order of evaluation.
     pub read: Vec<RuleInForce>,
     /// The rules of modifying.
     pub modify: Vec<RuleInForce>,
 }
 
-/// What is wrong with documents, and where.
+/// A fault in documents, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyFault {

@@ -1,9 +1,9 @@
-//! Which variables `env.scrub` removes from an inherited environment, by their names.
+//! The names of the variables that `env.scrub` removes from an inherited environment.
 
-/// How a name is told; a pattern without a star is a whole name.
+/// A pattern of variable names; a pattern without a star is a whole name.
 ///
-/// `*A*` is found anywhere, `A*` at the start, `_A_` is a whole word, set apart by `_` or `-` or the
-/// ends of the name.
+/// `*A*` is found anywhere, `A*` at the start, `_A_` is a whole word, set apart by `_` or `-` or
+/// the ends of the name.
 pub type NamePattern = &'static str;
 
 /// Names that look like credentials, or lead to a service that holds some, in upper case: case does
@@ -86,13 +86,13 @@ pub const INJECTING_NAMES: [NamePattern; 42] = [
     "SSH_ASKPASS",
 ];
 
-/// Whether `name` looks like a credential.
+/// Returns whether `name` looks like a credential.
 pub fn names_a_credential(name: &str) -> bool {
     let name = name.to_uppercase();
     CREDENTIAL_NAMES.iter().any(|pattern| matches(pattern, &name))
 }
 
-/// Whether a variable called `name` makes some program run other code.
+/// Returns whether a variable called `name` makes some program run other code.
 pub fn names_injected_code(name: &str) -> bool {
     INJECTING_NAMES.iter().any(|pattern| matches(pattern, name))
 }
@@ -107,7 +107,7 @@ fn matches(pattern: NamePattern, name: &str) -> bool {
     }
 }
 
-/// What stands between two underscores.
+/// Returns the text between two underscores.
 fn word(pattern: &str) -> Option<&str> {
     pattern.strip_prefix('_')?.strip_suffix('_')
 }

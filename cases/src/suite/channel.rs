@@ -1,4 +1,4 @@
-//! What must fit together where a case is about a receipts channel.
+//! The consistency checks of cases about a receipts channel.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::case::{
     ReceiptsExpect, RequestStep, RunSpec, Step, VerifyStep,
 };
 
-/// Why some channel cases have no control.
+/// The reason why some channel cases have no control.
 const NO_EXECD: &str = "what is done is done to the channel itself: execd alone has no such part; \
                         a marker that arrives shows that the channel was at work";
 
@@ -24,7 +24,7 @@ pub(super) fn control(steps: &[Step], written: Control) -> Result<Control, Fault
     }
 }
 
-/// Whether every step can be done without a channel.
+/// Returns whether every step can be done without a channel.
 fn is_direct(channel: &Channel) -> bool {
     let direct = |step: &ChannelStep| {
         use ChannelStep::{Finish, Release, Request, Socket};

@@ -1,5 +1,5 @@
-//! Where a fixture may lay something out: in the directories that every arm has for itself, and
-//! nowhere else, whatever links it makes.
+//! The check of fixture paths: a fixture lies only in the directories that every arm has for
+//! itself, including through the links that it makes.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(super) fn check(case: &Case) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Where `path` lies.
+/// Returns the directory of the arm that `path` lies in, and the path within it.
 fn locate(path: &str) -> Result<Location<'_>, Fault> {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let (own, names) = match OWN.iter().find(|own| **own == first) {
@@ -55,7 +55,7 @@ fn locate(path: &str) -> Result<Location<'_>, Fault> {
     }
 }
 
-/// Why `path` is not in a directory of the arm, if it is not.
+/// Returns the reason why `path` is not in a directory of the arm, if it is not.
 pub(super) fn outside(path: &str) -> Option<String> {
     locate(path).err().map(|(_, why)| why.replace("a fixture lies", "such a file lies"))
 }

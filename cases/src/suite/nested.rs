@@ -1,4 +1,4 @@
-//! What a host within the host may have: files of its own in `/run` and `/etc`, mounts within the
+//! The check of nested hosts: files of its own in `/run` and `/etc`, and mounts within the
 //! directories that every arm has for itself.
 
 use super::{Fault, fixture};

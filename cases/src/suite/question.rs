@@ -1,11 +1,11 @@
-//! What must fit together where a case is a question about policy documents.
+//! The consistency checks of cases that are a question about policy documents.
 
 use super::Fault;
 use crate::case::{
     Answer, Case, Compare, Control, Decision, During, Expect, Launcher, Question, RunSpec, Step,
 };
 
-/// Why a question has no control.
+/// The reason why a question has no control.
 const NO_EFFECT: &str =
     "a question has no effect that could be compared; the audit shows that its answer can differ";
 
@@ -121,7 +121,7 @@ fn alone(case: &Case) -> Result<(), Fault> {
     broken.map_or(Ok(()), |(_, field, why)| Err((field, why.to_owned())))
 }
 
-/// Whether its policy is not what its question is about.
+/// Returns whether the question is not about the policy of its case.
 fn is_about_nothing(case: &Case) -> bool {
     let (documents, caliban) = (case.policy().documents(), &case.policy().caliban);
     match case.question() {

@@ -1,4 +1,4 @@
-//! The requirements of a suite: those that are built in, and those of a corpus of one's own.
+//! The requirements of a suite: the built-in ones and those of another corpus.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::requirement::{Registry, Requirement, RequirementId};
 /// The most ids that an error names.
 const NEAREST: usize = 3;
 
-/// All requirements of `files`, in their order; what is wrong with a file is added to `errors`.
+/// Returns all requirements of `files`, in their order; adds the faults of the files to `errors`.
 pub(super) fn registry<'a>(
     files: impl Iterator<Item = (&'a PathBuf, &'a String)>,
     errors: &mut Vec<LoadError>,
@@ -31,7 +31,7 @@ pub(super) fn registry<'a>(
     registry
 }
 
-/// Every requirement that `case` cites is there.
+/// Checks that every requirement that `case` cites exists.
 pub(super) fn check(case: &Case, registry: &Registry) -> Result<(), Fault> {
     match case.requirements.iter().find(|id| registry.get(id).is_none()) {
         Some(id) => {

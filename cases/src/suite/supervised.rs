@@ -1,11 +1,11 @@
-//! What must fit together where a case watches a run: terminal, stdin, events, moments, bounds.
+//! The consistency checks of cases that watch a run: terminal, stdin, events, moments, bounds.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Fault;
 use crate::case::{Case, HostFact, Moment, Oracle, OutStream, StdinFrom, Stimulus, TtyStream};
 
-/// Where the variables of a cloud's metadata are.
+/// The addresses of the variables for a cloud's metadata service.
 const METADATA: [(&str, IpAddr); 2] = [
     ("METADATA", IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254))),
     ("METADATA6", IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254))),
@@ -22,7 +22,7 @@ fn fault(field: &'static str, message: impl Into<String>) -> Option<Fault> {
     Some((field, message.into()))
 }
 
-/// What speaks of a terminal needs one.
+/// Checks that a case that refers to a terminal has one.
 fn terminal(case: &Case) -> Option<Fault> {
     if case.launcher.tty.is_some() {
         return None;
@@ -40,7 +40,7 @@ fn terminal(case: &Case) -> Option<Fault> {
     if needed { fault("during", "this needs a terminal: `launcher: {tty: true}`") } else { None }
 }
 
-/// Which descriptors of the backend are the terminal's decides what else they can be.
+/// Checks that a descriptor that is the terminal's has no other role.
 fn streams(case: &Case) -> Option<Fault> {
     let tty = case.launcher.tty.as_ref()?;
     let on = |stream| case.launcher.on_terminal(stream);

@@ -1,4 +1,4 @@
-//! Family `env`: what came with the start of the program.
+//! Family `env`: the inherited environment of the program.
 
 use std::os::unix::ffi::OsStrExt;
 

@@ -9,7 +9,7 @@ use crate::seen::{At, Seen, done};
 use crate::seen::{Stop, seen};
 use crate::sys;
 
-/// The object stays, so that its presence on the host can be looked at; who asked removes it.
+/// Keeps the object, so that its presence on the host can be checked; the caller removes it.
 pub(crate) fn shm_create(args: &Args) -> Seen {
     let object = sys::shm_open(args.one("name")?).at("shm_open")?;
     write_all(&object, args.bytes("text")).at("write")?;

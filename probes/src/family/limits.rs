@@ -1,4 +1,4 @@
-//! What this process was started with: `rlimits`, `umask`.
+//! The inherited state of this process: `rlimits`, `umask`.
 
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::stat::{Mode, umask as set_umask};

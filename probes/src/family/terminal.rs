@@ -1,4 +1,4 @@
-//! Terminals of family `sys`: what is one, who has it, and typing into it.
+//! Terminals of family `sys`: their detection, their owner, and typing into them.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -64,7 +64,7 @@ pub(crate) fn ctty(_: &Args) -> Seen {
     ])
 }
 
-/// Needs a multiplexer and a folder of terminals that belong together.
+/// Needs a multiplexer and a directory of terminals that belong together.
 pub(crate) fn open_terminal(_: &Args) -> Seen {
     let pair = openpty(None, None).at("openpty")?;
     write_all(&pair.master, b"line\n").at("write")?;

@@ -9,13 +9,13 @@ use nix::errno::Errno;
 
 /// A descriptor that was inherited; calls on a closed one give EBADF.
 pub(crate) fn borrow(fd: RawFd) -> Option<BorrowedFd<'static>> {
-    // SAFETY: -1 is excluded; nobody in this program owns or closes an inherited number.
+    // SAFETY: -1 is excluded; no code in this program owns or closes an inherited number.
     (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
 /// Takes over a descriptor that a call just returned.
 pub(crate) fn own(fd: RawFd) -> OwnedFd {
-    // SAFETY: the caller got `fd` from the kernel in this moment, and nobody else has it.
+    // SAFETY: the caller got `fd` from the kernel in this moment, and has no other owner for it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 

@@ -4,8 +4,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
 
-/// mmap(2) of the first `length` bytes for reading, and a copy of them. Nothing can't be
-/// mapped: of an empty file a byte is, and not looked at.
+/// Maps the first `length` bytes with mmap(2) for reading, and returns a copy of them. A length of
+/// 0 cannot be mapped: one byte of an empty file is mapped, and not read.
 pub(crate) fn map_read(file: &OwnedFd, length: usize) -> nix::Result<Vec<u8>> {
     let mapped = length.max(1);
     let place = map(file, mapped, libc::PROT_READ)?;
@@ -36,6 +36,6 @@ fn map(file: &OwnedFd, length: usize, access: libc::c_int) -> nix::Result<*mut l
 }
 
 fn unmap(place: *mut libc::c_void, length: usize) -> nix::Result<()> {
-    // SAFETY: what `map` returned, to which nothing refers any more.
+    // SAFETY: `map` returned this mapping, and no reference to it is left.
     Errno::result(unsafe { libc::munmap(place, length) }).map(drop)
 }

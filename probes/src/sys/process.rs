@@ -3,13 +3,13 @@
 use nix::errno::Errno;
 use nix::unistd::{ForkResult, Pid};
 
-/// Which side of a fork this is.
+/// The side of a fork that this process is.
 pub(crate) enum Forked {
     Child,
     Parent(Pid),
 }
 
-/// How a child ended.
+/// The end of a child.
 pub(crate) enum Status {
     Exited(i32),
     Signaled(i32),

@@ -13,7 +13,7 @@ use super::own;
 /// syscall(2) with up to six arguments.
 ///
 /// # Safety
-/// The arguments are those that call `number` takes; what they point to outlives the call.
+/// The arguments are those that call `number` takes; memory that they point to outlives the call.
 pub(super) unsafe fn call<const N: usize>(
     number: c_long,
     args: [c_long; N],

@@ -10,7 +10,7 @@ use nix::sys::signal::{
 
 use crate::program::exit;
 
-/// Where [`note`] writes; set once, before the handler is.
+/// The descriptor that [`note`] writes to; set once, before the handler is.
 static NOTES: AtomicI32 = AtomicI32::new(-1);
 
 /// Default action for `signal`, and not blocked.
@@ -29,8 +29,8 @@ pub(crate) fn give_up_on_alarm() -> nix::Result<()> {
     set(Signal::SIGALRM, SigHandler::Handler(give_up))
 }
 
-/// Each `signal` writes its number as one byte into `pipe`; what it has no room for is lost, as a
-/// handler must not wait.
+/// Writes the number of each `signal` as one byte into `pipe`; a byte without room is lost, because
+/// a handler must not wait.
 pub(crate) fn notify(signal: Signal, pipe: &OwnedFd) -> nix::Result<()> {
     fcntl(pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
     NOTES.store(pipe.as_raw_fd(), Ordering::SeqCst);

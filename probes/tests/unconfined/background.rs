@@ -1,4 +1,4 @@
-//! What `background` leaves behind: alive, beating, marked, and to be found.
+//! The processes that `background` leaves behind: alive, beating, marked, and to be found.
 
 use std::fs;
 use std::io::Read as _;
@@ -57,7 +57,7 @@ fn a_deaf_child_beats_on() {
     for signal in [Signal::SIGHUP, Signal::SIGTERM] {
         kill(survivor.0, signal).expect("it is alive");
     }
-    // What kills it is taken after what does not.
+    // The signals that do not kill come before the one that does.
     grows(&heartbeat);
     kill(survivor.0, Signal::SIGPROF).expect("it is alive");
     is_gone(survivor.0);
@@ -71,7 +71,7 @@ fn a_heartbeat_that_cannot_be_written_is_a_refusal() {
     ran.refused("ENOENT", "openat");
 }
 
-/// What stdout holds now, and whether that is all there will ever be.
+/// Reads the bytes that stdout holds now, and whether the stream has ended.
 fn drain(child: &mut std::process::Child) -> (Vec<u8>, bool) {
     let mut stdout = child.stdout.take().expect("stdout is a pipe");
     fcntl(&stdout, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).expect("a pipe");
@@ -113,7 +113,7 @@ fn is_gone(pid: Pid) {
     until("it ends", || kill(pid, None).is_err() || is_zombie(pid));
 }
 
-/// Whoever adopted it may be slow to reap.
+/// A zombie counts as gone, because its new parent may be slow to reap it.
 fn is_zombie(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))

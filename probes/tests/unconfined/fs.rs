@@ -1,4 +1,4 @@
-//! Files: what is in them and what is known about them.
+//! Files: their content and their metadata.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::support::{Call, is_root, number, probe, text};
 
-/// A folder anyone may enter, with a file `f` of three bytes.
+/// Makes a directory that any user may enter, with a file `f` of three bytes.
 fn folder() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a temp folder");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our folder");

@@ -1,4 +1,4 @@
-//! Names in folders: made, removed, renamed, linked, listed.
+//! Names in directories: made, removed, renamed, linked, listed.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, symlink};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::support::{names, number, probe, text};
 
-/// A folder with the files `a` and `b`, which hold their names.
+/// Makes a directory with the files `a` and `b`, which hold their names.
 fn folder() -> (TempDir, PathBuf, PathBuf) {
     let dir = tempfile::tempdir().expect("a temp folder");
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));

@@ -1,11 +1,11 @@
-//! Kernel surface: what the probe sees is what the kernel tells this process.
+//! Kernel surface: the probe's observations match the kernel's answers to this process.
 
 use rstest::rstest;
 
 use crate::support::{Call, Ran, is_root, number, probe};
 use crate::sys;
 
-/// Like a call of our own: succeeded, or refused with the same errno.
+/// Compares with a call of our own: both succeeded, or both were refused with the same errno.
 fn agrees<T>(ran: &Ran, truth: &nix::Result<T>, call: &str) {
     match truth {
         Ok(_) => drop(ran.succeeded()),
@@ -62,7 +62,7 @@ fn sysv_shm_attaches_to_what_exists() {
 
 #[test]
 fn unshare_user_agrees_with_the_host() {
-    // In a child of ours, since it can't be taken back.
+    // The call runs in a child, since it can't be taken back.
     let truth = sys::before_exec(probe("cwd"), || {
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWUSER)
     });

@@ -1,10 +1,10 @@
-//! What a process is started with: limits and the file mode mask.
+//! The inherited state of a process: limits and the file mode mask.
 
 use std::process::Command;
 
 use crate::support::{names, probe, text};
 
-/// What a shell, started as the probe is, says to `line`.
+/// Returns the output of a shell, started as the probe is, for `line`.
 fn shell(line: &str) -> String {
     let output = Command::new("sh").args(["-c", line]).output().expect("a shell");
     String::from_utf8(output.stdout).expect("plain text").trim().to_owned()

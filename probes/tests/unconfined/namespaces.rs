@@ -12,7 +12,7 @@ fn mounts() -> String {
     fs::read_to_string("/proc/self/mountinfo").expect("our own")
 }
 
-/// Whether this host lets our user make user namespaces.
+/// Returns whether this host lets our user make user namespaces.
 fn has_userns() -> bool {
     probe("unshare-user").run().status.success()
 }
@@ -30,7 +30,7 @@ fn works_where_namespaces_do(ran: &Ran) {
 fn a_line_in_namespaces_of_its_own_is_root_there_and_changes_nothing_here() {
     let dir = tempfile::tempdir().expect("a temp folder");
     let before = mounts();
-    // The folder is entered anew, now that something covers it.
+    // The directory is entered anew, now that a mount covers it.
     let mount = format!("{} --nonce n mount-tmpfs --path .", env!("CARGO_BIN_EXE_boxprobe"));
     let line =
         format!(r#"[ $(id -u) = 0 ] && {mount} >&2 && cd "$PWD" && echo x > there && exit 9"#);

@@ -1,4 +1,4 @@
-//! Sockets against listeners on loopback and in temp folders.
+//! Sockets against listeners on loopback and in temporary directories.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
@@ -32,7 +32,7 @@ fn a_closed_port_is_econnrefused() {
     probe("tcp-connect").arg("addr", address).run().refused("ECONNREFUSED", "connect");
 }
 
-/// A TCP socket that does not listen but keeps its port from everyone else.
+/// Binds a TCP socket that does not listen but keeps its port from all other processes.
 fn bound_tcp() -> (std::os::fd::OwnedFd, String) {
     use nix::sys::socket::{
         AddressFamily, SockFlag, SockType, SockaddrIn, bind, getsockname, socket,
@@ -127,7 +127,7 @@ fn sockets_of_its_own_work() {
 
 #[test]
 fn an_address_of_someone_else_is_eaddrnotavail() {
-    // TEST-NET-1 belongs to nobody, so no host has it.
+    // TEST-NET-1 is assigned to no network, so no host has it.
     let ran = probe("tcp-listen-connect").arg("addr", "192.0.2.1:0").run();
     ran.refused("EADDRNOTAVAIL", "bind");
 }
@@ -232,7 +232,7 @@ fn descriptors_travel_over_unix_sockets() {
     assert_eq!(received_file(&listener), "smuggled");
 }
 
-/// What is in the file whose descriptor comes over the next connection.
+/// Returns the content of the file whose descriptor comes over the next connection.
 fn received_file(listener: &UnixListener) -> String {
     use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
     use std::os::fd::AsRawFd as _;
@@ -246,7 +246,7 @@ fn received_file(listener: &UnixListener) -> String {
         ControlMessageOwned::ScmRights(fds) => fds.first().copied(),
         _ => None,
     });
-    // By its name, so that the number itself needs no taking over.
+    // The file is opened by name, so that the descriptor itself need not be taken over.
     let text = std::fs::read_to_string(format!("/dev/fd/{}", fd.expect("a descriptor")));
     nix::unistd::close(fd.expect("a descriptor")).expect("ours");
     text.expect("our file")

@@ -13,7 +13,7 @@ fn victim() -> Running {
     probe("hold").until_ready()
 }
 
-/// Whether the host lets a process reach into another one of the same user.
+/// Returns whether the host lets a process trace another one of the same user.
 fn may_trace() -> bool {
     let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     matches!((is_root(), scope.trim()), (_, "" | "0") | (true, "1" | "2"))
@@ -71,7 +71,7 @@ fn process_vm_readv_reads_a_byte_of_a_program() {
     let ran = probe("process-vm-readv").arg("pid", &pid).arg("to", &copy).run();
     if may_trace() {
         assert_eq!(number(&ran.succeeded(), "bytes"), 1);
-        // What is mapped first is the program itself.
+        // The first mapping is the program itself.
         assert_eq!(fs::read(&copy).expect("made"), b"\x7f");
     } else {
         ran.refused("EPERM", "process_vm_readv");

@@ -105,7 +105,7 @@ fn the_call_named_is_the_call_made(
 #[case::udp(probe("udp-send").arg("text", "x"))]
 #[case::dns(probe("dns-query").arg("name", "x"))]
 fn a_mapped_address_takes_an_ipv6_socket(#[case] call: Call) {
-    // Of the two families only AF_INET6 has this bit.
+    // Only AF_INET6 of the two families has this bit.
     let only = Some((0, (libc::AF_INET6 & !libc::AF_INET) as u32));
     let rule = Rule { call: libc::SYS_socket, only, action: fail(Errno::EXFULL) };
     let call = call.arg("addr", "127.0.0.1:1").switch("mapped");

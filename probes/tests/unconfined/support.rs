@@ -19,7 +19,7 @@ pub(crate) struct Call {
     name: String,
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) status: ExitStatus,
@@ -45,7 +45,7 @@ pub(crate) fn probe(name: &str) -> Call {
     probe_with(&[], name)
 }
 
-/// With options before the probe's name.
+/// Builds a call with options before the probe's name.
 pub(crate) fn probe_with(options: &[&str], name: &str) -> Call {
     let nonce = fresh();
     let mut command = Command::new(env!("CARGO_BIN_EXE_boxprobe"));
@@ -60,7 +60,7 @@ fn program() -> &'static File {
     &PROGRAM
 }
 
-/// Held while a child is between fork and exec, where it has copies of all our descriptors.
+/// Locked while a child is between fork and exec, where it has copies of all our descriptors.
 static FORKING: Mutex<()> = Mutex::new(());
 
 fn start(command: &mut Command) -> Child {
@@ -93,8 +93,8 @@ impl Call {
         self
     }
 
-    /// Without privilege, even if the tests have it. By descriptor, as the build folder may be
-    /// closed to others.
+    /// Drops privilege, even if the tests have it. The program runs by descriptor, as the build
+    /// directory may be closed to others.
     pub(crate) fn ordinary(mut self) -> Self {
         if is_root() {
             let program = format!("/proc/self/fd/{}", program().as_raw_fd());

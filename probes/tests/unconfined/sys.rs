@@ -1,4 +1,4 @@
-//! What the tests must do between fork and exec, or by raw calls: the only unsafe test code.
+//! The code that must run between fork and exec, or by raw calls: the only unsafe test code.
 
 use std::ffi::CString;
 use std::io::Error;
@@ -13,8 +13,8 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::support::{Call, is_root};
 
-/// What a filter does with one call; `only` narrows it to calls of whose arguments the word
-/// of that index has one of these bits. An argument has two words, the lower one first.
+/// The action of a filter on one call. `only` narrows it to calls in which the argument word of
+/// that index has one of these bits. An argument has two words, the lower one first.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     pub(crate) call: libc::c_long,
@@ -83,7 +83,7 @@ pub(crate) fn inheriting(call: Call, fd: &OwnedFd, number: i32) -> Call {
             // SAFETY: takes numbers only; the test keeps `fd` open.
             unsafe { libc::fcntl(fd, libc::F_SETFD, 0) }
         } else {
-            // SAFETY: as above; whatever was at `number` is the child's own.
+            // SAFETY: as above; any descriptor that was at `number` is the child's own.
             unsafe { libc::dup2(fd, number) }
         };
         Errno::result(inherited).map(drop)
@@ -157,7 +157,7 @@ impl Drop for Segment {
     }
 }
 
-/// What the kernel answers this process when asked for its session keyring.
+/// Asks the kernel for this process's session keyring.
 pub(crate) fn session_keyring() -> nix::Result<u64> {
     let (get, session, create) = (libc::c_long::from(libc::KEYCTL_GET_KEYRING_ID), -3_i64, 0_i64);
     // SAFETY: the operation takes two numbers.
@@ -165,7 +165,7 @@ pub(crate) fn session_keyring() -> nix::Result<u64> {
     Errno::result(serial).map(libc::c_long::unsigned_abs)
 }
 
-/// What the kernel answers this process when asked for an io_uring.
+/// Asks the kernel for an io_uring.
 pub(crate) fn io_uring() -> nix::Result<()> {
     let mut params = [0_u32; 30];
     // SAFETY: `params` has the size of struct io_uring_params.
@@ -174,13 +174,13 @@ pub(crate) fn io_uring() -> nix::Result<()> {
     nix::unistd::close(i32::try_from(fd).expect("a descriptor"))
 }
 
-/// What the kernel answers this process when asked for its personality.
+/// Asks the kernel for this process's personality.
 pub(crate) fn personality() -> u64 {
     // SAFETY: 0xffffffff only asks.
     u64::from(unsafe { libc::personality(0xffff_ffff) }.unsigned_abs())
 }
 
-/// What the kernel answers this process when asked for a handle of `path`.
+/// Asks the kernel for a handle of `path`.
 pub(crate) fn handle(path: &Path) -> Result<(), String> {
     let path = CString::new(path.as_os_str().as_bytes()).expect("no NUL");
     // struct file_handle: its room, its kind, and 128 bytes.
@@ -193,8 +193,8 @@ pub(crate) fn handle(path: &Path) -> Result<(), String> {
     Errno::result(asked).map(drop).map_err(|errno| format!("{errno:?}"))
 }
 
-/// What the kernel answers this process when `number` is called with null and -1 arguments,
-/// on which every call these tests ask about does nothing that stays.
+/// Makes the call `number` with null and -1 arguments, with which no call that these tests ask
+/// about has a lasting effect.
 pub(crate) fn bare(number: libc::c_long) -> nix::Result<()> {
     // SAFETY: no argument points anywhere.
     let fd = Errno::result(unsafe { libc::syscall(number, -1_i64, 0_i64, 0_i64, 0_i64, 0_i64) })?;

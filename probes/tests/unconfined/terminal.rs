@@ -1,4 +1,4 @@
-//! Terminals: what is one, who has it, and what may be asked of it.
+//! Terminals: their detection, their owner, and the queries that are allowed.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::support::{Call, number, probe, text};
 
-/// A folder with the file `f`, which holds `old text`.
+/// Makes a directory with the file `f`, which holds `old text`.
 pub(crate) fn folder() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a temp folder");
     let file = dir.path().join("f");

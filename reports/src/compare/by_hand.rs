@@ -1,5 +1,5 @@
-//! The table that was made by hand: what each backend did, seen without boxproof. Main type:
-//! [`ByHand`]; its text is `matrix/by-hand.yaml`.
+//! The table that was made by hand: the behaviour of each backend, observed without boxproof. Main
+//! type: [`ByHand`]; its text is `matrix/by-hand.yaml`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,11 +17,11 @@ const BUILT_IN: &str = include_str!("../../matrix/by-hand.yaml");
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ByHand {
-    /// How and where it was made.
+    /// The way and the place in which the table was made.
     pub about: String,
     /// The backends, by the name of their column.
     pub columns: BTreeMap<String, Column>,
-    /// What the words for outcomes mean, unless a probe says otherwise.
+    /// The meanings of the words for outcomes, unless a probe defines its own.
     pub words: BTreeMap<String, Word>,
     /// The probes by id.
     pub probes: BTreeMap<String, Probe>,
@@ -37,17 +37,17 @@ pub struct Column {
     /// The backend's name in records; the column's own name by default.
     #[serde(default)]
     pub backend: Option<String>,
-    /// The version that was looked at; empty where there is none.
+    /// The version that was run; empty if there is none.
     pub version: String,
-    /// As whom it was run.
+    /// The users that ran it.
     pub users: Vec<UserKind>,
 }
 
-/// What an outcome comes to.
+/// The meaning of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Word {
-    /// Whether it meets the policy; absent where the policy says nothing about it.
+    /// True if the outcome meets the policy; absent if the policy says nothing about it.
     #[serde(default)]
     pub meets: Option<bool>,
     /// The verdicts that say the same.
@@ -65,7 +65,7 @@ pub struct Probe {
     /// Words that mean something else here.
     #[serde(default)]
     pub words: BTreeMap<String, Word>,
-    /// What was seen. A column that is not named was not run.
+    /// The outcomes that were seen. A column that is not named was not run.
     pub seen: Vec<Seen>,
 }
 
@@ -75,16 +75,16 @@ pub struct Probe {
 pub struct Seen {
     /// The outcome.
     pub word: String,
-    /// What else was seen.
+    /// A further observation.
     #[serde(default)]
     pub note: Option<String>,
     /// The backend cannot state the rule, so that this was seen without it.
     #[serde(default)]
     pub unstated: bool,
-    /// As whom; by default as every user of the column.
+    /// The user that ran it; by default every user of the column.
     #[serde(default)]
     pub user: Option<UserKind>,
-    /// By which columns.
+    /// The columns that showed it.
     pub by: Vec<String>,
 }
 
@@ -96,36 +96,36 @@ pub struct Difference {
     pub probes: Vec<String>,
     /// The columns.
     pub columns: Vec<String>,
-    /// As whom; by default as every user.
+    /// The user that ran it; by default every user.
     #[serde(default)]
     pub user: Option<UserKind>,
-    /// What was measured. Any other verdict is not explained by this.
+    /// The measured verdict. Any other verdict is not explained by this.
     pub measured: Verdict,
     /// The reason code it came with; by default any.
     #[serde(default)]
     pub code: Option<String>,
-    /// What differs.
+    /// The circumstance that differs.
     pub because: Because,
-    /// How that makes the difference.
+    /// The way in which the circumstance makes the difference.
     pub reason: String,
 }
 
-/// What two looks at the same thing can differ in.
+/// A circumstance in which two observations of the same thing can differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Because {
     /// The backend's version, or the system's.
     Version,
-    /// As whom it ran.
+    /// The user that ran it.
     User,
-    /// What the backend was told.
+    /// The policy that the backend was given.
     Policy,
-    /// What exactly is asked, or counts as an answer.
+    /// The exact question, or the exact criterion of an answer.
     Question,
 }
 
 impl Because {
-    /// Its word.
+    /// Returns the circumstance's word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -159,7 +159,7 @@ impl ByHand {
         }
     }
 
-    /// What was seen of `column` as `user`, if it was run.
+    /// Returns the outcome of `column` as `user`, if it was run.
     #[must_use]
     pub fn seen(&self, probe: &Probe, column: &str, user: UserKind) -> Option<Seen> {
         let users = &self.columns.get(column)?.users;
@@ -167,7 +167,7 @@ impl ByHand {
         probe.seen.iter().find(ran).cloned()
     }
 
-    /// What `word` means in `probe`.
+    /// Returns the meaning of `word` in `probe`.
     #[must_use]
     pub fn meaning<'a>(&'a self, probe: &'a Probe, word: &str) -> Option<&'a Word> {
         probe.words.get(word).or_else(|| self.words.get(word))
@@ -186,7 +186,7 @@ impl ByHand {
 }
 
 impl Seen {
-    /// Whether it is what `column` showed to `user`.
+    /// Returns whether this is the outcome that `column` showed to `user`.
     #[must_use]
     pub fn covers(&self, column: &str, user: UserKind) -> bool {
         self.by.iter().any(|by| by == column) && self.user.is_none_or(|own| own == user)
@@ -194,13 +194,13 @@ impl Seen {
 }
 
 impl Difference {
-    /// Whether this is the difference that it explains.
+    /// Returns whether this explanation covers the verdict and the reason code.
     #[must_use]
     pub fn explains(&self, verdict: Verdict, code: &str) -> bool {
         self.measured == verdict && self.code.as_deref().is_none_or(|own| own == code)
     }
 
-    /// Whether it speaks of this cell.
+    /// Returns whether this explanation covers the cell.
     #[must_use]
     pub fn covers(&self, probe: &str, column: &str, user: UserKind) -> bool {
         self.probes.iter().any(|own| own == probe)

@@ -1,4 +1,4 @@
-//! What a table made by hand must be like before it is compared with anything.
+//! The checks of a table made by hand, before it is compared with anything.
 
 use super::by_hand::{ByHand, Difference, Probe, Word};
 use crate::verdict::Verdict;

@@ -1,12 +1,12 @@
-//! What several cases come to as one answer: [`Measured`].
+//! The measurement of several cases as one answer: [`Measured`].
 
 use crate::record::CaseRow;
 use crate::verdict::Verdict;
 
-/// What was measured of one probe.
+/// The measurement of one probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measured {
-    /// What it comes to. `None`: the record lacks a case.
+    /// The verdict; `None` if the record lacks a case.
     pub verdict: Option<Verdict>,
     /// The reason code it came with.
     pub code: String,
@@ -14,8 +14,8 @@ pub struct Measured {
     pub words: String,
 }
 
-/// Heaviest first: what was seen to go wrong, what was not learnt, what went well, what was not
-/// asked.
+/// The verdicts by weight, heaviest first: failures, verdicts that were not learnt, passes, and
+/// cases that were not asked.
 const WEIGHT: [Verdict; 10] = [
     Verdict::UnderBlock,
     Verdict::Leak,
@@ -30,7 +30,7 @@ const WEIGHT: [Verdict; 10] = [
 ];
 
 impl Measured {
-    /// What the rows of `cases` come to; `row` finds one.
+    /// Combines the rows of `cases`; `row` finds one.
     pub(super) fn of<'a>(cases: &[String], row: impl Fn(&str) -> Option<&'a CaseRow>) -> Self {
         let rows: Option<Vec<&CaseRow>> = cases.iter().map(|id| row(id)).collect();
         let Some(rows) = rows else {

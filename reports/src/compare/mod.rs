@@ -20,7 +20,7 @@ use crate::record::{CaseRow, UserKind};
 use crate::text::clean;
 use crate::verdict::Verdict;
 
-/// What the marks at outcomes mean.
+/// The meaning of the marks at outcomes.
 const LEGEND: &str =
     "! does not meet the policy; ° seen without the rule, which the backend cannot state";
 
@@ -38,7 +38,7 @@ pub struct Comparison {
 pub struct Compared {
     /// The backend and version that was measured.
     pub measured: String,
-    /// As whom, where and when.
+    /// The user, host and time of the run.
     pub place: String,
     /// The table's column and version.
     pub by_hand: String,
@@ -51,24 +51,24 @@ pub struct Compared {
 pub struct Line {
     /// The probe's id.
     pub probe: String,
-    /// What it asks.
+    /// The question of the probe.
     pub asks: String,
-    /// What was seen by hand.
+    /// The outcome by hand.
     pub by_hand: String,
-    /// What was measured.
+    /// The measurement.
     pub measured: String,
-    /// How the two go together.
+    /// The relation of the two.
     pub status: Status,
 }
 
-/// How a measurement and an outcome by hand go together.
+/// The relation of a measurement and an outcome by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
     /// They say the same.
     Agree,
     /// They differ, for a known reason.
     Explained(String),
-    /// They differ, and nobody has said why.
+    /// They differ, and no explanation is recorded.
     Differs,
     /// They say the same although a reason is given why they should not.
     Stale(String),
@@ -78,7 +78,7 @@ pub enum Status {
     NotAsked,
 }
 
-/// How many there are of each.
+/// The number of lines of each status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// See [`Status::Agree`].
@@ -96,14 +96,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How many were compared.
+    /// Returns the number of lines that were compared.
     #[must_use]
     pub fn compared(self) -> usize {
         self.agree + self.explained + self.differ + self.stale
     }
 
-    /// What it comes to for a shell: 1 where a difference is not explained or an explanation is
-    /// out of date, 3 where nothing was compared or something was not learnt, else 0.
+    /// Returns the exit code: 1 if a difference is not explained or an explanation is out of date,
+    /// 3 if nothing was compared or something was not learnt, else 0.
     #[must_use]
     pub fn exit(self) -> i32 {
         if self.differ + self.stale > 0 {
@@ -117,7 +117,7 @@ impl Counts {
 }
 
 impl Comparison {
-    /// How many there are of each status.
+    /// Counts the lines of each status.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
@@ -202,7 +202,8 @@ fn lines(
     table.probes.iter().filter_map(line).collect()
 }
 
-/// Whether the verdict says what was seen. Where a rule cannot be stated, not asking is right, too.
+/// Returns whether the verdict agrees with the outcome. If a rule cannot be stated, not asking is
+/// right, too.
 fn agrees(seen: &Seen, word: &Word, verdict: Option<Verdict>) -> bool {
     let unstated = seen.unstated && verdict == Some(Verdict::Unsupported);
     unstated || verdict.is_some_and(|verdict| word.verdicts.contains(&verdict))

@@ -44,7 +44,7 @@ fn section(out: &mut String, column: &Compared) {
     out.push('\n');
 }
 
-/// The first word of where and as whom.
+/// Returns the first word of `place`.
 fn user(place: &str) -> &str {
     place.split(' ').next().unwrap_or_default()
 }

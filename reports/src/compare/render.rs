@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Compared, Comparison, Counts, LEGEND, Line, Status};
 use crate::text::{inert, wrap};
 
-/// Where the text of explanations begins.
+/// The column at which the text of explanations begins.
 const INDENT: usize = 17;
 
 /// The comparison as lines of at most `width` characters where words allow it; the last line
@@ -23,7 +23,7 @@ pub fn render(comparison: &Comparison, width: usize) -> String {
     inert(&out)
 }
 
-/// How many there are of each, as one line.
+/// Renders the number of lines of each status as one line.
 pub(super) fn count_line(counts: Counts) -> String {
     let kinds = [
         (counts.explained, "explained"),
@@ -40,7 +40,7 @@ pub(super) fn count_line(counts: Counts) -> String {
     format!("{} compared: {} agree{rest}", counts.compared(), counts.agree)
 }
 
-/// The word for a status, and why.
+/// Returns the word for a status, and the reason.
 pub(super) fn status_words(status: &Status) -> (&'static str, &str) {
     match status {
         Status::Agree => ("agree", ""),

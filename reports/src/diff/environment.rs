@@ -1,4 +1,4 @@
-//! What is not the same besides the cases: backends, hosts, corpus, harness ([`changes`]).
+//! The differences besides the cases: backends, hosts, corpus, harness ([`changes`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::matrix::{Column, Matrix};
 use crate::record::Header;
 use crate::text::short_hash;
 
-/// One sentence a change; a change that all columns share is told once.
+/// Returns one sentence a change; a change that all columns share is reported once.
 pub(super) fn changes(before: &Matrix<'_>, after: &Matrix<'_>, pairs: &[Pair]) -> Vec<String> {
     let mut told: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut compared = 0;

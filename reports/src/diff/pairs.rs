@@ -1,4 +1,4 @@
-//! Which column of the newer run is which column of the older one ([`of`]).
+//! The pairing of the columns of the newer run with those of the older one ([`of`]).
 
 use crate::label::host_label;
 use crate::matrix::{Column, Matrix};
@@ -7,7 +7,7 @@ use crate::record::UserKind;
 /// Two columns that are compared, or one without a partner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// Its name in the comparison.
+    /// The pair's name in the comparison.
     pub(super) label: String,
     /// The column of the older run.
     pub(super) before: Option<usize>,
@@ -19,7 +19,8 @@ pub(super) struct Pair {
 pub(super) fn of(before: &Matrix<'_>, after: &Matrix<'_>) -> Vec<Pair> {
     let mut free: Vec<usize> = (0..before.columns.len()).collect();
     let mut partners: Vec<Option<usize>> = vec![None; after.columns.len()];
-    // Those that agree in more meet first, so that a column of another host takes nobody's place.
+    // Columns that agree in more are paired first, so that a column of another host takes no
+    // partner away.
     for agree in [same_host, same_user] {
         for (place, column) in after.columns.iter().enumerate() {
             if partners[place].is_none() {

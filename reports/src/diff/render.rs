@@ -58,7 +58,7 @@ pub fn markdown(diff: &Diff<'_>) -> String {
     inert(&out)
 }
 
-/// How many cases were compared, and how many changed in which way.
+/// Renders the number of results that were compared, and the number of changes of each kind.
 fn summary(diff: &Diff<'_>) -> String {
     let counts = diff.counts();
     let changes: Vec<String> =
@@ -76,7 +76,7 @@ fn by_kind<'d, 'a>(diff: &'d Diff<'a>) -> Vec<(Kind, Vec<&'d Transition<'a>>)> {
     groups.filter(|(_, found)| !found.is_empty()).collect()
 }
 
-/// From what to what.
+/// Renders the older and the newer result.
 fn step(transition: &Transition<'_>) -> String {
     let word = |row: Option<&CaseRow>| row.map_or("not asked".to_owned(), words);
     format!("{} → {}", word(transition.before), word(transition.after))

@@ -1,4 +1,4 @@
-//! Whether evidence is of what would be released, and young enough ([`reasons`]).
+//! The checks that evidence belongs to the planned release, and is young enough ([`reasons`]).
 
 use super::{Circumstances, GatePolicy};
 use crate::matrix::{Column, Matrix};
@@ -6,7 +6,7 @@ use crate::matrix::{Column, Matrix};
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-/// Why evidence or baseline cannot be used, a line each.
+/// Returns the reasons why evidence or baseline cannot be used, a line each.
 pub(super) fn reasons(
     policy: &GatePolicy,
     (before, after): (&Matrix<'_>, &Matrix<'_>),

@@ -20,7 +20,7 @@ pub use policy::{
     ProfileDemand, RedScope,
 };
 
-/// What a gate knows besides records and policy.
+/// The inputs of a gate besides records and policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Circumstances {
     /// The time, in seconds since 1970.
@@ -33,19 +33,19 @@ pub struct Circumstances {
     pub programs: BTreeMap<String, String>,
 }
 
-/// What a gate comes to.
+/// The decision of a gate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Why it is red, a line each; none is green.
+    /// The reasons why it is red, a line each; an empty list is green.
     pub red: Vec<String>,
-    /// What must be said besides, a line each.
+    /// Further statements, a line each.
     pub told: Vec<String>,
-    /// How many cases were compared.
+    /// The number of results that were compared.
     pub compared: u64,
 }
 
 impl Decision {
-    /// Whether the release may go.
+    /// Returns whether the release may go.
     #[must_use]
     pub fn is_green(&self) -> bool {
         self.red.is_empty()
@@ -178,7 +178,7 @@ fn profiles(policy: &GatePolicy, after: &Matrix<'_>) -> Vec<String> {
     reasons
 }
 
-/// Rows that are red whatever they were before.
+/// Returns the rows that are red independent of their earlier results.
 fn standing(policy: &GatePolicy, after: &Matrix<'_>) -> Vec<String> {
     let options = ExitOptions::default();
     let mut reasons = Vec::new();
@@ -200,7 +200,7 @@ fn standing(policy: &GatePolicy, after: &Matrix<'_>) -> Vec<String> {
     reasons
 }
 
-/// What else is not the same: red where judged cases name the host fact, told otherwise.
+/// Sorts the other differences: red if judged cases name the host fact, told otherwise.
 fn environment(found: &Diff<'_>, (before, after): (&Matrix<'_>, &Matrix<'_>)) -> Decision {
     let mut decision = Decision { told: found.environment.clone(), ..Decision::default() };
     let identity = |column: &Column<'_>| (column.backend.name.clone(), column.header.user.kind);

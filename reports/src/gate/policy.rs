@@ -1,4 +1,4 @@
-//! What a gate lets through ([`GatePolicy`]): the content of `boxproof.toml`.
+//! The policy of a gate ([`GatePolicy`]): the content of `boxproof.toml`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,22 +10,22 @@ use crate::diff::Kind;
 use crate::profile::Conformance;
 use crate::record::{CaseRow, Level};
 
-/// What a gate lets through. Everything but the baseline has a default.
+/// The policy of a gate. Everything but the baseline has a default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GatePolicy {
     /// The run to compare with.
     pub baseline: BaselinePolicy,
-    /// What the evidence must be.
+    /// The requirements on the evidence.
     #[serde(default)]
     pub evidence: EvidencePolicy,
-    /// Which changes are red, where.
+    /// The changes that are red, and their scopes.
     #[serde(default)]
     pub conformance: ConformancePolicy,
-    /// Profile → what every column must be of it.
+    /// Profile → the standing that every column must have.
     #[serde(default)]
     pub profiles: BTreeMap<String, ProfileDemand>,
-    /// What known failures may do.
+    /// The rules for known failures.
     #[serde(default)]
     pub known_failures: KnownPolicy,
     /// Changes that are accepted, one by one.
@@ -37,21 +37,21 @@ pub struct GatePolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BaselinePolicy {
-    /// Its record, or a directory of its shards; relative to the policy file.
+    /// The baseline's record, or a directory of its shards; relative to the policy file.
     pub record: PathBuf,
     /// The commit that it must be of.
     #[serde(default)]
     pub commit: Option<String>,
-    /// How many days old it may be; by default as old as it is.
+    /// The maximum age of the baseline, in days; by default unlimited.
     #[serde(default)]
     pub max_age_days: Option<u32>,
 }
 
-/// What the evidence must be.
+/// The requirements on the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EvidencePolicy {
-    /// How many days old it may be.
+    /// The maximum age of the evidence, in days.
     #[serde(default = "three_days")]
     pub max_age_days: u32,
     /// Backends that must have been judged; by default those of the baseline.
@@ -69,23 +69,23 @@ impl Default for EvidencePolicy {
     }
 }
 
-/// Which changes are red, where; each at every level and in every area by default.
+/// The changes that are red, and their scopes; by default each at every level and in every area.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ConformancePolicy {
-    /// What was denied happens.
+    /// A denied act happens now.
     #[serde(default)]
     pub newly_open: RedScope,
     /// Something is left behind that was not.
     #[serde(default)]
     pub newly_leaking: RedScope,
-    /// What was allowed is refused.
+    /// An allowed act is refused now.
     #[serde(default)]
     pub newly_over_blocked: RedScope,
     /// A promise about a decision is not kept any more.
     #[serde(default)]
     pub promise_newly_broken: RedScope,
-    /// What was judged is not judged any more, or a pass has lost its twin.
+    /// A judged case is not judged any more, or a pass has lost its twin.
     #[serde(default)]
     pub coverage_lost: RedScope,
     /// A case is not asked any more.
@@ -94,7 +94,7 @@ pub struct ConformancePolicy {
 }
 
 impl ConformancePolicy {
-    /// Where changes of `kind` are red; nothing where they never are.
+    /// Returns the scope in which changes of `kind` are red; `None` if they never are.
     fn scope(&self, kind: Kind) -> Option<&RedScope> {
         match kind {
             Kind::NewlyOpen => Some(&self.newly_open),
@@ -107,14 +107,14 @@ impl ConformancePolicy {
         }
     }
 
-    /// Whether a change of `kind` is red where `row` belongs.
+    /// Returns whether a change of `kind` is red in the scope of `row`.
     #[must_use]
     pub fn is_red(&self, kind: Kind, row: &CaseRow) -> bool {
         self.scope(kind).is_some_and(|scope| scope.holds(row))
     }
 }
 
-/// What a column must be of a profile.
+/// The standing that a column must have on a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileDemand {
@@ -125,7 +125,7 @@ pub enum ProfileDemand {
 }
 
 impl ProfileDemand {
-    /// Whether `standing` is as good.
+    /// Returns whether `standing` meets the demand.
     #[must_use]
     pub fn is_met(self, standing: Conformance) -> bool {
         match self {
@@ -135,7 +135,7 @@ impl ProfileDemand {
     }
 }
 
-/// At which levels and in which areas something is red.
+/// The levels and areas in which a change is red.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RedScope {
@@ -164,14 +164,14 @@ impl RedScope {
     }
 }
 
-/// What known failures may do.
+/// The rules for known failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct KnownPolicy {
-    /// Whether one that passes is red: then the list is out of date.
+    /// True if a known failure that passes is red: the list is then out of date.
     #[serde(default = "yes")]
     pub passing_is_red: bool,
-    /// Whether a failure at level `must` that no list names is red, although it is not new.
+    /// True if a failure at level `must` that no list names is red, although it is not new.
     #[serde(default)]
     pub unlisted_is_red: bool,
 }
@@ -192,21 +192,21 @@ impl Default for KnownPolicy {
 pub struct AcceptedChange {
     /// The case's id; a last part `*` stands for every row of a case.
     pub case: String,
-    /// What became of it, in the words of `boxproof diff`: `newly open`.
+    /// The change, in the words of `boxproof diff`: `newly open`.
     pub change: String,
     /// The backend; by default any.
     #[serde(default)]
     pub backend: Option<String>,
-    /// Why it is accepted.
+    /// The reason why the change is accepted.
     pub reason: String,
-    /// Where that was decided.
+    /// The link to the decision.
     pub link: String,
     /// The last day (UTC) on which it is accepted, YYYY-MM-DD.
     pub expires: String,
 }
 
 impl AcceptedChange {
-    /// Whether it speaks of a change of `kind`, of case `id` of `backend`.
+    /// Returns whether the entry names a change of `kind`, of case `id` of `backend`.
     pub(super) fn names(&self, kind: &str, id: &str, backend: &str) -> bool {
         let case = match self.case.strip_suffix("/*") {
             Some(stem) => id.strip_prefix(stem).is_some_and(|rest| rest.starts_with('/')),
@@ -217,10 +217,10 @@ impl AcceptedChange {
 }
 
 impl GatePolicy {
-    /// What a policy file says that no schema forbids and that means nothing, with the remedy.
+    /// Checks a policy file for entries that no schema forbids and that have no meaning.
     ///
     /// # Errors
-    /// The first such thing.
+    /// The first such entry, with its remedy.
     pub fn check(&self) -> Result<(), String> {
         for (number, accepted) in self.accept.iter().enumerate() {
             let fault = |what: &str| Err(format!("accept number {}: {what}", number + 1));

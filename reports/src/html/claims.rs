@@ -29,7 +29,7 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
     )
 }
 
-/// What the standings mean.
+/// Renders the meanings of the standings.
 fn legend() -> String {
     let told = Standing::ALL.into_iter().filter(|standing| standing.is_telling());
     let words = told.map(|s| format!(" {}: {}.", capitalized(s.words()), s.meaning()));

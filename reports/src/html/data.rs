@@ -142,7 +142,7 @@ fn earlier_word(arm: ArmName) -> &'static str {
     }
 }
 
-/// What the case asks, as (name, text); nothing in records of format 1.
+/// Returns the parts of the case's question, as (name, text); nothing in records of format 1.
 fn asked(row: &MatrixRow<'_>) -> Vec<(&'static str, String)> {
     let parts = row.cells.iter().flatten().find_map(|row| row.asked.as_ref());
     let parts = parts.into_iter().flat_map(Asked::parts);

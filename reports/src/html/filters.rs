@@ -1,4 +1,4 @@
-//! What narrows the matrix. Hidden until the script works it.
+//! The filters of the matrix. They are hidden until the script works them.
 
 use super::escape::text;
 use super::head::levels;
@@ -7,7 +7,7 @@ use crate::matrix::Matrix;
 use crate::record::Level;
 use crate::verdict::{Outcome, Verdict};
 
-/// With so many columns the totals leave room at their side.
+/// The largest number of columns at which the totals leave room at their side.
 const FEW_COLUMNS: usize = 5;
 
 /// The head of the matrix, the filters, and what they leave.
@@ -63,7 +63,7 @@ fn verdicts(matrix: &Matrix<'_>) -> String {
     format!("<fieldset><legend>verdict</legend>\n<div>{chips}</div></fieldset>\n")
 }
 
-/// By place, not by label, for the script knows the columns by place.
+/// Names backends by index, not by label, because the script knows the columns by index.
 fn backends(matrix: &Matrix<'_>) -> String {
     if matrix.columns.len() < 2 {
         return String::new();
@@ -83,7 +83,7 @@ fn backends(matrix: &Matrix<'_>) -> String {
     format!("<fieldset><legend>backend</legend>\n<div>{chips}</div></fieldset>\n")
 }
 
-/// What the words and symbols mean; open where there is room for it next to the totals.
+/// Renders the meanings of the words and symbols; open if there is room for it next to the totals.
 pub(super) fn legend(matrix: &Matrix<'_>) -> String {
     let open = if matrix.columns.len() <= FEW_COLUMNS { " open" } else { "" };
     let entries: String = seen(matrix)

@@ -1,4 +1,4 @@
-//! What the runs do not cover, by reason, and how the columns stand to profiles.
+//! The cases that the runs do not cover, by reason, and the standing of columns by profile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
     )
 }
 
-/// What the second look came to; nothing where there was none.
+/// Renders the results of the second look; an empty text if there was none.
 fn second_look(matrix: &Matrix<'_>) -> String {
     let lines = blind_lines(matrix, true);
     if lines.is_empty() {
@@ -44,7 +44,8 @@ fn second_look(matrix: &Matrix<'_>) -> String {
     format!("<h3>Second look, with ordinary names and programs</h3>\n<ul>\n{items}</ul>\n")
 }
 
-/// How each column stands to the profiles of the frozen set; nothing where there is none.
+/// Renders the standing of each column on the profiles of the frozen set; an empty text if there is
+/// none.
 pub(super) fn profiles(matrix: &Matrix<'_>) -> String {
     let items: Vec<String> =
         profile_lines(matrix).iter().map(|line| format!("<li>{}</li>\n", text(line))).collect();

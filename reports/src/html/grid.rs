@@ -77,7 +77,7 @@ fn row(row: &MatrixRow<'_>) -> String {
     )
 }
 
-/// Shown where it is not the usual one.
+/// Renders the level if it is not the usual one.
 fn level(level: Level) -> String {
     match level {
         Level::Must => String::new(),

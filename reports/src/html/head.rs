@@ -1,4 +1,4 @@
-//! The head of the document and of the page: policy, title, what it all comes to.
+//! The head of the document and of the page: policy, title, and the conclusion.
 
 use super::assets;
 use super::escape::text;
@@ -54,7 +54,7 @@ fn sections() -> String {
     names.map(|name| format!("<a href=\"#{name}\">{name}</a>")).join(" ")
 }
 
-/// How the outcomes count, with ways to see them.
+/// Renders the counts of the outcomes, with ways to see them.
 fn outcomes(matrix: &Matrix<'_>) -> String {
     let Some(line) = outcome_line(matrix) else {
         return String::new();

@@ -45,5 +45,5 @@ pub fn render(matrix: &Matrix<'_>) -> String {
     parts.concat()
 }
 
-/// Where the script shows one cell.
+/// The dialog in which the script shows one cell.
 const PANEL: &str = "<dialog id=\"panel\" aria-labelledby=\"panel-title\"></dialog>\n";

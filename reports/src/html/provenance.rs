@@ -1,4 +1,4 @@
-//! Where the figures come from: corpus, harness, hosts, backends with their hashes.
+//! The provenance of the figures: corpus, harness, hosts, backends with their hashes.
 
 use super::escape::text;
 use crate::label::{host_label, missing_words, selection_words};

@@ -47,7 +47,7 @@ pub(super) fn address(filters: &[(&str, &str)]) -> String {
     format!("#{}", filters.iter().map(pair).collect::<Vec<_>>().join("&amp;"))
 }
 
-/// How a share looks, next to its figures.
+/// Returns the style class of a share, next to its figures.
 pub(super) fn share_class(share: Share) -> &'static str {
     match share {
         Share { judged: 0, .. } => "nil",

@@ -1,4 +1,4 @@
-//! How verdicts and outcomes look and what they mean, in one place for markup, data and legend.
+//! The form and meaning of verdicts and outcomes, in one place for markup, data and legend.
 
 use crate::matrix::Matrix;
 use crate::record::{CaseRow, TwinState};
@@ -20,7 +20,7 @@ pub(super) fn symbol(verdict: Verdict) -> char {
     }
 }
 
-/// What a verdict says.
+/// Returns the meaning of a verdict.
 pub(super) fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "the sandbox did exactly what is expected, and the act is possible at all",
@@ -36,7 +36,7 @@ pub(super) fn meaning(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What is added to the verdict of a row that is known to fail, or did not pass at once.
+/// Returns the mark beside the verdict of a row that is known to fail, or did not pass at once.
 pub(super) fn mark(row: &CaseRow) -> &'static str {
     match row.outcome {
         Outcome::Expected | Outcome::Unexpected => "",
@@ -52,7 +52,7 @@ pub(super) fn outcomes(matrix: &Matrix<'_>) -> impl Iterator<Item = Outcome> {
     Outcome::ALL.into_iter().filter(move |outcome| flaky || *outcome != Outcome::Flaky)
 }
 
-/// What an outcome says.
+/// Returns the meaning of an outcome.
 pub(super) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Expected => "nothing to act on",
@@ -63,7 +63,7 @@ pub(super) fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// What a twin showed.
+/// Returns the meaning of a twin's state.
 pub(super) fn twin(twin: TwinState) -> &'static str {
     match twin {
         TwinState::Shown => "shown: the act works in this sandbox under a policy one grant wider",

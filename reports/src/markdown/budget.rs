@@ -2,10 +2,10 @@
 
 use crate::text::inert;
 
-/// What a block holds, in the order in which it may be left out.
+/// The content of a block, in the order in which it may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// What arms saw.
+    /// The observations of arms.
     Detail,
     /// Cases of an area.
     Case,
@@ -90,7 +90,7 @@ pub(super) fn fit(mut blocks: Vec<Block>, budget: usize) -> String {
     truncate(page, budget)
 }
 
-/// Takes items of one sort off the end until the page fits; how many were taken.
+/// Removes items of one sort from the end until the page fits; returns their number.
 fn cut(blocks: &mut [Block], sort: Sort, size: &mut usize, budget: usize) -> usize {
     let mut count = 0;
     for block in blocks.iter_mut().rev().filter(|block| block.sort == sort) {

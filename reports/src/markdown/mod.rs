@@ -1,5 +1,5 @@
 //! The summary for GitHub: totals, findings, conformance, claims, every case folded by area
-//! ([`render`]). Fits a size budget: what does not fit is left out and said to be.
+//! ([`render`]). It fits a size budget: parts that do not fit are left out, and the page says so.
 
 mod budget;
 mod claims;
@@ -21,7 +21,7 @@ use crate::summary::summary_line;
 /// The most bytes GitHub takes for a comment, and a safe size for a step summary.
 pub const GITHUB_BUDGET: usize = 65_535;
 
-/// The most bytes of a page that is kept as a file: what GitHub still shows.
+/// The size limit of a page that is kept as a file, in bytes: GitHub shows no larger one.
 const FILE_BUDGET: usize = 500_000;
 
 /// The page of a published matrix: the summary, then everything.

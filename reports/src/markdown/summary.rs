@@ -48,7 +48,7 @@ fn line(column: &Column<'_>, rows: &[&CaseRow]) -> String {
     cells(&text(&backend_label(column.backend)), figures.into_iter().chain(failures).chain(rest))
 }
 
-/// Where and when, once for each run.
+/// Renders the place and time of each run, once.
 fn places(matrix: &Matrix<'_>) -> String {
     let mut places: Vec<String> = Vec::new();
     for Column { header, .. } in &matrix.columns {

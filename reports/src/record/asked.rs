@@ -1,23 +1,23 @@
-//! What a case asks, in its own words ([`Asked`]): kept in every row, so that a record can be read
-//! without the corpus it was made with.
+//! The question of a case, in its own words ([`Asked`]): kept in every row, so that a record can be
+//! read without the corpus it was made with.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What one case asks, in the language of cases, variables as written; for people. Each text is
-/// empty where the case says nothing, and at most [`super::STREAM_LIMIT`] bytes long.
+/// The question of one case, in the language of cases, variables as written; for people. Each text
+/// is empty if the case says nothing, and at most [`super::STREAM_LIMIT`] bytes long.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// What tries the thing, one line a step.
+    /// The act, one line a step.
     pub act: String,
     /// The policy under test.
     pub policy: String,
-    /// What must happen.
+    /// The expected result.
     pub expect: String,
-    /// What is laid out before.
+    /// The fixture that is laid out before the act.
     pub fixture: String,
-    /// How the act is shown to be possible without the sandbox.
+    /// The proof that the act is possible without the sandbox.
     pub control: String,
     /// The policy keys under which the same act must succeed, or why there are none.
     pub twin: String,

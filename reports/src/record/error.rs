@@ -1,4 +1,4 @@
-//! Why a record is refused when it is read ([`RecordError`]) or written ([`WriteError`]).
+//! The errors of reading a record ([`RecordError`]) and of writing one ([`WriteError`]).
 
 use std::io;
 
@@ -7,79 +7,79 @@ use thiserror::Error;
 use super::reader::LINE_LIMIT;
 use super::{FORMAT, ledger::Fault};
 
-/// Why a file is not a run record. Lines count from 1.
+/// The reason why a file is not a run record. Lines count from 1.
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The input could not be read.
     #[error("line {line}: the record cannot be read: {source}")]
     Io {
-        /// Where.
+        /// The number of the line.
         line: usize,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A line is longer than any that is written.
     #[error("line {line}: more than {} MiB; the file is damaged or no run record", LINE_LIMIT >> 20)]
     TooLong {
-        /// Where.
+        /// The number of the line.
         line: usize,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("the record is empty; the run wrote nothing, run it again")]
     Empty,
     /// A line is not a JSON object.
     #[error("line {line}: not a JSON object ({message}); the file is damaged or no run record")]
     NotJson {
-        /// Where.
+        /// The number of the line.
         line: usize,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
     /// A member is missing, unknown, repeated or of the wrong kind.
     #[error("line {line}: {}{message}", place(field))]
     Field {
-        /// Where.
+        /// The number of the line.
         line: usize,
         /// Path of the member (`arms[0].exit`); `.` where the message names it.
         field: String,
-        /// What is wrong with it.
+        /// The problem with the member.
         message: String,
     },
     /// The member `type` names nothing known.
     #[error("line {line}: unknown type `{found}`; known are header, case and footer")]
     UnknownType {
-        /// Where.
+        /// The number of the line.
         line: usize,
-        /// What it says.
+        /// The type that the line states.
         found: String,
     },
     /// The record was written by a newer boxproof.
     #[error("the record has format {found}, this boxproof reads up to {FORMAT}; update boxproof")]
     NewerFormat {
-        /// Its format version.
+        /// The record's format version.
         found: u32,
     },
-    /// There is no header at all.
+    /// The record has no header at all.
     #[error("the record has no header; its head was cut off")]
     MissingHeader,
-    /// There is a header, but not (only) on the first line.
+    /// The record has a header, but not (only) on the first line.
     #[error("line {line}: a header that is not the first line; give each run a file of its own")]
     HeaderNotFirst {
-        /// Where.
+        /// The number of the line.
         line: usize,
     },
     /// A line contradicts the lines before it.
     #[error("line {line}: {fault}")]
     Inconsistent {
-        /// Where.
+        /// The number of the line.
         line: usize,
-        /// How.
+        /// The kind of contradiction.
         fault: Fault,
     },
-    /// There is something behind the footer.
+    /// The record goes on behind the footer.
     #[error("line {line}: the record goes on after its footer; give each run a file of its own")]
     AfterFooter {
-        /// Where.
+        /// The number of the line.
         line: usize,
     },
     /// The record ends without a footer.
@@ -90,11 +90,11 @@ pub enum RecordError {
     /// The footer's totals are not those of the rows.
     #[error("the footer says {stated} {what}, the record has {counted}; the file was altered")]
     CountsMismatch {
-        /// Which total: `rows`, or a verdict word.
+        /// The total: `rows`, or a verdict word.
         what: String,
-        /// What the footer says.
+        /// The number in the footer.
         stated: u64,
-        /// What is there.
+        /// The number of rows that are there.
         counted: u64,
     },
     /// The footer's checksum is not that of the lines before it.
@@ -106,7 +106,7 @@ fn place(field: &str) -> String {
     if field == "." { String::new() } else { format!("field `{field}`: ") }
 }
 
-/// Why a record could not be written.
+/// The reason why a record could not be written.
 #[derive(Debug, Error)]
 pub enum WriteError {
     /// The output failed.

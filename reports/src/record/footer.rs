@@ -1,4 +1,4 @@
-//! The last line of a run record: what proves it whole ([`Footer`]).
+//! The last line of a run record, which proves the record whole ([`Footer`]).
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,12 @@ use crate::verdict::Verdict;
 pub struct Footer {
     /// Verdict word → rows with it; every word is listed, also with 0.
     pub counts: BTreeMap<String, u64>,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
     /// SHA-256 of all bytes before this line, newlines included, lower-case hex.
     pub checksum: String,
-    /// What ended the run before its end; then rows are missing, and some may lack a second try.
+    /// The interruption that ended the run early; then rows are missing, and some may lack a second
+    /// try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The first line of a run record: what was run, where, against what ([`Header`]).
+//! The first line of a run record: the run, its host and its backends ([`Header`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,17 +14,17 @@ pub struct Header {
     pub format: u32,
     /// Version of the harness.
     pub harness: String,
-    /// Which corpus was asked.
+    /// The corpus of the run.
     pub corpus: CorpusInfo,
-    /// When the run started, RFC 3339 in UTC.
+    /// The start time of the run, RFC 3339 in UTC.
     pub started: String,
     /// Host facts by name. `os`, `distro`, `kernel` and `arch` name the host in reports.
     pub host: BTreeMap<String, serde_json::Value>,
-    /// As whom the acts ran.
+    /// The user that the acts ran as.
     pub user: User,
     /// The sandboxes under test, in the order they were named.
     pub backends: Vec<BackendInfo>,
-    /// Which cases were asked for.
+    /// The selected cases.
     pub selection: Selection,
     /// The requirements that the selected cases cite, by id; empty before format 3.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -32,7 +32,7 @@ pub struct Header {
     /// The frozen set by which the cases are held, where there is one for the corpus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<SetInfo>,
-    /// Where the files of the corpus can be read: an address that ends with a slash.
+    /// The address of the corpus's files, which ends with a slash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// The commit that was judged, as the one who ran it says.
@@ -40,7 +40,7 @@ pub struct Header {
     pub commit: Option<String>,
 }
 
-/// A frozen set: what a version is held to, by profile.
+/// A frozen set: the cases that a version requires, by profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetInfo {
@@ -56,11 +56,11 @@ pub struct SetInfo {
 pub struct Promise {
     /// The sentence.
     pub text: String,
-    /// Where it comes from.
+    /// The source of the sentence.
     pub source: String,
 }
 
-/// Which corpus was asked.
+/// The corpus of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CorpusInfo {
@@ -68,11 +68,11 @@ pub struct CorpusInfo {
     pub version: String,
     /// SHA-256 over the corpus files, lower-case hex.
     pub sha256: String,
-    /// Where it came from: `built-in`, or the folder it was read from.
+    /// The source of the corpus: `built-in`, or the directory it was read from.
     pub source: String,
 }
 
-/// As whom the acts ran.
+/// The user that the acts ran as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct User {
@@ -109,7 +109,7 @@ impl UserKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackendInfo {
-    /// Its name; unique in a run.
+    /// The backend's name; unique in a run.
     pub name: String,
     /// The version it reports; empty when it is missing.
     pub version: String,
@@ -121,26 +121,26 @@ pub struct BackendInfo {
     pub mechanism: String,
     /// Capability → level (`none`, `partial`, `enforced`).
     pub claims: BTreeMap<String, String>,
-    /// Set when the backend is not installed: how to install it.
+    /// The installation hint of a backend that is not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// Which cases were asked for. The id count and hash are of the whole selection, before it was
-/// cut into shards, so that merged shards can be proven complete.
+/// The selected cases. The id count and hash are of the whole selection, before it was cut into
+/// shards, so that merged shards can be proven complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
     /// The filters given; all must match.
     pub filters: Vec<String>,
-    /// Whether cases were run even where the backend does not claim what they need.
+    /// True if cases were run even if the backend does not claim what they need.
     pub all: bool,
-    /// Whether slow cases were asked for too; absent in format 1.
+    /// True if slow cases were selected too; absent in format 1.
     #[serde(default)]
     pub slow: bool,
-    /// Whether failures below level `must` count.
+    /// True if failures below level `must` count.
     pub strict: bool,
-    /// How many ids the whole selection has.
+    /// The number of ids of the whole selection.
     pub ids: u64,
     /// SHA-256 of the sorted ids, each followed by a newline, lower-case hex.
     pub ids_sha256: String,
@@ -165,7 +165,7 @@ impl Selection {
         }
     }
 
-    /// Whether `ids` are exactly the ids of the whole selection.
+    /// Returns whether `ids` are exactly the ids of the whole selection.
     #[must_use]
     pub fn is_exactly(&self, ids: &BTreeSet<&str>) -> bool {
         self.ids == ids.len() as u64 && self.ids_sha256 == ids_sha256(ids)
@@ -178,9 +178,9 @@ impl Selection {
 )]
 #[serde(deny_unknown_fields)]
 pub struct Shard {
-    /// Which part, from 1.
+    /// The part, from 1.
     pub index: u32,
-    /// Of how many.
+    /// The number of parts.
     pub of: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What every record keeps to, whether it is being written or read ([`Ledger`]).
+//! The rules that every record keeps to, in writing and in reading ([`Ledger`]).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::{BackendInfo, CaseRow, FORMAT, Footer, Header, OLDEST};
 use crate::verdict::{Outcome, Verdict};
 
-/// How a line contradicts the lines before it.
+/// The contradiction between a line and the lines before it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Fault {
     /// The header has a format version that never was.
@@ -45,9 +45,9 @@ pub enum Fault {
     Outcome {
         /// The case.
         id: String,
-        /// Its verdict.
+        /// The row's verdict.
         verdict: Verdict,
-        /// Its outcome.
+        /// The row's outcome.
         outcome: Outcome,
     },
     /// A duration is negative or no number.

@@ -50,7 +50,7 @@ fn without_commands(json: &str) -> String {
     out
 }
 
-/// What is wrong within one line.
+/// The error within one line.
 pub(super) enum LineError {
     NotJson(String),
     Field { field: String, message: String },
@@ -65,7 +65,7 @@ pub(super) fn type_of(line: &[u8]) -> Result<String, LineError> {
     lenient(line).map(|tag: Tag| tag.r#type)
 }
 
-/// The header's `format`, whatever else a newer format may hold.
+/// Reads the header's `format`, independent of any further members of a newer format.
 pub(super) fn format_of(line: &[u8]) -> Result<u32, LineError> {
     #[derive(Deserialize)]
     struct Format {

@@ -37,10 +37,10 @@ pub const OLDEST: u32 = 1;
 /// One finished run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// What was run, where, against what.
+    /// The header: the tested backends, the host and the corpus.
     pub header: Header,
     /// One row a case and backend, in the order of the record.
     pub rows: Vec<CaseRow>,
-    /// What proves the record whole.
+    /// The footer, which proves the record whole.
     pub footer: Footer,
 }

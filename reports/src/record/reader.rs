@@ -1,4 +1,5 @@
-//! Reads a run record and refuses whatever is not whole and consistent ([`read`]).
+//! The reader of a run record, which refuses records that are incomplete or inconsistent
+//! ([`read`]).
 
 use std::io::{BufRead, Read};
 

@@ -1,4 +1,4 @@
-//! One case against one backend: what was concluded and what was seen ([`CaseRow`]).
+//! One case against one backend: the conclusion and the observations ([`CaseRow`]).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,22 +17,23 @@ pub struct CaseRow {
     pub id: String,
     /// The backend's name, as in the header.
     pub backend: String,
-    /// What the judge concluded.
+    /// The verdict of the judge.
     pub verdict: Verdict,
-    /// Why, as a short stable code (`wrong-errno`, `control-failed`); empty for a plain pass.
+    /// The reason, as a short stable code (`wrong-errno`, `control-failed`); empty for a plain
+    /// pass.
     pub reason: String,
-    /// Why, as one sentence for people; empty for a plain pass.
+    /// The reason, as one sentence for people; empty for a plain pass.
     pub message: String,
     /// The verdict set against the known failures.
     pub outcome: Outcome,
     /// The known failure that matched, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<Known>,
-    /// How binding the case is.
+    /// The level of the case.
     pub level: Level,
     /// The area of the corpus it belongs to.
     pub area: String,
-    /// Its file, relative to the corpus; absent before format 3.
+    /// The case's file, relative to the corpus; absent before format 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The requirements it cites.
@@ -45,21 +46,21 @@ pub struct CaseRow {
     pub host: Vec<String>,
     /// The capabilities it needs.
     pub needs: Vec<String>,
-    /// What the twin showed.
+    /// The result of the twin.
     pub twin: TwinState,
     /// Wall time of all arms together, milliseconds.
     pub duration_ms: f64,
-    /// What the case shows, one sentence.
+    /// The purpose of the case, one sentence.
     pub purpose: String,
-    /// What the case asks; absent in format 1.
+    /// The question of the case; absent in format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
     /// Every execution of the act, in the order they ran; empty when nothing ran.
     pub arms: Vec<ArmRow>,
-    /// What earlier tries came to, the first one first, where one alone was not believed.
+    /// The results of earlier tries, the first one first, if one try alone was not believed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierTry>,
-    /// What a second look showed, where there was one.
+    /// The result of a second look, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blind: Option<BlindLook>,
     /// The command that runs this one case again.
@@ -68,7 +69,7 @@ pub struct CaseRow {
 }
 
 impl CaseRow {
-    /// Whether an earlier try came to another verdict.
+    /// Returns whether an earlier try came to another verdict.
     #[must_use]
     pub fn is_flaky(&self) -> bool {
         self.earlier.iter().any(|earlier| earlier.verdict != self.verdict)
@@ -79,34 +80,34 @@ impl CaseRow {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EarlierTry {
-    /// What the judge concluded of it.
+    /// The verdict of the judge.
     pub verdict: Verdict,
-    /// Why, as a short stable code.
+    /// The reason, as a short stable code.
     pub reason: String,
-    /// Why, as one sentence for people.
+    /// The reason, as one sentence for people.
     pub message: String,
     /// Every execution of the act.
     pub arms: Vec<ArmRow>,
 }
 
-/// What a second look showed, with ordinary names, and programs that any system has in place of the
-/// probe: it is told by the host alone.
+/// The result of a second look, with ordinary names, and with programs that any system has in place
+/// of the probe. It is judged from the host alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlindLook {
-    /// What it showed.
+    /// The result.
     pub shown: BlindShown,
-    /// What was seen, or why nothing could be; empty for the same.
+    /// The observation, or the reason why there is none; empty for the same result.
     pub saw: String,
 }
 
-/// Whether a second look showed the same.
+/// The agreement of a second look with the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlindShown {
-    /// The same.
+    /// Both showed equal results.
     Same,
-    /// Something else: the backend knows when it is tested, or what it does is left to chance.
+    /// The results differ: the backend knows when it is tested, or its behaviour is left to chance.
     Differs,
     /// Nothing: the act cannot be done without a program of the harness.
     Unable,
@@ -116,14 +117,14 @@ pub enum BlindShown {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// Why it is known to fail.
+    /// The reason why it is known to fail.
     pub reason: String,
-    /// Where it is reported.
+    /// The link to the report of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
 }
 
-/// How binding a case is.
+/// The level of a case.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -152,7 +153,7 @@ impl Level {
     }
 }
 
-/// What the twin showed: whether the backend can do the act when it is granted.
+/// The result of the twin: the evidence that the backend can do the act when it is granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TwinState {
@@ -170,33 +171,33 @@ pub enum TwinState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArmRow {
-    /// Which execution.
+    /// The execution.
     pub arm: ArmName,
-    /// How it ended; absent when it never started.
+    /// The end of the arm; absent when it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<ExitRow>,
-    /// What it wrote to stdout.
+    /// The arm's stdout.
     pub stdout: StreamText,
-    /// What it wrote to stderr.
+    /// The arm's stderr.
     pub stderr: StreamText,
-    /// What the probe says it saw; absent when there was no record.
+    /// The observation of the probe; absent when there was no record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<serde_json::Value>,
-    /// What the harness saw from outside.
+    /// The observations of the harness from outside.
     pub oracles: Vec<OracleRow>,
     /// Wall time, milliseconds.
     pub duration_ms: f64,
 }
 
-/// Which execution of the act.
+/// The execution of the act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ArmName {
     /// Without a sandbox.
     Control,
-    /// In the sandbox, policy one grant wider.
+    /// The act in the sandbox, policy one grant wider.
     Twin,
-    /// In the sandbox, policy under test.
+    /// The act in the sandbox, policy under test.
     Confined,
 }
 
@@ -212,13 +213,13 @@ impl ArmName {
     }
 }
 
-/// How an arm ended.
+/// The end of an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ExitRow {
-    /// It exited with this code.
+    /// The arm exited with this code.
     Code(i32),
-    /// It died of this signal.
+    /// The arm was killed by this signal.
     Signal(i32),
     /// The harness ended it because its time was up.
     Timeout,
@@ -232,7 +233,7 @@ pub enum ExitRow {
 pub struct StreamText {
     /// The first bytes of the stream, undecodable ones replaced.
     pub text: String,
-    /// Whether there was more.
+    /// True if the stream is longer than the text.
     pub truncated: bool,
 }
 
@@ -257,13 +258,14 @@ fn char_boundary_at_most(text: &str, limit: usize) -> usize {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OracleRow {
-    /// What was looked at (`unchanged .git/config`).
+    /// The object of the oracle (`unchanged .git/config`).
     pub oracle: String,
-    /// Whether it is as the case says; false where it could not be looked at.
+    /// True if the object is as the case says; false if it could not be inspected.
     pub holds: bool,
-    /// What was seen, or why nothing was.
+    /// The observation, or the reason why there is none.
     pub saw: String,
-    /// Whether it could not be looked at, and so says nothing; absent is false.
+    /// True if the object could not be inspected, so that the oracle tells nothing; absent is
+    /// false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unread: bool,
 }

@@ -2,8 +2,8 @@
 
 use super::RecordLine;
 
-/// The schema one line of a run record follows. What ties the lines together (order, uniqueness,
-/// counts, checksum) is beyond a schema; [`super::read`] checks it.
+/// Returns the schema of one line of a run record. A schema cannot express the rules between lines
+/// (order, uniqueness, counts, checksum); [`super::read`] checks them.
 #[must_use]
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(RecordLine<'static>);

@@ -60,7 +60,7 @@ fn cell(cell: Option<&(Claim<'_>, Standing)>) -> Cell {
     Cell { text: words(claim, *standing), verdict }
 }
 
-/// The share and a short word for the standing.
+/// Renders the share and a short word for the standing.
 fn words(claim: &Claim<'_>, standing: Standing) -> String {
     format!("{} {}", claim.share, short(standing)).trim_end().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Findings in detail: what each arm saw, and how to see it again.
+//! Findings in detail: the observations of each arm, and the way to repeat them.
 
 use super::paint::mark;
 use super::{Failures, Page};
@@ -7,13 +7,13 @@ use crate::reading::{case_link, headline};
 use crate::record::{ArmRow, Asked, CaseRow, EarlierTry};
 use crate::text::{clean, earlier_words, exit_words, shorten, telling_lines, wrap};
 
-/// Where the text of a finding starts.
+/// The column at which the text of a finding starts.
 const INDENT: usize = 4;
-/// Where the text of an arm starts.
+/// The column at which the text of an arm starts.
 const ARM_INDENT: usize = 14;
-/// What a case asks, as far as a failure is read with it.
+/// The parts of a case's question that are shown with a failure.
 const TOLD: [&str; 2] = ["act", "policy"];
-/// How many lines of a stream are shown.
+/// The number of lines of a stream that are shown.
 const STREAM_LINES: usize = 3;
 
 impl Page<'_> {
@@ -39,7 +39,7 @@ impl Page<'_> {
         format!("{heading}\n{}", entries.join(separator))
     }
 
-    /// Findings that are alike, in one entry: what they come to, and which rows they are.
+    /// Renders a group of findings as one entry: their result, and their rows.
     fn brief(&self, group: &[Finding<'_>]) -> Vec<String> {
         let Some(first) = group.first() else { return Vec::new() };
         let (label, case) = (&self.matrix.columns[first.column].label, stem(first.row));
@@ -85,7 +85,7 @@ impl Page<'_> {
         lines.into_iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// What a try came to that was made again, and what its arms saw.
+    /// Renders the result of a try that was repeated, and the observations of its arms.
     fn earlier(&self, earlier: &EarlierTry) -> Vec<String> {
         let mut lines = self.indented(&format!("earlier try: {}", earlier_words(earlier)));
         lines.extend(earlier.arms.iter().flat_map(|arm| self.arm(arm)));

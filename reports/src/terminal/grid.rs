@@ -42,7 +42,7 @@ impl<'a> Grid<'a> {
         Self::blocks_of(page, longest, CELL_MIN)
     }
 
-    /// The same for cells of at most `cell`.
+    /// Builds blocks for cells of at most `cell`.
     pub(super) fn blocks_of(page: &'a Page<'a>, longest: usize, cell: usize) -> Vec<Self> {
         let count = page.matrix.columns.len();
         let heads: Vec<String> = (0..count).map(|column| page.column_head(column)).collect();

@@ -1,4 +1,4 @@
-//! Where and what: harness, corpus, selection, and one entry a column.
+//! The head of a page: harness, corpus, selection, and one entry a column.
 
 use super::Page;
 use crate::label::{backend_words, corpus_words, missing_words, place_words, selection_words};
@@ -44,7 +44,7 @@ impl Page<'_> {
         self.hanging(&format!("{number}{label}{what}; {place}{own}"))
     }
 
-    /// Whether all columns are of one selection, by one harness.
+    /// Returns whether all columns are of one selection, by one harness.
     fn one_selection(&self) -> bool {
         let words = |column: &Column<'_>| selection_words(column.header);
         self.matrix.columns.windows(2).all(|pair| words(&pair[0]) == words(&pair[1]))

@@ -1,5 +1,5 @@
-//! The matrix for a terminal: where and what, one section an area, findings in detail,
-//! conformance, claims, gaps, and the summary line last ([`render`]).
+//! The matrix for a terminal: place and subject of the run, one section an area, findings in
+//! detail, conformance, claims, gaps, and the summary line last ([`render`]).
 
 mod areas;
 mod claims;
@@ -15,30 +15,30 @@ use crate::text::inert;
 
 use paint::Paint;
 
-/// Whether escape sequences may be used; the caller knows about pipes and `NO_COLOR`.
+/// The use of escape sequences; the caller knows about pipes and `NO_COLOR`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Style {
     /// Text only.
     #[default]
     Plain,
-    /// With colours.
+    /// Output with colours.
     Color,
 }
 
-/// How to render for a terminal.
+/// The options of rendering for a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalOptions {
-    /// Whether escape sequences may be used.
+    /// The use of escape sequences.
     pub style: Style,
     /// The terminal's width in characters; at least 60 are used.
     pub width: usize,
     /// List every case, not only those to look at.
     pub verbose: bool,
-    /// How much of each failure.
+    /// The detail of failures.
     pub failures: Failures,
 }
 
-/// How much is told of each failure.
+/// The detail in which failures are reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Failures {
     /// A line a group of those that are alike.
@@ -59,7 +59,7 @@ const MIN_WIDTH: usize = 60;
 /// The width of a quoted finding.
 const QUOTE_WIDTH: usize = 100;
 
-/// What the parts of a page share.
+/// The state that the parts of a page share.
 struct Page<'a> {
     matrix: &'a Matrix<'a>,
     paint: Paint,

@@ -58,8 +58,8 @@ pub(super) fn short_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What follows a short word: `*` for a known failure, `!` for what nobody expects, `~` for what
-/// passed on another try.
+/// Returns the mark after a short word: `*` for a known failure, `!` for an unexpected result, `~`
+/// for a pass on another try.
 pub(super) fn mark(row: &CaseRow) -> &'static str {
     match row.outcome {
         Outcome::Xfail => "*",

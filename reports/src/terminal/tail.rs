@@ -1,4 +1,4 @@
-//! What it comes to: conformance, gaps, totals.
+//! The tail of a page: conformance, gaps, totals.
 
 use super::Page;
 use super::grid::{Cell, Grid};
@@ -37,21 +37,21 @@ impl Page<'_> {
         out
     }
 
-    /// How each column stands to the profiles of the frozen set.
+    /// Renders the standing of each column on the profiles of the frozen set.
     pub(super) fn profiles(&self) -> String {
         let lines: Vec<String> =
             profile_lines(self.matrix).iter().flat_map(|line| self.hanging(line)).collect();
         self.titled("profiles", &lines)
     }
 
-    /// What this run does not cover.
+    /// Renders the cases that this run does not cover.
     pub(super) fn gaps(&self) -> String {
         let lines: Vec<String> =
             gap_lines(self.matrix).iter().flat_map(|line| self.hanging(line)).collect();
         self.titled("not covered by this run", &lines)
     }
 
-    /// What the second look came to.
+    /// Renders the results of the second look.
     pub(super) fn second_look(&self) -> String {
         let lines = blind_lines(self.matrix, self.verbose);
         let lines: Vec<String> = lines.iter().flat_map(|line| self.hanging(line)).collect();

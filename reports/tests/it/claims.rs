@@ -73,7 +73,7 @@ fn a_case_speaks_for_the_last_capability_it_needs() {
     assert_eq!(found, [("cap", Standing::Works), ("pre", Standing::Unmeasured)]);
 }
 
-/// Two backends: what one keeps, the other claims in vain.
+/// Makes two backends: one keeps the claims that the other makes in vain.
 fn two() -> Run {
     let mut infos = [backend("box"), backend("jail")];
     infos[0].claims = claims(&[("cap", "enforced"), ("idle", "enforced"), ("half", "partial")]);

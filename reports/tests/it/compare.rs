@@ -1,5 +1,5 @@
-//! Measurements against a table made by hand: when they agree, what explains a difference, and
-//! what the built-in table is like.
+//! Measurements against a table made by hand: agreement, explained differences, and the form of the
+//! built-in table.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn compared(runs: &[Run]) -> Comparison {
     compare(&table(), &merge(runs).unwrap())
 }
 
-/// What becomes of `b01` when `fs/kept` ends in `verdict`, and the rest passes.
+/// Returns the status of `b01` when `fs/kept` ends in `verdict`, and the rest passes.
 fn status(name: &str, user: User, verdict: Verdict) -> Status {
     let kept = match verdict {
         Verdict::Pass => row("fs/kept", name),
@@ -80,10 +80,11 @@ fn explained() -> Status {
 #[case("jail", ORDINARY, Verdict::Contract, Status::Agree)]
 #[case("jail", ORDINARY, Verdict::Pass, Status::Differs)]
 #[case("jail", ORDINARY, Verdict::UnderBlock, Status::Differs)]
-// What was not learnt or not asked is neither agreement nor a difference.
+// A verdict that was not learnt, or a case that was not asked, is neither agreement nor a
+// difference.
 #[case("jail", ORDINARY, Verdict::Inconclusive, Status::Unlearnt)]
 #[case("jail", ORDINARY, Verdict::Error, Status::Unlearnt)]
-// Where a rule cannot be stated, the leak without it and not being asked are both right.
+// If a rule cannot be stated, the leak without it and not being asked are both right.
 #[case("cell", ROOT, Verdict::UnderBlock, Status::Agree)]
 #[case("cell", ROOT, Verdict::Contract, Status::Differs)]
 fn a_measurement_agrees_is_explained_or_differs(

@@ -14,7 +14,7 @@ use crate::sample::{backend, bad, examples, header, row, run};
 const HOSTILE: &str = "\u{1b}[31m\0]]></failure><x y=\"'\u{fffe}\u{ffff}\u{202e}\n::error::x\n\
                        ##[group]\n</script><b>\r\n# TODO\nok 1 - \\# SKIP\nBail out! %0A::stop-commands::t\n";
 
-/// A run of failures, whose every text is `text`.
+/// Makes a run of failures in which every text is `text`.
 fn failing(text: &str, rows: usize) -> Run {
     let make = |number: usize| CaseRow {
         message: text.to_owned(),
@@ -42,7 +42,7 @@ fn parsed(runs: &[Run]) -> (String, Value) {
     (junit::render(&matrix), serde_json::from_str(&sarif::render(&matrix).unwrap()).unwrap())
 }
 
-/// What the common schema of JUnit lets stand where.
+/// The attributes and elements that the common schema of JUnit allows, by element.
 const ALLOWED: [(&str, &[&str], &[&str]); 8] = [
     ("testsuites", &["name", "time", "tests", "failures", "errors"], &["testsuite"]),
     (
@@ -138,7 +138,7 @@ fn hostile_texts_stay_texts(#[case] text: String) {
     assert!(commands.lines().all(|line| line.starts_with("::error ") && line.len() < 16_384));
     assert!(commands.lines().all(|line| !line.contains(['\r', '\u{1b}', '\0'])));
     assert!(commands.lines().last().unwrap().contains("2 more"), "{commands}");
-    // Of what a text holds nothing is left that a runner takes for the end of a property.
+    // No part of a text is left that a runner takes for the end of a property.
     assert!(commands.lines().all(|line| {
         let properties = line.split("::").nth(1).unwrap();
         properties.matches(',').count() <= 1 && !properties.contains(":")

@@ -1,4 +1,4 @@
-//! The gate: what is red, each for its own reason, and what is not.
+//! The gate: red results, each for its own reason, and results that are not red.
 
 use boxproof_reports::gate::{
     AcceptedChange, Circumstances, Decision, GatePolicy, KnownPolicy, RedScope, decide, render,
@@ -38,7 +38,7 @@ fn decided(policy: &GatePolicy, before: &Run, after: &Run, about: &Circumstances
     decide(policy, (&merge(&before).unwrap(), &merge(&after).unwrap()), about)
 }
 
-/// What is red of `after`, beside the sample rows.
+/// Returns the red reasons of `after`, beside the sample rows.
 fn red(policy: &GatePolicy, after: &Run) -> Vec<String> {
     decided(policy, &run_of(&rows()), after, &circumstances()).red
 }

@@ -1,4 +1,4 @@
-//! How a backend stands to a profile, the same in every page, badge and gate.
+//! The standing of a backend on a profile, equal in every page, badge and gate.
 
 use boxproof_reports::gate::{Circumstances, GatePolicy, decide};
 use boxproof_reports::profile::{Conformance, table};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::sample::{backend, bad, header, row, run};
 
-/// Three rows of the profile `core`, the last of them as `third` has it, of `required` cases.
+/// Makes three rows of the profile `core`, the last of them `third`, of `required` cases.
 fn held(third: CaseRow, required: u64) -> [Run; 1] {
     let core = |row: CaseRow| CaseRow { profiles: vec!["core".to_owned()], ..row };
     let rows = [row("fs/a/one", "box"), row("fs/a/two", "box"), third].map(core);

@@ -23,7 +23,7 @@ fn records() -> Vec<Run> {
     files.iter().map(|file| read(open(file)).unwrap()).collect()
 }
 
-/// What the README shows between its marks.
+/// Returns the text that the README shows between its marks.
 fn shown() -> String {
     let readme = text(&folder().join("README.md"));
     let (_, rest) = readme.split_once("<!-- matrix -->\n").unwrap();

@@ -1,4 +1,4 @@
-//! Properties of every terminal page, whatever it shows.
+//! Properties of every terminal page, independent of its content.
 
 use boxproof_reports::terminal::{Failures, Style, TerminalOptions, render};
 use boxproof_reports::{CaseRow, Run, Verdict, merge, summary_line};

@@ -14,8 +14,8 @@ pub(crate) fn exit(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     Ok(i32::try_from(args.number_or("code", 0)?).unwrap_or(i32::MAX))
 }
 
-/// Whoever is still here afterwards was pid 1 of a namespace, where signals of
-/// one's own do nothing: nothing was observed.
+/// A process that survives its own signal was pid 1 of a namespace, where signals to oneself have
+/// no effect: nothing was observed.
 pub(crate) fn die(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     let signal = args.signal()?.ok_or_else(|| UsageError::missing("signal"))?;
     setrlimit(Resource::RLIMIT_CORE, 0, 0).at("setrlimit")?;

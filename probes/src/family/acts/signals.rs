@@ -12,7 +12,8 @@ use crate::sys;
 
 use super::waits::{announce, deadline, next_note};
 
-/// Signals pending at once come with the lowest number first, whatever the order they were sent.
+/// Signals pending at once are delivered lowest number first, independent of the order in which
+/// they were sent.
 pub(crate) fn signals(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     let last = args.signal_named("last")?;
     limit::disarm().at("sigaction")?;

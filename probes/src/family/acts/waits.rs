@@ -23,7 +23,7 @@ pub(crate) fn ready(_: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     Ok(exit::SUCCEEDED)
 }
 
-/// For shell lines, which have moments of their own.
+/// Writes a mark for shell lines, which have moments of their own.
 pub(crate) fn mark(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     let name = args.one("name")?.to_string_lossy().into_owned();
     out.event(&Event::Mark(name))?;
@@ -78,7 +78,7 @@ pub(super) fn announce(args: &Args, out: &Out<'_>) -> Result<(), Stop> {
     if args.has("ready") { out.event(&Event::Ready) } else { Ok(()) }
 }
 
-/// When a probe that may live `seconds` from now has to give up.
+/// Returns the time at which a probe that may live `seconds` from now has to give up.
 pub(super) fn deadline(seconds: u32) -> Instant {
     Instant::now() + Duration::from_secs(seconds.into())
 }

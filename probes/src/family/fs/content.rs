@@ -1,4 +1,4 @@
-//! What is in a file: `read`, `write`, `append`, `truncate`, `create`.
+//! The content of a file: `read`, `write`, `append`, `truncate`, `create`.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -21,7 +21,7 @@ pub(crate) fn read_file(path: &OsStr) -> Seen {
     shown(&read_up_to(&file, TEXT_CAP).at("read")?)
 }
 
-/// What was read: `data`, and how many `bytes`.
+/// Records the bytes that were read as `data`, and their number as `bytes`.
 pub(super) fn shown(data: &[u8]) -> Seen {
     seen([("data", text(data)), ("bytes", Value::Number(data.len() as u64))])
 }

@@ -11,7 +11,7 @@ use crate::record::Value;
 use crate::seen::{At, Seen, TEXT_CAP, done, seen};
 use crate::sys;
 
-/// By a file in memory, since older kernels can't send into a pipe.
+/// Sends into a file in memory, since older kernels can't send into a pipe.
 pub(crate) fn sendfile_read(args: &Args) -> Seen {
     let file = existing(args.path()?, OFlag::O_RDONLY)?;
     let memory = memfd_create("boxprobe", MFdFlags::MFD_CLOEXEC).at("memfd_create")?;
@@ -43,7 +43,7 @@ pub(crate) fn tmpfile_link(args: &Args) -> Seen {
     let file = openat(AT_FDCWD, args.path()?, flags, Mode::from_bits_truncate(0o644));
     let file = file.at("openat")?;
     write_all(&file, args.bytes("text")).at("write")?;
-    // By /proc, because an empty path takes a privilege.
+    // Links through /proc, because an empty path takes a privilege.
     let name = format!("/proc/self/fd/{}", raw(&file));
     let follow = AtFlags::AT_SYMLINK_FOLLOW;
     nix::unistd::linkat(AT_FDCWD, name.as_str(), AT_FDCWD, args.one("to")?, follow).at("linkat")?;

@@ -1,4 +1,4 @@
-//! What is known about a file: mode, owner, times, attributes, permission to use it.
+//! The metadata of a file: mode, owner, times, attributes, permission to use it.
 
 use std::ffi::OsStr;
 

@@ -1,4 +1,4 @@
-//! Family `fs`: files, folders and their metadata. Paths are used exactly as given.
+//! Family `fs`: files, directories and their metadata. Paths are used exactly as given.
 
 mod content;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Names in folders: making, removing, renaming, linking and listing them.
+//! Names in directories: making, removing, renaming, linking and listing them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -97,7 +97,7 @@ pub(crate) fn readdir(args: &Args) -> Seen {
     seen([("count", Value::Number(entries.len() as u64)), ("names", names(entries))])
 }
 
-/// The names in an open folder.
+/// Returns the names in an open directory.
 pub(crate) fn entries(fd: std::os::fd::OwnedFd) -> nix::Result<Vec<String>> {
     let name = |entry: Result<nix::dir::Entry, Errno>| {
         entry.map(|entry| entry.file_name().to_string_lossy().into_owned())

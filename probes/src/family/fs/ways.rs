@@ -33,7 +33,7 @@ fn length(file: &OwnedFd) -> Result<usize, Stop> {
     Ok(usize::try_from(fstat(file).at("fstat")?.st_size).unwrap_or(usize::MAX))
 }
 
-/// Opens the folder first, then the file from there.
+/// Opens the directory first, then the file relative to it.
 pub(crate) fn read_at(args: &Args) -> Seen {
     let folder = existing(args.one("dir")?, OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
     let file = openat(&folder, args.path()?, OFlag::O_RDONLY, Mode::empty()).at("openat")?;

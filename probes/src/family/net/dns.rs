@@ -19,7 +19,7 @@ const ADDRESS: [u8; 4] = [0, 1, 0, 1];
 /// Words of `--over`.
 pub(crate) const OVER_WORDS: &[&str] = &["udp", "tcp"];
 
-/// Success means that the kernel took the question; nobody waits for an answer.
+/// Succeeds if the kernel took the question; the probe waits for no answer.
 pub(crate) fn dns_query(args: &Args) -> Seen {
     let question = question(args.one("name")?)
         .ok_or_else(|| UsageError::bad("name", "expected labels of 1 to 63 bytes"))?;
@@ -30,7 +30,7 @@ pub(crate) fn dns_query(args: &Args) -> Seen {
     done()
 }
 
-/// As RFC 1035, 4.2.2 has it over TCP. A question is far shorter than 64 KiB.
+/// Adds the length prefix of RFC 1035, 4.2.2 for TCP. A question is far shorter than 64 KiB.
 fn framed(question: &[u8]) -> Vec<u8> {
     let length = u16::try_from(question.len()).unwrap_or(u16::MAX);
     [&length.to_be_bytes(), question].concat()

@@ -15,12 +15,12 @@ use crate::usage::UsageError;
 
 /// Words of `--way`.
 pub(crate) const WAYS: &[&str] = &["connect", "get", "socks"];
-/// Variables that name a proxy, by way; the first that is there counts.
+/// The variables that name a proxy, by way; the first that is set counts.
 const VARIABLES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
 const SOCKS_VARIABLES: [&str; 4] = ["all_proxy", "ALL_PROXY", "http_proxy", "HTTP_PROXY"];
 /// Bytes of an answer's head at most.
 const HEAD: usize = 16 * 1024;
-/// How often an answer may send `--follow` elsewhere.
+/// The number of redirects that `--follow` follows.
 const HOPS: u8 = 3;
 
 /// Reaches `--host` at the port of `--addr`: through the proxy that the environment names, or
@@ -42,7 +42,7 @@ pub(crate) fn fetch(args: &Args) -> Seen {
     }
 }
 
-/// What counts of an answer.
+/// The parts of an answer that the probe reads.
 struct Answer {
     status: u16,
     location: Option<String>,
@@ -58,7 +58,7 @@ impl Whom {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// From a URL without TLS; nothing if it names no port either.
+    /// Parses a URL without TLS; returns `None` if it names no port either.
     fn of_url(url: &str) -> Option<(Self, String)> {
         let rest = url.strip_prefix("http://")?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -67,8 +67,8 @@ impl Whom {
         Some((whom, format!("/{path}")))
     }
 
-    /// As a resolver reads it, which knows every spelling of an address. An account in front of it
-    /// is no part of it.
+    /// Connects to the host as a resolver reads it, which knows every spelling of an address. An
+    /// account before the host is no part of it.
     fn direct(&self) -> Result<TcpStream, Stop> {
         let bare = self.host.rsplit('@').next().unwrap_or_default();
         let bare = bare.trim_start_matches('[').trim_end_matches(']');
@@ -91,7 +91,7 @@ fn proxy(variables: [&str; 4]) -> Option<SocketAddr> {
 fn dial(address: SocketAddr) -> Result<TcpStream, Stop> {
     let limit = Duration::from_millis(CONNECT_MS.into());
     let stream = TcpStream::connect_timeout(&address, limit).map_err(refused("connect"))?;
-    // Where nobody answers, that is what is seen.
+    // A missing answer is itself an observation.
     let patient = stream.set_read_timeout(Some(limit * 2));
     patient.map_err(|error| Stop::Fault(error.to_string()))?;
     Ok(stream)
@@ -167,7 +167,7 @@ fn answer(stream: &mut TcpStream) -> Result<Answer, Stop> {
     Err(Stop::Refused { call: "proxy", errno })
 }
 
-/// Where the head of an answer sends its reader.
+/// Returns the `Location` field of a response header.
 fn location(head: &[u8]) -> Option<String> {
     let head = std::str::from_utf8(head).ok()?;
     let fields = head.lines().filter_map(|line| line.split_once(':'));
@@ -203,7 +203,8 @@ fn refused(call: &'static str) -> impl Fn(io::Error) -> Stop {
     move |error| Stop::Refused { call, errno: errno(&error, Errno::ETIMEDOUT) }
 }
 
-/// The number of an error; `other` where it has none, and for the end of a patience.
+/// Returns the error number: ETIMEDOUT for a time limit, ECONNRESET for an early end, `other` if
+/// there is none.
 fn errno(error: &io::Error, other: Errno) -> Errno {
     match (error.kind(), error.raw_os_error()) {
         (io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut, _) => Errno::ETIMEDOUT,

@@ -1,4 +1,4 @@
-//! `socket`: whether a socket of some kind can be had at all.
+//! `socket`: the creation of a socket of some kind.
 
 use crate::args::Args;
 use crate::seen::{At, Seen, Stop, done};

@@ -35,7 +35,7 @@ pub(crate) use {
     unix::{abstract_connect, seqpacket_connect, unix_seqpacket},
 };
 
-/// How long a connection may take, in milliseconds.
+/// The time limit of a connection, in milliseconds.
 const CONNECT_MS: u16 = 2000;
 
 /// Sends all of `--send` over a connected socket.

@@ -16,7 +16,8 @@ const HEADERS: (u16, u16) = (20, 8);
 /// UDP's number in an IPv4 header.
 const UDP: u8 = 17;
 
-/// Sends `--text` to `--addr`. Success means that the kernel took it; only a listener knows if it came.
+/// Sends `--text` to `--addr`. Success means that the kernel took the datagram; only a listener
+/// shows that it arrived.
 pub(crate) fn raw_udp_send(args: &Args) -> Seen {
     let Some(SocketAddr::V4(to)) = args.address()? else {
         return Err(UsageError::bad("addr", "expected an IPv4 address").into());
@@ -37,7 +38,7 @@ fn packet(address: [u8; 4], port: u16, text: &[u8]) -> Option<Vec<u8>> {
     let mut packet = vec![0x45, 0];
     packet.extend(total.to_be_bytes());
     packet.extend([0, 0, 0, 0, 64, UDP, 0, 0]);
-    // From loopback as well: a listener there takes nothing else.
+    // The source is loopback as well: a listener there takes nothing else.
     packet.extend([127, 0, 0, 1]);
     packet.extend(address);
     packet.extend(port.to_be_bytes());

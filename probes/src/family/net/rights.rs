@@ -30,7 +30,7 @@ pub(crate) fn scm_rights(_: &Args) -> Seen {
     done()
 }
 
-/// Hands a descriptor open on `--file` to whoever listens at `--path`.
+/// Hands a descriptor open on `--file` to the listener at `--path`.
 pub(crate) fn unix_send_fd(args: &Args) -> Seen {
     let file = openat(AT_FDCWD, args.one("file")?, OFlag::O_RDONLY, nix::sys::stat::Mode::empty());
     let file = file.at("openat")?;

@@ -24,7 +24,7 @@ pub(crate) fn read_fd(args: &Args) -> Seen {
     seen([("data", text(&data)), ("bytes", Value::Number(data.len() as u64))])
 }
 
-/// One read: a pipe whose writer lives never comes to an end.
+/// Reads once: a pipe whose writer lives never ends.
 fn read_some(fd: BorrowedFd<'_>) -> nix::Result<Vec<u8>> {
     let mut buffer = vec![0; TEXT_CAP];
     let count = nix::unistd::read(fd, &mut buffer)?;
@@ -43,7 +43,7 @@ fn inherited(args: &Args) -> Result<BorrowedFd<'static>, Stop> {
     Ok(fd.ok_or_else(|| UsageError::bad("fd", "not a descriptor number"))?)
 }
 
-/// `names` as `3 -> target`. What is not marked close-on-exec came over exec.
+/// Lists `names` as `3 -> target`. A descriptor that is not marked close-on-exec came over exec.
 #[cfg(target_os = "linux")]
 pub(crate) fn fds(_: &Args) -> Seen {
     use nix::fcntl::{AT_FDCWD, OFlag, openat};

@@ -40,7 +40,7 @@ pub(crate) fn remount_rw(args: &Args) -> Seen {
     done()
 }
 
-/// Shows `--path` at `--to` as well; what is mounted below it stays behind.
+/// Mounts `--path` at `--to` as well, without the mounts below it.
 pub(crate) fn bind_mount(args: &Args) -> Seen {
     let (from, to) = (args.path()?, args.one("to")?);
     if args.maybe("via").is_some_and(|via| via == "open-tree") {

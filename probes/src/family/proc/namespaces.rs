@@ -23,7 +23,7 @@ pub(crate) fn unshare(args: &Args) -> Seen {
     })
 }
 
-/// In user and mount namespaces of its own, on a file system made for it.
+/// Works in user and mount namespaces of its own, on a file system made for it.
 pub(crate) fn pivot_root(args: &Args) -> Seen {
     let (path, tmpfs) = (args.path()?, Some("tmpfs"));
     enter(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)?;

@@ -14,7 +14,7 @@ use crate::record::Value;
 use crate::seen::{At, Seen, done, seen};
 use crate::sys;
 
-/// Where nothing is mapped: the kernel asks for permission before it looks.
+/// An address at which nothing is mapped: the kernel checks permission before it looks.
 const NOWHERE: usize = 4096;
 
 pub(crate) fn pidfd_open(args: &Args) -> Seen {

@@ -1,4 +1,4 @@
-//! What this process may do: `nnp`, `caps`, `seccomp-mode`, `setuid0`.
+//! The privileges of this process: `nnp`, `caps`, `seccomp-mode`, `setuid0`.
 
 use nix::unistd::{Uid, setuid};
 

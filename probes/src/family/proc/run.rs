@@ -72,7 +72,8 @@ pub(super) fn run(call: &'static str, exec: impl FnOnce() -> Errno) -> Seen {
     }
 }
 
-/// What the executed program must not inherit from a probe; it lives no longer than one.
+/// Resets the state that the executed program must not inherit from a probe; the program lives no
+/// longer than a probe.
 fn prepared() -> nix::Result<()> {
     sys::default_action(Signal::SIGPIPE)?;
     sys::default_action(Signal::SIGALRM)?;

@@ -1,4 +1,4 @@
-//! What /proc shows of others: `read-environ`, `list-pids`, `proc-root-read`.
+//! The view of other processes in /proc: `read-environ`, `list-pids`, `proc-root-read`.
 
 use std::ffi::OsString;
 
@@ -25,8 +25,8 @@ pub(crate) fn read_environ(args: &Args) -> Seen {
     with_count(args, count, seen([("names", names(found)), bytes]))
 }
 
-/// `names` holds the numbers. With `--match`, `count` leaves out our own line of
-/// ancestors, whose command lines carry the text because they were told it.
+/// `names` holds the numbers. With `--match`, `count` leaves out the probe's own line of ancestors,
+/// whose command lines carry the text as an argument.
 pub(crate) fn list_pids(args: &Args) -> Seen {
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
     let dir = openat(AT_FDCWD, "/proc", flags, Mode::empty()).at("openat")?;
@@ -44,7 +44,7 @@ pub(crate) fn proc_root_read(args: &Args) -> Seen {
     fs::read_file(&path)
 }
 
-/// What stands before the first `=`.
+/// Returns the text before the first `=`.
 fn name(entry: &[u8]) -> String {
     let end = entry.iter().position(|b| *b == b'=').unwrap_or(entry.len());
     String::from_utf8_lossy(&entry[..end]).into_owned()
@@ -63,7 +63,7 @@ fn matches(args: &Args, bytes: &[u8]) -> bool {
     !needle.is_empty() && bytes.windows(needle.len()).any(|window| window == needle)
 }
 
-/// This process and those above it, as far as /proc shows them.
+/// Lists this process and its ancestors, as far as /proc shows them.
 fn ancestors() -> Vec<String> {
     let mut line = vec![getpid().to_string()];
     while let Some(parent) = line.last().and_then(|pid| parent(pid)) {

@@ -113,7 +113,7 @@ fn tags(page: &str) -> Vec<String> {
     let mut rest = page;
     while let Some(start) = rest.find('<') {
         let (tag, after) = tag(&rest[start + 1..]);
-        // What a script or style holds is no markup until its end tag.
+        // The content of a script or style is no markup until its end tag.
         let raw = ["script", "style"].into_iter().find(|name| tag.split(' ').next() == Some(name));
         rest = match raw {
             Some(name) => &after[after.find(&format!("</{name}")).unwrap()..],

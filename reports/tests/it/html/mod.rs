@@ -15,7 +15,7 @@ fn page(runs: &[Run]) -> String {
     html::render(&merge(runs).unwrap())
 }
 
-/// What stands between `open` and the next `close`.
+/// Returns the text between `open` and the next `close`.
 fn between<'a>(page: &'a str, open: &str, close: &str) -> &'a str {
     let start = page.find(open).unwrap_or_else(|| panic!("no {open}")) + open.len();
     let end = page[start..].find(close).unwrap_or_else(|| panic!("no {close}"));
@@ -129,7 +129,7 @@ fn findings_read_without_scripts() {
     ] {
         assert!(plain.contains(words), "{words}");
     }
-    // What only the script can work is not shown until it runs.
+    // Controls that only the script can work are hidden until it runs.
     assert!(between(&page, "<form", ">").ends_with(" hidden"));
 }
 

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{data, page};
 use crate::sample::{backend, bad, header, row, run};
 
-/// As many cases and backends as a published matrix, every cell with three arms of its own sort.
+/// Makes a run with as many cases and backends as a published matrix, every cell with three
+/// distinct arms.
 fn large(cases: usize, backends: usize) -> Run {
     let infos: Vec<_> = (0..backends).map(|b| backend(&format!("backend-{b}"))).collect();
     let rows: Vec<CaseRow> = (0..cases)

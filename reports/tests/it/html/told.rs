@@ -1,4 +1,4 @@
-//! What the page's data tells of a row, and what the record says of it.
+//! The page's data about a row, compared with the record.
 
 use boxproof_reports::{ArmRow, CaseRow, ExitRow};
 use serde_json::Value;
