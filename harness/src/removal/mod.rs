@@ -12,7 +12,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -96,6 +96,11 @@ impl OwnedDirectory {
     /// Returns the path at which the harness made it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the directory itself, wherever it is moved to.
+    pub(crate) fn inode(&self) -> BorrowedFd<'_> {
+        self.inode.as_fd()
     }
 
     /// Opens the directory anew, for a lock of its own.

@@ -94,8 +94,10 @@ impl Before {
             true => Secrets::look(workspace)?,
             false => Secrets::default(),
         };
+        let directories = ArmDirectories::look(workspace);
+        workspace.check_places(&directories)?;
         Ok(Self {
-            directories: ArmDirectories::look(workspace),
+            directories,
             snapshots,
             above,
             trees: trees.collect(),

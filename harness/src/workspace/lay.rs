@@ -1,46 +1,86 @@
-//! Laying out one entry of a fixture.
+//! Laying out one entry of a fixture, by descriptors: the names that lead to it may become other
+//! ones meanwhile, and nothing is laid out elsewhere.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Component, Path};
 
 use boxproof_cases::case::{Entry, EntryKind};
-use nix::sys::stat::Mode;
-use nix::unistd::mkfifo;
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, mkdirat};
+use nix::unistd::{linkat, symlinkat};
 
 use super::Workspace;
+
+/// Modes before the umask.
+const DIRECTORY: Mode = Mode::from_bits_truncate(0o777);
+const FILE: Mode = Mode::from_bits_truncate(0o666);
+const PIPE: Mode = Mode::from_bits_truncate(0o644);
 
 /// Makes `entry` at `path`, parents included.
 ///
 /// # Errors
-/// The call that failed.
+/// The call that failed; ELOOP or ENOTDIR for a link on the way.
 pub(super) fn entry(path: &Path, entry: &Entry, workspace: &Workspace) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
+    let (parent, name) = place(path, workspace)?;
     let expand = |text: &str| workspace.vars.expand(text).map_err(io::Error::other);
     match &entry.kind {
-        EntryKind::File(text) => fs::write(path, expand(text)?),
-        EntryKind::Dir => fs::create_dir_all(path),
-        EntryKind::Link(target) => symlink(expand(target)?, path),
+        EntryKind::File(text) => file(parent.as_fd(), name, &expand(text)?),
+        EntryKind::Dir => directory(parent.as_fd(), name.as_ref()).map(drop),
+        EntryKind::Link(target) => Ok(symlinkat(expand(target)?.as_str(), &parent, name)?),
         EntryKind::Hardlink(target) => {
-            fs::hard_link(workspace.place(target).map_err(io::Error::other)?, path)
+            let target = workspace.place(target).map_err(io::Error::other)?;
+            let (from, called) = place(&target, workspace)?;
+            Ok(linkat(&from, called, &parent, name, AtFlags::empty())?)
         }
-        EntryKind::Fifo => Ok(mkfifo(path, Mode::from_bits_truncate(0o644))?),
-        EntryKind::Git => repository(path),
+        EntryKind::Fifo => Ok(fifo(parent.as_fd(), name, path)?),
+        EntryKind::Git => repository(directory(parent.as_fd(), name.as_ref())?.as_fd()),
     }
 }
 
 /// Gives what is at `path` the mode that `entry` tells, if it does.
 ///
 /// # Errors
-/// The errno of chmod(2).
-pub(super) fn mode(path: &Path, entry: &Entry) -> io::Result<()> {
-    match entry.mode {
-        Some(mode) => fs::set_permissions(path, fs::Permissions::from_mode(mode)),
-        None => Ok(()),
+/// The errno of fchmodat(2).
+pub(super) fn mode(path: &Path, entry: &Entry, workspace: &Workspace) -> io::Result<()> {
+    let Some(mode) = entry.mode else { return Ok(()) };
+    let (parent, name) = place(path, workspace)?;
+    let mode = Mode::from_bits_truncate(mode);
+    Ok(fchmodat(&parent, name, mode, FchmodatFlags::NoFollowSymlink)?)
+}
+
+/// Opens the directory of `path`, made where it is missing; returns it with the last name.
+fn place<'a>(path: &'a Path, workspace: &Workspace) -> io::Result<(OwnedFd, &'a OsStr)> {
+    let below = path.strip_prefix(workspace.root()).map_err(io::Error::other)?;
+    let (Some(above), Some(name)) = (below.parent(), below.file_name()) else {
+        return Err(Errno::EINVAL.into());
+    };
+    Ok((directory(workspace.directory.inode(), above)?, name))
+}
+
+/// Opens the directory `below` of `top`, made where it is missing.
+pub(super) fn directory(top: BorrowedFd<'_>, below: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let mut at = top.try_clone_to_owned()?;
+    for part in below.components() {
+        let Component::Normal(name) = part else { return Err(Errno::EINVAL.into()) };
+        match mkdirat(&at, name, DIRECTORY) {
+            Err(Errno::EEXIST) => {}
+            made => made?,
+        }
+        at = openat(&at, name, flags, Mode::empty())?;
     }
+    Ok(at)
+}
+
+fn file(parent: BorrowedFd<'_>, name: &OsStr, text: &str) -> io::Result<()> {
+    let new = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC;
+    // A FIFO in its place does not hold up the worker.
+    let safe = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    File::from(openat(parent, name, new | safe, FILE)?).write_all(text.as_bytes())
 }
 
 /// The directories of the least that git takes for a repository; hand-made, so that no case costs a
@@ -55,10 +95,26 @@ pub const REPOSITORY_FILES: [(&str, &str); 3] = [
     ("config", "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"),
 ];
 
-fn repository(path: &Path) -> io::Result<()> {
-    let git = path.join(".git");
-    for folder in REPOSITORY_FOLDERS {
-        fs::create_dir_all(git.join(folder))?;
+#[cfg(target_os = "linux")]
+fn fifo(parent: BorrowedFd<'_>, name: &OsStr, _: &Path) -> nix::Result<()> {
+    nix::unistd::mkfifoat(parent, name, PIPE)
+}
+
+/// Makes it by its path: mkfifoat(2) is not everywhere.
+#[cfg(not(target_os = "linux"))]
+fn fifo(_: BorrowedFd<'_>, _: &OsStr, path: &Path) -> nix::Result<()> {
+    nix::unistd::mkfifo(path, PIPE)
+}
+
+fn repository(within: BorrowedFd<'_>) -> io::Result<()> {
+    let git = directory(within, ".git".as_ref())?;
+    for below in REPOSITORY_FOLDERS {
+        directory(git.as_fd(), below.as_ref())?;
     }
-    REPOSITORY_FILES.into_iter().try_for_each(|(file, text)| fs::write(git.join(file), text))
+    REPOSITORY_FILES.into_iter().try_for_each(|(path, text)| {
+        let path = Path::new(path);
+        let above = path.parent().unwrap_or(Path::new(""));
+        let parent = directory(git.as_fd(), above)?;
+        file(parent.as_fd(), path.file_name().unwrap_or_default(), text)
+    })
 }

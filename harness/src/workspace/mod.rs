@@ -67,6 +67,8 @@ pub struct Workspace {
     pub(crate) network: Option<Namespaces>,
     /// The mounts of a nested host besides those of the case.
     host_mounts: Vec<MountPlace>,
+    /// Its directories as they were made.
+    made: Option<ArmDirectories>,
     /// True once it is removed.
     removed: bool,
 }
@@ -86,11 +88,12 @@ impl Workspace {
         let mut vars = Vars::default();
         let (root, directory) = own_root(root, &nonce)?;
         for (folder, name) in names.folders() {
-            let path = root.join(folder);
-            std::fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-            vars.set(name, path.to_string_lossy());
+            vars.set(name, root.join(folder).to_string_lossy());
         }
-        std::fs::create_dir(root.join(names.state)).map_err(|e| e.to_string())?;
+        for folder in names.folders().map(|(folder, _)| folder).into_iter().chain([names.state]) {
+            lay::directory(directory.inode(), folder.as_ref())
+                .map_err(|e| format!("{}: {e}", root.join(folder).display()))?;
+        }
         vars.set("PROBE", probe.to_string_lossy());
         vars.set("NONCE", &nonce);
         vars.set("CANARY", &canary);
@@ -107,11 +110,14 @@ impl Workspace {
             terminal: None,
             network: None,
             host_mounts: Vec::new(),
+            made: None,
             removed: false,
         };
+        workspace.made = Some(ArmDirectories::look(&workspace));
         workspace.start_services(case, probe)?;
         workspace.lay_files(case)?;
         case.launcher.nested.iter().try_for_each(|nested| workspace.lay_nested(nested))?;
+        workspace.check_places(&ArmDirectories::look(&workspace))?;
         workspace.prepare(case)?;
         Ok(workspace)
     }
@@ -166,9 +172,25 @@ impl Workspace {
         // Modes after contents, and entries below before those above: a directory without
         // permissions takes no files any more, and closes those it has.
         for (path, entry) in case.fixture.iter().rev() {
-            lay::mode(&self.place(path)?, entry).map_err(|e| format!("fixture {path}: {e}"))?;
+            lay::mode(&self.place(path)?, entry, self)
+                .map_err(|e| format!("fixture {path}: {e}"))?;
         }
         Ok(())
+    }
+
+    /// Checks that each directory in `now` is the one that was made, and that its path leads there:
+    /// other arms are executed while this one is laid out.
+    ///
+    /// # Errors
+    /// The directory that was replaced.
+    pub(crate) fn check_places(&self, now: &ArmDirectories) -> Result<(), String> {
+        let mut changes = self.made.iter().flat_map(|made| made.changes(now));
+        let what = match changes.find(|change| change.sight == Sight::Replaced) {
+            Some(change) => change.sentence,
+            None if self.directory.is_in_place() => return Ok(()),
+            None => "$ARM is not in place".to_owned(),
+        };
+        Err(format!("{what}: it was replaced while the fixture was laid out"))
     }
 
     fn prepare(&self, case: &Case) -> Result<(), String> {

@@ -20,11 +20,12 @@ impl Workspace {
     /// The part that could not be made, and the reason.
     pub(super) fn lay_nested(&mut self, nested: &Nested) -> Result<(), String> {
         let host = self.root().join("host");
-        fs::create_dir_all(host.join("root")).map_err(|e| format!("nested host: {e}"))?;
+        lay::directory(self.directory.inode(), "host/root".as_ref())
+            .map_err(|e| format!("nested host: {e}"))?;
         for (path, entry) in &nested.files {
             let place = host.join(path.trim_start_matches('/'));
             lay::entry(&place, entry, self)
-                .and_then(|()| lay::mode(&place, entry))
+                .and_then(|()| lay::mode(&place, entry, self))
                 .map_err(|e| format!("nested {path}: {e}"))?;
         }
         for name in ADDED_TO {

@@ -35,6 +35,8 @@ mod residue;
 mod short_host;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(target_os = "linux")]
+mod swapped;
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -47,6 +49,7 @@ fn main() {
     let verb = args.get(1).and_then(|verb| verb.to_str()).unwrap_or_default();
     match verb {
         measure::VERB => std::process::exit(measure::serve(&args[2..])),
+        swapped::VERB => std::process::exit(swapped::serve(&args[2..])),
         removal::BIND => std::process::exit(removal::bind(&args[2..])),
         _ => {}
     }
@@ -62,6 +65,7 @@ fn main() {
         removal::rows(),
         residue::rows(),
         short_host::rows(),
+        swapped::rows(),
     ];
     let rows = rows.concat();
     context::run(rows);
