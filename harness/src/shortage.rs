@@ -1,6 +1,6 @@
-//! Shortages of the host: free space, processes, descriptors, memory, namespaces, time. A backend's
-//! own words about it count only where the host itself shows it. Main functions: [`of_arm`] and
-//! [`before_run`].
+//! Shortages of the host: free space, processes, descriptors, memory, namespaces, mounts, time. A
+//! backend's own words about it count only where the host itself shows it. Main functions:
+//! [`of_arm`] and [`before_run`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,10 @@ use std::time::Duration;
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::statvfs;
 
+use crate::backend::Special;
 use crate::execution::{Exit, Observation, RunReport, is_about_resource};
-use crate::sys::host::try_user_namespace;
+use crate::sys::ability::try_namespace;
+use crate::sys::host::{try_own_root, try_user_namespace};
 
 /// Errnos of a probe that are about a resource.
 const ERRNOS: [&str; 6] = ["ENOSPC", "EDQUOT", "ENOMEM", "EMFILE", "ENFILE", "EAGAIN"];
@@ -103,6 +105,7 @@ fn says_unavailable(run: &RunReport) -> bool {
     use boxproof_cases::protocol::ErrorKind;
     let error = run.result.as_ref().and_then(|result| result.error.as_ref());
     error.is_some_and(|error| matches!(error.kind, ErrorKind::Unavailable | ErrorKind::Setup))
+        || matches!(run.special, Some(Special::SetupFailed(_)))
 }
 
 fn space(root: &Path) -> Option<String> {
@@ -151,10 +154,18 @@ fn descriptors() -> Option<String> {
     (soft < DESCRIPTORS).then(|| format!("descriptors: a process may have {soft} (RLIMIT_NOFILE)"))
 }
 
+/// Returns what sandboxes are built of and this host refuses: user namespaces, mounts in them, a
+/// root directory of one's own.
 fn namespaces() -> Option<String> {
     let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
-    let refused = try_user_namespace(uid, gid).err()?;
-    Some(format!("namespaces: a user namespace cannot be made here: {refused}"))
+    if let Err(refused) = try_namespace("user") {
+        return Some(format!("namespaces: a user namespace cannot be made here: {refused}"));
+    }
+    if let Err(refused) = try_user_namespace(uid, gid) {
+        return Some(format!("mounts: a user namespace cannot change its own here: {refused}"));
+    }
+    let refused = try_own_root(uid, gid).err()?;
+    Some(format!("mounts: a user namespace cannot have a root of its own here: {refused}"))
 }
 
 /// A number that `controller` counts of this process's control group, in the file of version 2 or

@@ -37,6 +37,33 @@ pub(super) fn in_child(act: impl FnOnce() -> Result<(), Errno>) -> io::Result<()
 /// mounts: a namespace in which nothing is allowed is as good as none.
 #[cfg(target_os = "linux")]
 pub(crate) fn try_user_namespace(uid: u32, gid: u32) -> io::Result<()> {
+    in_user_namespace(uid, gid, || Ok(()))
+}
+
+/// Makes such a namespace, and an empty file system the root directory in it.
+#[cfg(target_os = "linux")]
+pub(crate) fn try_own_root(uid: u32, gid: u32) -> io::Result<()> {
+    in_user_namespace(uid, gid, || {
+        let (tmpfs, none) = (c"tmpfs".as_ptr(), std::ptr::null());
+        // A place that is there: the maps were written in it.
+        let (place, here) = (c"/proc".as_ptr(), c".".as_ptr());
+        // SAFETY: source, place and type are C strings; there is no data.
+        Errno::result(unsafe { libc::mount(tmpfs, place, tmpfs, 0, none) })?;
+        // SAFETY: the path is a C string.
+        Errno::result(unsafe { libc::chdir(place) })?;
+        // SAFETY: both paths are C strings.
+        Errno::result(unsafe { libc::syscall(libc::SYS_pivot_root, here, here) })?;
+        Ok(())
+    })
+}
+
+/// Runs `act` in a user namespace with mounts of its own, to which `uid` and `gid` are mapped.
+#[cfg(target_os = "linux")]
+fn in_user_namespace(
+    uid: u32,
+    gid: u32,
+    act: impl FnOnce() -> Result<(), Errno>,
+) -> io::Result<()> {
     let maps = [
         (c"/proc/self/setgroups", "deny".to_owned()),
         (c"/proc/self/uid_map", format!("0 {uid} 1")),
@@ -52,12 +79,17 @@ pub(crate) fn try_user_namespace(uid: u32, gid: u32) -> io::Result<()> {
         let none = std::ptr::null();
         // SAFETY: the path is a C string; the other pointers may be null for these flags.
         Errno::result(unsafe { libc::mount(none, c"/".as_ptr(), none, flags, none.cast()) })?;
-        Ok(())
+        act()
     })
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn try_user_namespace(_: u32, _: u32) -> io::Result<()> {
+    Err(Errno::ENOSYS.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn try_own_root(_: u32, _: u32) -> io::Result<()> {
     Err(Errno::ENOSYS.into())
 }
 

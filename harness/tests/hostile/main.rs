@@ -28,6 +28,8 @@ mod outputs;
 #[cfg(target_os = "linux")]
 mod privilege;
 #[cfg(target_os = "linux")]
+mod refused_calls;
+#[cfg(target_os = "linux")]
 mod removal;
 #[cfg(target_os = "linux")]
 mod residue;
@@ -37,6 +39,8 @@ mod short_host;
 mod support;
 #[cfg(target_os = "linux")]
 mod swapped;
+#[cfg(target_os = "linux")]
+mod sys;
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -49,6 +53,7 @@ fn main() {
     let verb = args.get(1).and_then(|verb| verb.to_str()).unwrap_or_default();
     match verb {
         measure::VERB => std::process::exit(measure::serve(&args[2..])),
+        refused_calls::VERB => std::process::exit(refused_calls::serve(&args[2..])),
         swapped::VERB => std::process::exit(swapped::serve(&args[2..])),
         removal::BIND => std::process::exit(removal::bind(&args[2..])),
         _ => {}
@@ -62,6 +67,7 @@ fn main() {
         observation::rows(),
         outputs::rows(),
         privilege::rows(),
+        refused_calls::rows(),
         removal::rows(),
         residue::rows(),
         short_host::rows(),

@@ -11,7 +11,7 @@ use crate::baseline::{ALLOWED, DENIED};
 use crate::context::{BOTH, FinishedRun, HostileRow, RowContext, User};
 
 /// Cases of several kinds, which all pass on a host that is short of nothing.
-const CASES: &[&str] = &[
+pub(crate) const CASES: &[&str] = &[
     "exec/exit-codes/*",
     "fs/create-outside/*",
     "fs/write-outside/*",
@@ -64,7 +64,7 @@ pub(crate) fn rows() -> Vec<HostileRow> {
 /// Checks that no verdict accuses the reference, and that a row without a pass names the host or
 /// taught nothing.
 #[track_caller]
-fn accuses_no_one(ran: &FinishedRun) {
+pub(crate) fn accuses_no_one(ran: &FinishedRun) {
     let accused: Vec<String> = ran
         .rows
         .iter()
