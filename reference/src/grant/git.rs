@@ -64,7 +64,9 @@ fn before<'a>(
 
 fn folder<'a>(scene: &Scene<'_>, after: &'a [Word]) -> Result<&'a [Word], String> {
     match after.split_first() {
-        Some((folder, rest)) if folder.known().is_some_and(|one| place::within(scene, one)) => {
+        Some((folder, rest))
+            if folder.top || folder.known().is_some_and(|one| place::within(scene, one)) =>
+        {
             Ok(rest)
         }
         _ => Err("git -C leads out of the workspace, or nobody knows where".to_owned()),
@@ -87,9 +89,20 @@ fn subcommand(name: &'static str, kind: Kind, words: &[Word]) -> Result<Part, St
         Kind::Granted => Ok(Part::Changes(name)),
         Kind::GrantedWith(options) => {
             let given = read(name, options, words)?;
-            if matches!(name, "merge" | "rebase") {
+            if matches!(name, "merge" | "rebase" | "cherry-pick" | "revert") {
                 strategies(&given)?;
             }
+            Ok(Part::Changes(name))
+        }
+        Kind::GrantedAs { verbs, options, looks: looking } => {
+            let verb = words.iter().find(|word| word.is_operand()).map_or(Some(""), Word::known);
+            match verb {
+                Some(verb) if looking.contains(&verb) => return looks(name, words),
+                Some(verb) if verbs.contains(&verb) => {}
+                Some(verb) => return Err(format!("git {name} {verb} is not known to be harmless")),
+                None => return Err(format!("what git {name} is given is not known")),
+            }
+            read(name, options, words)?;
             Ok(Part::Changes(name))
         }
         Kind::Looks => looks(name, words),

@@ -47,6 +47,21 @@ impl<'a> Lexer<'a> {
         self.chars.peek().copied()
     }
 
+    /// Returns the word that stands here as it is written, if it may be a keyword or a name.
+    pub(super) fn keyword(&mut self) -> Option<String> {
+        /// Characters: no keyword and few names have more.
+        const LONGEST: usize = 64;
+        let mut chars = self.chars.clone();
+        let mut text = String::new();
+        while let Some(c) = chars.next_if(|c| !ENDS.contains(c)) {
+            if text.len() == LONGEST || !(c.is_ascii_alphanumeric() || "_{}".contains(c)) {
+                return None;
+            }
+            text.push(c);
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
     pub(super) fn takes(&mut self, c: char) -> bool {
         self.chars.next_if_eq(&c).is_some()
     }
@@ -76,7 +91,7 @@ impl<'a> Lexer<'a> {
 
     /// The word that begins here.
     pub(super) fn word(&mut self) -> Result<Word, Unsure> {
-        let mut word = Word { text: String::new(), rest: Rest::Nothing, quoted: false };
+        let mut word = Word { top: self.is_top(), ..Word::default() };
         let (mut brace, mut tilde) = (false, true);
         while let Some(c) = self.chars.next_if(|c| !ENDS.contains(c)) {
             let home = std::mem::replace(&mut tilde, matches!(c, '=' | ':'));
@@ -109,6 +124,17 @@ impl<'a> Lexer<'a> {
             }
         }
         Ok(word)
+    }
+
+    /// Returns whether the word that begins here only asks for the top of the repository.
+    fn is_top(&self) -> bool {
+        const ASKED: [&str; 2] =
+            ["\"$(git rev-parse --show-toplevel)\"", "$(git rev-parse --show-toplevel)"];
+        ASKED.iter().any(|asked| {
+            let mut chars = self.chars.clone();
+            let same = asked.chars().all(|due| chars.next() == Some(due));
+            same && chars.next().is_none_or(|next| ENDS.contains(&next))
+        })
     }
 
     fn single(&mut self, word: &mut Word) -> Result<(), Unsure> {
@@ -210,7 +236,7 @@ impl<'a> Lexer<'a> {
             return Err("it nests too deeply");
         }
         self.depth += 1;
-        parse::list(self)?;
+        parse::list(self, &[])?;
         self.depth -= 1;
         match self.takes(')') && self.ahead.is_empty() {
             true => Ok(()),

@@ -4,6 +4,7 @@
 //! boundary, not this inference.
 
 mod assign;
+mod compound;
 mod config;
 mod git;
 mod judge;
@@ -12,6 +13,7 @@ mod options;
 mod parse;
 mod place;
 mod programs;
+mod sed;
 mod steers;
 mod subcommands;
 mod word;
@@ -31,7 +33,7 @@ pub(crate) use steers::{STEERS, steers};
 pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
     let held = policy.protect == Protect::Metadata && policy.mode == Mode::WorkspaceWrite;
     let asked = held && policy.infer_grants && !policy.grants.iter().any(|one| one == GIT_GRANT);
-    let line = run.original_command.as_deref().or_else(|| shell_line(&run.command))?;
+    let line = typed_line(&run.command, run.original_command.as_deref())?;
     let inferred = infer(line, policy.workspace.as_path(), run.cwd.as_path());
     asked.then_some(inferred)
 }
@@ -60,6 +62,11 @@ pub(crate) fn infer(line: &str, workspace: &Path, cwd: &Path) -> InferredGrants 
             told(vec![GIT_GRANT.to_owned()], Some(name), because)
         }
     }
+}
+
+/// The line that counts: the `original` of a rewritten command, or what a shell is given.
+pub(crate) fn typed_line<'a>(command: &'a Command, original: Option<&'a str>) -> Option<&'a str> {
+    original.or_else(|| shell_line(command))
 }
 
 /// The line that a shell is given.

@@ -1,13 +1,15 @@
 //! The simple commands of a shell line, in a grammar that every shell shares: lists, pipelines,
-//! subshells, substitutions, redirections, here-documents. Anything else is not understood.
+//! subshells, compound commands, substitutions, redirections, here-documents. Anything else is not
+//! understood.
 
+use super::compound;
 use super::lex::{Lexer, Unsure};
 use super::word::{Simple, Word};
 
 /// Words that begin something else than a simple command, in one shell or another.
-const RESERVED: [&str; 24] = [
+const RESERVED: [&str; 23] = [
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
-    "in", "select", "function", "coproc", "time", "{", "}", "[[", "]]", "((", "end", "repeat",
+    "in", "select", "function", "coproc", "{", "}", "[[", "]]", "((", "end", "repeat",
 ];
 
 const STRANGE: &str = "it has an operator that not every shell has";
@@ -15,7 +17,7 @@ const STRANGE: &str = "it has an operator that not every shell has";
 /// Every simple command of `line`, those in substitutions too.
 pub(super) fn parse(line: &str) -> Result<Vec<Simple>, Unsure> {
     let mut lexer = Lexer::new(line)?;
-    list(&mut lexer)?;
+    list(&mut lexer, &[])?;
     match lexer.peek() {
         None if lexer.ahead.is_empty() => Ok(lexer.found),
         None => Err("a here-document has no end"),
@@ -23,17 +25,24 @@ pub(super) fn parse(line: &str) -> Result<Vec<Simple>, Unsure> {
     }
 }
 
-/// Commands up to the end or to a `)`.
-pub(super) fn list(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
+/// Reads commands up to the end, to a `)` or to one of the words `ends`, and returns that.
+pub(super) fn list(
+    lexer: &mut Lexer<'_>,
+    ends: &[&'static str],
+) -> Result<Option<&'static str>, Unsure> {
+    let ended = |lexer: &mut Lexer<'_>| {
+        let keyword = lexer.keyword();
+        ends.iter().copied().find(|end| keyword.as_deref() == Some(end))
+    };
     lines(lexer)?;
-    if matches!(lexer.peek(), None | Some(')')) {
+    if matches!(lexer.peek(), None | Some(')')) || ended(lexer).is_some() {
         return Err("it has no command");
     }
     loop {
         and_or(lexer)?;
         lexer.skip_between();
         match lexer.peek() {
-            None | Some(')') => return Ok(()),
+            None | Some(')') => return Ok(None),
             Some('\n') => {}
             Some(';' | '&') => _ = lexer.chars.next(),
             Some(_) => return Err("something follows a command"),
@@ -42,14 +51,15 @@ pub(super) fn list(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
             return Err(STRANGE);
         }
         lines(lexer)?;
-        if matches!(lexer.peek(), None | Some(')')) {
-            return Ok(());
+        let end = ended(lexer);
+        if end.is_some() || matches!(lexer.peek(), None | Some(')')) {
+            return Ok(end);
         }
     }
 }
 
 /// Blanks and ends of lines.
-fn lines(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
+pub(super) fn lines(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
     loop {
         lexer.skip_between();
         if !lexer.takes('\n') {
@@ -84,7 +94,8 @@ fn and_or(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
 fn command(lexer: &mut Lexer<'_>, piped: bool) -> Result<(), Unsure> {
     lexer.skip_between();
     let mut simple = Simple::default();
-    let subshell = lexer.takes('(');
+    let compound = compound::command(lexer)?;
+    let subshell = !compound && lexer.takes('(');
     if subshell {
         if matches!(lexer.peek(), Some('(' | '\\')) {
             return Err("it calculates");
@@ -101,13 +112,20 @@ fn command(lexer: &mut Lexer<'_>, piped: bool) -> Result<(), Unsure> {
             }
             None | Some('\n' | ';' | '&' | '|' | ')') => break,
             Some('(') => return Err("it defines a function"),
-            Some(_) if subshell => return Err("something follows a subshell"),
+            Some('0'..='9')
+                if (subshell || compound) && matches!(lexer.second(), Some('<' | '>')) =>
+            {
+                lexer.chars.next();
+            }
+            Some(_) if subshell || compound => {
+                return Err("something follows a subshell or compound command");
+            }
             Some(_) if word(lexer, &mut simple, negatable)? => parts += 1,
             // dash takes no second one.
             Some(_) => negatable = false,
         }
     }
-    if parts == 0 && !subshell {
+    if parts == 0 && !subshell && !compound {
         return Err("a command is missing");
     }
     lexer.found.push(simple);

@@ -4,6 +4,7 @@ use super::assign;
 use super::judge::{Part, Scene};
 use super::options::Options;
 use super::place;
+use super::sed;
 use super::word::Word;
 
 /// The arguments that a program may have.
@@ -13,8 +14,14 @@ enum Args {
     Any,
     /// Anything, if no option comes first.
     AnyText,
-    /// Words that are all known, without `-v`, which evaluates in some shells.
-    Known,
+    /// A test of known words, or of a text where an operator says so.
+    Test,
+    /// `--version` alone.
+    Version,
+    /// Words that choose files, and have them shown.
+    Chosen,
+    /// A script of plain orders, and files, which it may change in place.
+    Edits,
     /// Options of these letters, and names of files that it may change.
     Files(&'static str),
 }
@@ -42,6 +49,7 @@ const PROGRAMS: &[(&str, Args)] = &[
     ("grep", Args::Any),
     ("head", Args::Any),
     ("id", Args::Any),
+    ("jq", Args::Any),
     ("ls", Args::Any),
     ("md5sum", Args::Any),
     ("nl", Args::Any),
@@ -74,8 +82,14 @@ const PROGRAMS: &[(&str, Args)] = &[
     ("/usr/bin/cat", Args::Any),
     ("/usr/bin/echo", Args::Any),
     ("printf", Args::AnyText),
-    ("test", Args::Known),
-    ("[", Args::Known),
+    ("test", Args::Test),
+    ("[", Args::Test),
+    ("find", Args::Chosen),
+    ("sed", Args::Edits),
+    ("node", Args::Version),
+    ("python", Args::Version),
+    ("python3", Args::Version),
+    ("chmod", Args::Files("v")),
     ("cp", Args::Files("a f n p v")),
     ("mkdir", Args::Files("p v")),
     ("mv", Args::Files("f n v")),
@@ -96,6 +110,7 @@ pub(super) fn judge(scene: &Scene<'_>, name: &str, words: &[Word]) -> Part {
         "cd" => folder(scene, words),
         "set" => modes(words),
         "export" => exports(words),
+        "read" => reads(words),
         name => program(name, words),
     };
     match kind {
@@ -112,7 +127,10 @@ fn program(name: &str, words: &[Word]) -> Result<(), String> {
     let fits = match args {
         Args::Any => true,
         Args::AnyText => words.first().is_none_or(Word::is_operand),
-        Args::Known => words.iter().all(|word| word.known().is_some_and(|text| text != "-v")),
+        Args::Test => is_test(words),
+        Args::Version => matches!(words, [word] if word.known() == Some("--version")),
+        Args::Chosen => words.iter().all(is_choice),
+        Args::Edits => return sed::judge(words),
         Args::Files(flags) => {
             let given = Options { flags, valued: "" }.read(words).map_err(|o| o.because(name))?;
             return given.operands.iter().try_for_each(place::written);
@@ -121,8 +139,66 @@ fn program(name: &str, words: &[Word]) -> Result<(), String> {
     if fits { Ok(()) } else { unsure() }
 }
 
+/// Operators of a test between two texts or numbers.
+const COMPARING: [&str; 9] = ["=", "==", "!=", "-eq", "-ne", "-gt", "-ge", "-lt", "-le"];
+
+/// Returns whether a test evaluates nothing: `-v` does in some shells, and an unknown word may be it.
+fn is_test(words: &[Word]) -> bool {
+    let words = match words.split_last() {
+        Some((last, words)) if last.known() == Some("]") => words,
+        _ => words,
+    };
+    let words = words.strip_prefix(&[Word::plain("!")]).unwrap_or(words);
+    match words {
+        [operator, text] if matches!(operator.known(), Some("-n" | "-z")) => text.is_one(),
+        [one, operator, other]
+            if operator.known().is_some_and(|word| COMPARING.contains(&word)) =>
+        {
+            one.is_one() && other.is_one()
+        }
+        words => words.iter().all(|word| word.known().is_some_and(|text| text != "-v")),
+    }
+}
+
+/// Options of find that choose, or show.
+const CHOOSING: [&str; 22] = [
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-type",
+    "-maxdepth",
+    "-mindepth",
+    "-newer",
+    "-mtime",
+    "-mmin",
+    "-size",
+    "-empty",
+    "-not",
+    "-o",
+    "-or",
+    "-a",
+    "-and",
+    "-print",
+    "-print0",
+    "-prune",
+    "-readable",
+    "-executable",
+];
+
+fn is_choice(word: &Word) -> bool {
+    word.is_operand()
+        || word.known().is_some_and(|text| {
+            let number = text
+                .strip_prefix('-')
+                .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()));
+            number || CHOOSING.contains(&text)
+        })
+}
+
 fn folder(scene: &Scene<'_>, words: &[Word]) -> Result<(), String> {
     let known = match words {
+        [folder] if folder.top => return Ok(()),
         [folder] => folder.known(),
         _ => None,
     };
@@ -138,6 +214,15 @@ fn modes(words: &[Word]) -> Result<(), String> {
         true => Ok(()),
         false => Err("what set changes is not known".to_owned()),
     }
+}
+
+/// Judges `read -r NAME …`, which sets variables.
+fn reads(words: &[Word]) -> Result<(), String> {
+    let names = words.strip_prefix(&[Word::plain("-r")]).unwrap_or(words);
+    names.iter().try_for_each(|name| match name.known() {
+        Some(name) => assign::is_kind(name, &Word::anything()),
+        None => Err("what read sets is not known".to_owned()),
+    })
 }
 
 fn exports(words: &[Word]) -> Result<(), String> {

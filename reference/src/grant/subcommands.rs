@@ -10,6 +10,9 @@ pub(super) enum Kind {
     Granted,
     /// It changes a repository, and is granted with these options.
     GrantedWith(Options),
+    /// It changes a repository, and is granted with these options if its first operand (or the empty
+    /// text without one) is among `verbs`; it only reads if that is among `looks`.
+    GrantedAs { verbs: &'static [&'static str], options: Options, looks: &'static [&'static str] },
     /// It only reads, unless an option names a file to write or a program to run.
     Looks,
     /// It does no harm with these options.
@@ -50,6 +53,8 @@ pub(super) const DESTROYS: &[(&str, &str)] = &[
     ("switch", "-C"),
     ("branch", "-f"),
     ("branch", "--force"),
+    ("stash", "drop"),
+    ("stash", "clear"),
     ("tag", "-f"),
 ];
 
@@ -73,6 +78,12 @@ pub(super) const SETS: &[(&str, &str)] = &[
     ("push", "-u"),
     ("push", "--set-upstream"),
 ];
+
+/// Options of subcommands that apply commits anew.
+const PICKS: &str = "e edit no-edit n no-commit x s signoff no-signoff ff allow-empty \
+    allow-empty-message keep-redundant-commits no-gpg-sign abort continue quit skip reference \
+    rerere-autoupdate no-rerere-autoupdate";
+const PICKS_BY: &str = "m mainline strategy X strategy-option cleanup empty";
 
 /// Every subcommand that is known.
 pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
@@ -113,6 +124,20 @@ pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
         ),
     ),
     ("mv", with("n v k dry-run verbose", "")),
+    ("cherry-pick", with(PICKS, PICKS_BY)),
+    ("revert", with(PICKS, PICKS_BY)),
+    (
+        "stash",
+        Kind::GrantedAs {
+            verbs: &["", "push", "save", "pop", "apply", "branch"],
+            options: Options {
+                flags: "k keep-index no-keep-index u include-untracked no-include-untracked a all p \
+                        patch q quiet S staged index",
+                valued: "m message",
+            },
+            looks: &["list", "show"],
+        },
+    ),
     (
         "rebase",
         with(
@@ -180,7 +205,6 @@ pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
     ("whatchanged", Kind::Looks),
     ("reflog", Kind::BesideAs(&["", "show", "exists"])),
     ("remote", Kind::BesideAs(&["", "show", "get-url"])),
-    ("stash", Kind::BesideAs(&["list", "show"])),
     ("submodule", Kind::BesideAs(&["", "status", "summary"])),
     ("worktree", Kind::BesideAs(&["list"])),
     (

@@ -109,10 +109,7 @@ fn a_line_grants_itself_what_it_needs(#[case] line: &str, #[case] subcommand: &s
 #[case("git add . && git push -u origin x", "writes configuration")]
 #[case("git tag -f v1", "throws work away")]
 #[case("git rm -rf .", "git rm -f is not known")]
-#[case("git stash", "git stash takes")]
-#[case("git add . && git stash", "git stash takes")]
 #[case("git fetch && git add .", "git fetch takes")]
-#[case("git cherry-pick side", "git cherry-pick takes")]
 #[case("git x", "git x takes")]
 #[case("git COMMIT -m x", "git COMMIT takes")]
 #[case("git config core.hooksPath x", "git_config_write")]
@@ -171,8 +168,19 @@ fn a_line_grants_itself_what_it_needs(#[case] line: &str, #[case] subcommand: &s
 #[case("git add . && `x`", "backquote")]
 #[case("git add $((1))", "calculates")]
 #[case("! ! git add .", "negated within, or twice")]
-#[case("if true; then git add .; fi", "compound")]
 #[case("git() { x; }; git add .", "defines a function")]
+#[case("git stash drop", "throws work away")]
+#[case("git stash store x", "git stash store is not known")]
+#[case("git cherry-pick --strategy ./x a", "strategy")]
+#[case("if true; then git add .; fi x", "follows a subshell or compound")]
+#[case("if true; then git add .", "not closed")]
+#[case("for f; do git add $f; done", "not known")]
+#[case("for PATH in x; do git add .; done", "setting PATH")]
+#[case("{ git reset --hard; }", "throws work away")]
+#[case("case x in x) git add .;; esac", "compound")]
+#[case("read PATH; git add .", "setting PATH")]
+#[case("cd \"$(git rev-parse --show-toplevel)/..\" && git add .", "cd leads")]
+#[case("python3 x.py && git add .", "what python3 does")]
 #[case("alias git=x; git add .", "what alias does")]
 #[case("git add <(x)", "not every shell")]
 #[case("git add . &> f", "not every shell")]
@@ -212,6 +220,31 @@ fn a_line_is_started_in_the_workspace(#[case] cwd: &str, #[case] inside: bool) {
 #[case("make", None)]
 fn what_would_change_a_repository_is_named(#[case] line: &str, #[case] subcommand: Option<&str>) {
     assert_eq!(granted(line).subcommand.as_deref(), subcommand);
+}
+
+/// Lines that destroy, steer or smuggle, and lines of every day, one a row (`tests/grants`); in a
+/// row `⏎` is an end of line, and `␍` a carriage return.
+#[test]
+fn lines_are_granted_as_they_are_labelled() {
+    let table = include_str!("../../tests/grants/lines.tsv");
+    let (mut kept, mut open) = (0, 0);
+    let mut wrong = Vec::new();
+    for row in table.lines() {
+        let (label, line) = row.split_once('\t').unwrap();
+        let found = granted(&line.replace('⏎', "\n").replace('␍', "\r"));
+        let grants = !found.granted.is_empty();
+        match label {
+            "granted" => open += usize::from(grants),
+            "none" => kept += usize::from(!grants),
+            other => panic!("{other}: no label"),
+        }
+        if grants != (label == "granted") {
+            wrong.push(format!("{row}: {}", found.because));
+        }
+    }
+    println!("{kept} lines are granted nothing, {open} what they need");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(kept >= 160 && open >= 45, "{kept} and {open} rows");
 }
 
 fn run(command: Command, original: Option<&str>) -> Run {

@@ -1,9 +1,10 @@
 //! One word of a shell line, as far as it is known before expansion.
 
 /// The part of a word that is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Rest {
     /// Nothing: the text is all of it.
+    #[default]
     Nothing,
     /// Unknown text follows; the word stays one word.
     OneWord,
@@ -14,7 +15,7 @@ pub(super) enum Rest {
 }
 
 /// A word.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
     /// The text without quotes, up to the first expansion.
     pub(super) text: String,
@@ -22,12 +23,19 @@ pub(super) struct Word {
     pub(super) rest: Rest,
     /// A part of the word was quoted: then it is no reserved word.
     pub(super) quoted: bool,
+    /// The word is the top of the repository.
+    pub(super) top: bool,
 }
 
 impl Word {
     /// An empty word that nothing is known of.
     pub(super) fn anything() -> Self {
-        Self { text: String::new(), rest: Rest::Words, quoted: false }
+        Self { rest: Rest::Words, ..Self::default() }
+    }
+
+    /// Makes a word without quotes or expansions.
+    pub(super) fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
     }
 
     /// The whole word, if it is known.

@@ -45,6 +45,11 @@ pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>>
         },
         "env" => Ok(Inner::Simple(environment(words))),
         "nice" | "nohup" => plain(words).map_or_else(unsure, Ok),
+        // A word of some shells, a program elsewhere.
+        "time" => {
+            let rest = words.strip_prefix(&[Word::plain("-p")]).unwrap_or(words);
+            plain(rest).map_or_else(unsure, Ok)
+        }
         "timeout" => timeout(words).map_or_else(unsure, Ok),
         "xargs" => arguments(words).map_or_else(unsure, Ok),
         _ => return None,

@@ -13,7 +13,7 @@ use super::super::parse::parse;
 use super::super::word::{Rest, Simple, Word};
 
 /// The pieces of lines. Words have no slash: nothing but the recorders below can be started.
-const PIECES: [&str; 62] = [
+const PIECES: [&str; 71] = [
     "git",
     "one",
     "two",
@@ -73,6 +73,15 @@ const PIECES: [&str; 62] = [
     "<<E",
     "<<'E'",
     "\nE\n",
+    "if ",
+    " then ",
+    "; fi",
+    "; do ",
+    "; done",
+    "for x in ",
+    "{ ",
+    "; }",
+    "else ",
     "if",
     "a",
     "b",
