@@ -47,7 +47,6 @@ fn ordered(request: ProfileRequest, settled: Result<Settled, Fault>) -> Result<O
         lenient: false,
         profile_file: None,
         inferred: None,
-        ungranted: None,
         dialect: crate::explain::action::Dialect::Inferoa,
         on_failure: None,
     })

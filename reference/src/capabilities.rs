@@ -469,7 +469,6 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<Trial
         lenient: false,
         profile_file: None,
         inferred: None,
-        ungranted: None,
         dialect: crate::explain::action::Dialect::Neutral,
         on_failure: None,
         unavailable: None,

@@ -20,6 +20,10 @@ pub(crate) enum Op {
 
 /// Decides on paths below the workspace; the workspace itself is the empty path.
 pub(crate) trait Judge: Send + Sync {
+    /// Says which change would allow `op` at `path`, by a rule for the name `called`.
+    fn remedy(&self, _op: Op, _path: &Path, called: &str) -> String {
+        format!("add a rule for `{called}`")
+    }
     /// Returns whether `op` is allowed on `path`.
     fn allows(&self, op: Op, path: &Path) -> bool;
 }
@@ -123,6 +127,11 @@ impl Law {
     /// Returns whether `op` is allowed on `path`.
     pub(crate) fn allows(&self, op: Op, path: &Path) -> bool {
         self.judge.allows(op, path)
+    }
+
+    /// Says which change would allow `op` at `path`, by a rule for the name `called`.
+    pub(crate) fn remedy(&self, op: Op, path: &Path, called: &str) -> String {
+        self.judge.remedy(op, path, called)
     }
 
     /// Returns whether a name may be created at `path`: an unreadable path is not created either.

@@ -12,6 +12,11 @@ use crate::error::Refusal;
 use crate::law::{Judge, Law, Line, Op};
 
 impl Judge for Profile {
+    fn remedy(&self, op: Op, path: &Path, called: &str) -> String {
+        let names: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).collect();
+        Self::remedy(self, asked(op), &orbit::spelled(&names), called)
+    }
+
     fn allows(&self, op: Op, path: &Path) -> bool {
         let names: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).collect();
         // The decision is about the spelling that a request for the path would use.

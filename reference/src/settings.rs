@@ -81,7 +81,6 @@ fn ordered(protocol: u32, compiled: Compiled, profile_file: Option<ProfilePlace>
         lenient,
         profile_file,
         inferred: None,
-        ungranted: None,
         dialect: crate::explain::action::Dialect::Caliban,
         on_failure,
     }

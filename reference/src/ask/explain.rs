@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::dialect::orbit::{OUTSIDE, Op, Profile, Resolved, Resolver};
+use crate::dialect::orbit::{Op, Profile, Resolved, Resolver};
 
 use super::answer::{Answer, Subject, Told};
 use super::{Asked, Format, YES};
@@ -15,6 +15,7 @@ pub(super) fn explain(asked: &Asked, workspace: &Path, path: &str) -> Result<i32
     let subject = Subject::new(&resolver, workspace, path)?;
     let both = [Op::Read, Op::Modify]
         .map(|op| (subject.answer(&profile, op), matching(&subject, &profile, op)));
+    let remedies = [Op::Read, Op::Modify].map(|op| remedy(&subject, &profile, op));
     match asked.format() {
         Format::Json => {
             let told: Vec<_> = both
@@ -24,7 +25,7 @@ pub(super) fn explain(asked: &Asked, workspace: &Path, path: &str) -> Result<i32
             let json = serde_json::to_string_pretty(&told).map_err(|error| error.to_string())?;
             crate::say::line(format_args!("{json}"));
         }
-        Format::Text => print(&subject, &both),
+        Format::Text => print(&subject, &both, &remedies),
     }
     Ok(YES)
 }
@@ -38,33 +39,21 @@ fn matching(subject: &Subject, profile: &Profile, op: Op) -> Vec<Told> {
 }
 
 /// Returns the change that would allow the operation.
-fn remedy(answer: &Answer) -> String {
-    let op = answer.operation;
-    let Some(rule) = &answer.decided_by else {
-        return match answer.matched_rule == OUTSIDE {
-            true => "nothing does; a profile grants nothing outside the workspace".to_owned(),
-            false => format!("add a `{op}` rule for it to the profile"),
-        };
-    };
-    let place = rule.place();
-    match (rule.origin, op) {
-        ("profile", _) => format!("put a `{op}` rule for it behind {place}"),
-        ("workspace deny", _) => format!("narrow the deny at {place}"),
-        (_, "modify") => format!(
-            "no profile can; the host's document can make an exception behind {place}, such as \
-             `!{}`, or narrow the deny",
-            answer.means
-        ),
-        _ => format!("no profile can; narrow the deny at {place}"),
+fn remedy(subject: &Subject, profile: &Profile, op: Op) -> String {
+    match subject.means() {
+        Resolved::Inside(real) => profile.remedy(op, real, &subject.meaning()),
+        Resolved::Outside(_) => {
+            "nothing does; a profile grants nothing outside the workspace".to_owned()
+        }
     }
 }
 
-fn print(subject: &Subject, both: &[(Answer, Vec<Told>)]) {
+fn print(subject: &Subject, both: &[(Answer, Vec<Told>)], remedies: &[String]) {
     crate::say::line(format_args!("{}", subject.path));
     if subject.meaning() != subject.path {
         crate::say::line(format_args!("means {}", subject.meaning()));
     }
-    for (answer, rules) in both {
+    for ((answer, rules), remedy) in both.iter().zip(remedies) {
         let word = if answer.allowed { "allowed" } else { "denied" };
         crate::say::line(format_args!("{}: {word}", answer.operation));
         for (at, rule) in rules.iter().enumerate() {
@@ -78,7 +67,7 @@ fn print(subject: &Subject, both: &[(Answer, Vec<Told>)]) {
             crate::say::line(format_args!("  warning: {warning}"));
         }
         if !answer.allowed {
-            crate::say::line(format_args!("  to allow it: {}", remedy(answer)));
+            crate::say::line(format_args!("  to allow it: {remedy}"));
         }
     }
 }

@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Format, NO, YES};
 use crate::destination::Destination;
+use crate::explain::action::Dialect;
 use crate::explain::{self, Finished};
 use crate::host::Protected;
 
@@ -152,6 +153,7 @@ fn conclude(request: &ExplainRequest) -> Option<Blocked> {
         stderr: Some(finished.stderr.as_bytes()),
         refused: &[],
         refused_routes: finished.refused_routes,
+        dialect: Dialect::Neutral,
         root: false,
         held: &held,
         secrets: &secrets,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::host::{self, Target};
+use super::log::HostRemedy;
 use super::rule::{NoRule, Rule};
 use super::special::special;
 
@@ -81,6 +82,20 @@ impl Rules {
         match self.deny.iter().find(|rule| rule.is_about(target) && rule.shuts(port)) {
             Some(rule) => Err(Why::Denied(rule.to_string())),
             None => Ok(()),
+        }
+    }
+}
+
+impl Why {
+    /// Returns the change that would let `whom` be reached at `port`.
+    pub(super) fn remedy(&self, whom: &str, port: u16) -> HostRemedy {
+        match self {
+            Self::Unlisted | Self::Port => HostRemedy::Allow(whom.to_owned()),
+            Self::Special(IpAddr::V4(address), _) => HostRemedy::Allow(format!("{address}:{port}")),
+            Self::Special(IpAddr::V6(address), _) => {
+                HostRemedy::Allow(format!("[{address}]:{port}"))
+            }
+            Self::Denied(rule) => HostRemedy::WithoutDeny(rule.clone()),
         }
     }
 }

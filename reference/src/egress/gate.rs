@@ -42,7 +42,9 @@ impl Gate {
     pub(super) async fn connect(&self, target: &Target, port: u16) -> Result<TcpStream, Closed> {
         let reached = self.reach(target, port).await;
         if let Err(Closed::Denied(why)) = &reached {
-            self.log.add(Denied { whom: format!("{target}:{port}"), why: why.to_string() });
+            let whom = format!("{target}:{port}");
+            let remedy = why.remedy(&whom, port);
+            self.log.add(Denied { whom, why: why.to_string(), remedy });
         }
         reached
     }

@@ -5,6 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The maximum number of refusals that are kept; later ones are not reported.
 const KEPT: usize = 32;
 
+/// A change of the rules that would let one host be reached, and no other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostRemedy {
+    /// One more rule to allow.
+    Allow(String),
+    /// The removal of a rule to deny.
+    WithoutDeny(String),
+}
+
 /// One refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied {
@@ -12,6 +21,8 @@ pub struct Denied {
     pub whom: String,
     /// The reason, for people.
     pub why: String,
+    /// The change of the rules that would let it be reached.
+    pub remedy: HostRemedy,
 }
 
 /// The refusals so far; copies share them.

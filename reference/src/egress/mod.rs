@@ -26,7 +26,7 @@ mod variables;
 pub use decide::{Rules, Why};
 pub(crate) use door::Door;
 pub use host::{NoHost, Target};
-pub use log::Denied;
+pub use log::{Denied, HostRemedy};
 pub(crate) use outlet::{Outlet, Shut, Way, prepare};
 pub use rule::{NoRule, Rule};
 pub(crate) use variables::{EXCEPTIONS, JAVA, NODE, PROXIES};

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use boxproof_cases::protocol::Blocked;
 
+use super::ground::{DenyList, PolicyRemedy};
 use super::rule::Rule;
 
 /// The language of a run's rules.
@@ -18,80 +19,185 @@ pub(crate) enum Dialect {
     Orbit,
 }
 
-/// Replaces the action in `blocked` by one with the keys of the reader's dialect; `ungranted` is
-/// the reason why the command's line was granted no git metadata.
-pub(crate) fn in_words(blocked: Blocked, dialect: Dialect, ungranted: Option<&str>) -> Blocked {
-    let git = blocked.rule == Rule::GitMetadata.word();
-    let alone = ungranted.filter(|_| git && !steers(&blocked)).map(|why| {
-        format!("Run the git command as a line of its own, which is granted by itself; this one was not: {why}.")
-    });
-    let action = alone.or_else(|| of_dialect(&blocked, dialect)).or(blocked.suggested_action);
-    Blocked { suggested_action: action, ..blocked }
+/// Replaces the action of an unavailable sandbox by one with the keys of the reader's dialect.
+pub(crate) fn in_words(blocked: Blocked, dialect: Dialect) -> Blocked {
+    if blocked.rule != Rule::BackendUnavailable.word() {
+        return blocked;
+    }
+    let unless = match dialect {
+        Dialect::Neutral | Dialect::Orbit => return blocked,
+        Dialect::Inferoa => "sandbox.mode to off",
+        Dialect::Caliban => "fail_if_unavailable to false",
+    };
+    let action = format!(
+        "Install bubblewrap or enable user namespaces; set {unless} only if no sandbox is needed."
+    );
+    Blocked { suggested_action: Some(action), ..blocked }
 }
 
-/// Returns whether the denial is about git's settings or hooks, which no rule opens.
-fn steers(blocked: &Blocked) -> bool {
-    let steering = Rule::GitSteering.action();
-    blocked.suggested_action.as_deref() == Some(steering)
-}
+impl Dialect {
+    /// Says what `remedy` asks of its reader.
+    pub(super) fn action(self, remedy: &PolicyRemedy) -> String {
+        match remedy {
+            PolicyRemedy::WritableRoot { directory, writes } => self.root(directory, *writes),
+            PolicyRemedy::WriteElsewhere(directory) => format!(
+                "Write {}: this user cannot write in {} outside the sandbox either.",
+                self.own_places(),
+                directory.display()
+            ),
+            PolicyRemedy::WritableMode => self.writable_mode().to_owned(),
+            PolicyRemedy::TemporaryDirectories => self.temporary().to_owned(),
+            PolicyRemedy::WithoutEntries(entries) => {
+                let shown: Vec<String> =
+                    entries.iter().map(|(list, entry)| self.entry(*list, entry)).collect();
+                format!("Take {} if this command should have it.", shown.join(", and "))
+            }
+            PolicyRemedy::ReadableEntry(_) if self == Self::Orbit => {
+                "Work inside the workspace: a profile grants nothing outside it.".to_owned()
+            }
+            PolicyRemedy::ReadableEntry(path) => {
+                let list = self.list("policy.readable", "filesystem.allow_read");
+                format!("Add {} to {list} if this command should see it.", path.display())
+            }
+            PolicyRemedy::ProfileRules(says) => format!("To allow it: {says}."),
+            PolicyRemedy::Copy => {
+                "Copy it and remove the original: each writable root is a file system of its own in the sandbox.".to_owned()
+            }
+            PolicyRemedy::OutsideTheSandbox(why) => format!("Run it outside the sandbox: {why}."),
+            PolicyRemedy::GitLine { line, why } => format!(
+                "Run `{line}` as a line of its own, which is granted by itself; this one was not: {why}."
+            ),
+            PolicyRemedy::GitGrant(why) => self.git_grant(why.as_deref()),
+            PolicyRemedy::GitConfigGrant => match self {
+                Self::Neutral => Rule::GitSteering.action().to_owned(),
+                _ => "Run it outside the sandbox: no line is granted what steers git.".to_owned(),
+            },
+            PolicyRemedy::ReachableHosts { hosts, listed } => self.hosts(hosts, *listed),
+            PolicyRemedy::HostPort(port) => self.port(*port),
+            PolicyRemedy::WholeNetwork => self.network().to_owned(),
+            PolicyRemedy::ByRule(rule) => rule.action().to_owned(),
+        }
+    }
 
-fn of_dialect(blocked: &Blocked, dialect: Dialect) -> Option<String> {
-    let is = |rule: Rule| blocked.rule == rule.word();
-    let place = || {
-        directory(blocked).map_or_else(|| "its directory".to_owned(), |at| at.display().to_string())
-    };
-    let path = || {
-        blocked
-            .path
-            .as_ref()
-            .map_or_else(|| "the path".to_owned(), |path| path.as_path().display().to_string())
-    };
-    let text = match dialect {
-        Dialect::Neutral if is(Rule::OutsideWrite) => {
-            format!("Write inside the workspace or a temporary directory, or add {} to policy.writable in mode workspace_write.", place())
+    /// The places where a command can always write.
+    fn own_places(self) -> &'static str {
+        match self {
+            Self::Caliban => "where filesystem.allow_write grants it or in /tmp",
+            _ => "inside the workspace or in /tmp",
         }
-        Dialect::Inferoa if is(Rule::OutsideWrite) => {
-            format!("Write inside the workspace or /tmp, or add {} to sandbox.extra_writable_roots in mode workspace_write.", place())
-        }
-        Dialect::Caliban if is(Rule::OutsideWrite) => {
-            format!("Write inside the workspace or /tmp, or add \"{}\" to filesystem.allow_write.", place())
-        }
-        Dialect::Orbit if is(Rule::OutsideWrite) => {
-            "Write inside the workspace: a profile grants nothing outside it.".to_owned()
-        }
-        Dialect::Inferoa if is(Rule::NetworkRestricted) => {
-            "Set sandbox.network to enabled if this command should reach the network.".to_owned()
-        }
-        Dialect::Caliban if is(Rule::NetworkRestricted) => {
-            "Set network.allow_all_outbound to true if this command should reach the network.".to_owned()
-        }
-        Dialect::Orbit if is(Rule::NetworkRestricted) => {
-            "Run it outside the sandbox: a profile has no rule that opens the network.".to_owned()
-        }
-        Dialect::Inferoa if is(Rule::BackendUnavailable) => {
-            "Install bubblewrap or enable user namespaces; set sandbox.mode to off only if no sandbox is needed.".to_owned()
-        }
-        Dialect::Caliban if is(Rule::BackendUnavailable) => {
-            "Install bubblewrap or enable user namespaces; set fail_if_unavailable to false only if no sandbox is needed.".to_owned()
-        }
-        Dialect::Inferoa | Dialect::Caliban if is(Rule::GitMetadata) => {
-            "Run the git command as a line of its own, or outside the sandbox.".to_owned()
-        }
-        Dialect::Caliban if is(Rule::ReadDenied) => {
-            format!("Take {} out of filesystem.deny_read, or what hides it, if this command should see it.", path())
-        }
-        Dialect::Orbit if is(Rule::ReadDenied) || is(Rule::RuntimeDenied) => format!(
-            "Ask `refbox policy explain` with your documents and {}: it names the file and line of the rule, and what to change.",
-            path()
-        ),
-        _ => return None,
-    };
-    Some(text)
-}
+    }
 
-/// The directory that something was to be made in.
-fn directory(blocked: &Blocked) -> Option<&Path> {
-    blocked.path.as_ref()?.as_path().parent()
+    fn list(self, neutral: &'static str, caliban: &'static str) -> &'static str {
+        if self == Self::Caliban { caliban } else { neutral }
+    }
+
+    fn root(self, directory: &Path, writes: bool) -> String {
+        let (list, mode) = match self {
+            Self::Neutral => ("policy.writable", Some("policy.mode to workspace_write")),
+            Self::Inferoa => {
+                ("sandbox.extra_writable_roots", Some("sandbox.mode to workspace_write"))
+            }
+            Self::Caliban => ("filesystem.allow_write", None),
+            Self::Orbit => {
+                return "Write inside the workspace: a profile grants nothing outside it."
+                    .to_owned();
+            }
+        };
+        let mode = mode.filter(|_| !writes).map(|mode| format!(", and set {mode}"));
+        format!(
+            "Write {}, or add {} to {list}{}.",
+            self.own_places(),
+            directory.display(),
+            mode.unwrap_or_default()
+        )
+    }
+
+    fn writable_mode(self) -> &'static str {
+        match self {
+            Self::Inferoa => {
+                "Set sandbox.mode to workspace_write if this command should change the workspace."
+            }
+            Self::Caliban => {
+                "Add the directory to filesystem.allow_write if this command should change it."
+            }
+            _ => "Set policy.mode to workspace_write if this command should change the workspace.",
+        }
+    }
+
+    fn temporary(self) -> &'static str {
+        match self {
+            Self::Inferoa => {
+                "Set sandbox.mode to workspace_write, which has temporary directories of its own."
+            }
+            _ => {
+                "Set policy.tmp to private if this command should have temporary directories of its own."
+            }
+        }
+    }
+
+    fn entry(self, list: DenyList, entry: &str) -> String {
+        let name = match list {
+            DenyList::Read => self.list("policy.deny_read", "filesystem.deny_read"),
+            DenyList::Write => self.list("policy.deny_write", "filesystem.deny_write"),
+            DenyList::ReadGlobs => "policy.deny_read_globs",
+            DenyList::WriteGlobs => "policy.deny_write_globs",
+        };
+        format!("{entry} out of {name}")
+    }
+
+    fn git_grant(self, why: Option<&str>) -> String {
+        let why = why.map(|why| format!("; its line is granted nothing by itself: {why}"));
+        let why = why.unwrap_or_default();
+        match self {
+            Self::Neutral => format!(
+                "Add git_metadata_write to policy.grants if this command should change the repository{why}."
+            ),
+            _ => format!("Run it outside the sandbox{why}."),
+        }
+    }
+
+    fn hosts(self, hosts: &[String], listed: bool) -> String {
+        if self != Self::Neutral {
+            return self.network().to_owned();
+        }
+        if listed {
+            let hosts = hosts.join(" and ");
+            return format!(
+                "Add {hosts} to policy.network.domains.allow if this command should reach it."
+            );
+        }
+        let hosts: Vec<String> = hosts.iter().map(|host| format!("\"{host}\"")).collect();
+        format!(
+            "Set policy.network to {{\"domains\": {{\"allow\": [{}]}}}} if this command should reach it.",
+            hosts.join(", ")
+        )
+    }
+
+    fn port(self, port: u16) -> String {
+        let set = match self {
+            Self::Neutral => format!("policy.network to {{\"proxy\": {{\"port\": {port}}}}}"),
+            Self::Caliban => format!("network.http_proxy_port to {port}"),
+            _ => return self.network().to_owned(),
+        };
+        format!(
+            "Set {set}, which leads to this port of the host alone, if this command should reach its service."
+        )
+    }
+
+    fn network(self) -> &'static str {
+        match self {
+            Self::Neutral => Rule::NetworkRestricted.action(),
+            Self::Inferoa => {
+                "Set sandbox.network to enabled if this command should reach the network."
+            }
+            Self::Caliban => {
+                "Set network.allow_all_outbound to true if this command should reach the network."
+            }
+            Self::Orbit => {
+                "Run it outside the sandbox: a profile has no rule that opens the network."
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -100,44 +206,56 @@ mod tests {
     use boxproof_cases::protocol::Stage;
     use rstest::rstest;
 
-    fn denied(rule: Rule, path: &str) -> Blocked {
-        Blocked {
-            stage: Stage::Runtime,
-            rule: rule.word().to_owned(),
-            operation: None,
-            path: Some(path.into()),
-            reason: String::new(),
-            suggested_action: Some(rule.action().to_owned()),
-            also: Vec::new(),
-        }
+    fn root() -> PolicyRemedy {
+        PolicyRemedy::WritableRoot { directory: "/o/d".into(), writes: true }
     }
 
     #[rstest]
-    #[case(Dialect::Neutral, Rule::OutsideWrite, "add /o/d to policy.writable")]
-    #[case(Dialect::Inferoa, Rule::OutsideWrite, "add /o/d to sandbox.extra_writable_roots")]
-    #[case(Dialect::Caliban, Rule::OutsideWrite, "add \"/o/d\" to filesystem.allow_write")]
-    #[case(Dialect::Inferoa, Rule::NetworkRestricted, "sandbox.network to enabled")]
-    #[case(Dialect::Caliban, Rule::NetworkRestricted, "network.allow_all_outbound to true")]
-    #[case(Dialect::Caliban, Rule::BackendUnavailable, "fail_if_unavailable")]
-    #[case(Dialect::Orbit, Rule::ReadDenied, "refbox policy explain")]
-    #[case(Dialect::Neutral, Rule::ReadDenied, "Remove the path")]
+    #[case(Dialect::Neutral, root(), "add /o/d to policy.writable.")]
+    #[case(Dialect::Inferoa, root(), "add /o/d to sandbox.extra_writable_roots.")]
+    #[case(Dialect::Caliban, root(), "add /o/d to filesystem.allow_write.")]
+    #[case(Dialect::Orbit, root(), "grants nothing outside")]
+    #[case(Dialect::Neutral, PolicyRemedy::WholeNetwork, "policy.network to {\"host\": {}}")]
+    #[case(Dialect::Neutral, PolicyRemedy::HostPort(8), "{\"proxy\": {\"port\": 8}}")]
+    #[case(Dialect::Caliban, PolicyRemedy::HostPort(8), "network.http_proxy_port to 8")]
+    #[case(Dialect::Inferoa, PolicyRemedy::HostPort(8), "sandbox.network to enabled")]
+    #[case(Dialect::Inferoa, PolicyRemedy::WholeNetwork, "sandbox.network to enabled")]
+    #[case(Dialect::Caliban, PolicyRemedy::WholeNetwork, "network.allow_all_outbound to true")]
+    #[case(Dialect::Caliban, PolicyRemedy::ReadableEntry("/o".into()), "Add /o to filesystem.allow_read")]
+    #[case(Dialect::Neutral, PolicyRemedy::ReadableEntry("/o".into()), "Add /o to policy.readable")]
+    #[case(Dialect::Inferoa, PolicyRemedy::WritableMode, "sandbox.mode to workspace_write")]
+    #[case(Dialect::Inferoa, PolicyRemedy::GitGrant(None), "outside the sandbox.")]
+    #[case(Dialect::Neutral, PolicyRemedy::GitGrant(None), "git_metadata_write to policy.grants")]
+    #[case(Dialect::Inferoa, PolicyRemedy::GitConfigGrant, "outside the sandbox: no line")]
     fn actions_have_the_keys_of_their_dialect(
         #[case] dialect: Dialect,
-        #[case] rule: Rule,
+        #[case] remedy: PolicyRemedy,
         #[case] says: &str,
     ) {
-        let action = in_words(denied(rule, "/o/d/x"), dialect, None).suggested_action.unwrap();
+        let action = dialect.action(&remedy);
         assert!(action.contains(says), "{action}");
         assert!(dialect == Dialect::Neutral || !action.contains("policy."), "{action}");
     }
 
-    #[test]
-    fn a_line_that_was_granted_nothing_is_told_why() {
-        let why = "which program is run is not known";
-        let told = |rule| in_words(denied(rule, "/w/.git/index.lock"), Dialect::Neutral, Some(why));
-        let action = told(Rule::GitMetadata).suggested_action.unwrap();
-        assert!(action.contains("line of its own") && action.contains(why), "{action}");
-        let action = told(Rule::GitSteering).suggested_action.unwrap();
-        assert_eq!(action, Rule::GitSteering.action());
+    #[rstest]
+    #[case(Dialect::Neutral, "policy.on_unavailable")]
+    #[case(Dialect::Inferoa, "sandbox.mode to off")]
+    #[case(Dialect::Caliban, "fail_if_unavailable to false")]
+    fn an_unavailable_sandbox_is_told_in_the_keys_of_the_dialect(
+        #[case] dialect: Dialect,
+        #[case] says: &str,
+    ) {
+        let rule = Rule::BackendUnavailable;
+        let blocked = Blocked {
+            stage: Stage::BackendSetup,
+            rule: rule.word().to_owned(),
+            operation: None,
+            path: None,
+            reason: String::new(),
+            suggested_action: Some(rule.action().to_owned()),
+            also: Vec::new(),
+        };
+        let action = in_words(blocked, dialect).suggested_action.unwrap();
+        assert!(action.contains(says), "{action}");
     }
 }

@@ -1,6 +1,8 @@
 //! The policy of a run as rules about paths ([`Ground`]): which paths are readable and writable,
 //! and which rule refuses an operation. Pure but for reading links.
 
+mod remedy;
+
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{
@@ -15,6 +17,7 @@ use crate::glob::{Glob, Said};
 use crate::grant;
 use crate::law::{Law, Op as Asked};
 use crate::request::{GIT_CONFIG_GRANT, GIT_GRANT};
+pub(super) use remedy::{DenyList, PolicyRemedy};
 
 /// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +105,11 @@ impl<'a> Ground<'a> {
     /// Returns whether the policy restricts the network.
     pub(super) fn restricts_network(&self) -> bool {
         self.policy.network != Network::Host {}
+    }
+
+    /// Returns whether the command has a loopback of its own.
+    pub(super) fn is_private(&self) -> bool {
+        matches!(self.policy.network, Network::None {} | Network::Domains { .. })
     }
 
     /// Returns the rule that refuses `op` at `path`, and the operation that it refuses. None if the

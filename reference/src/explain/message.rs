@@ -61,7 +61,8 @@ pub(super) fn read(line: &str) -> Option<Complaint> {
     let line = line.replace('：', ": ").replace(['\u{a0}', '\u{202f}'], " ").replace(" : ", ": ");
     let line = line.trim_end();
     let (class, at) = phrases::find(line)?;
-    let mut found = match line[at.clone()].ends_with("cd to") {
+    let said = &line[at.clone()];
+    let mut found = match said.ends_with("cd to") || said.ends_with("open file") {
         true => vec![line[at.end..].trim().to_owned()],
         false => of_ruby(line).unwrap_or_else(|| paths(line, &at)),
     };

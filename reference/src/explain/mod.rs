@@ -26,10 +26,13 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{AlsoBlocked, Blocked, Command, Mode, Policy, Stage};
 use nix::sys::signal::Signal;
+use nix::unistd::{AccessFlags, access};
 
+use crate::egress::{self, Denied};
 use crate::host::Protected;
 use crate::law::Law;
 use crate::redact::{REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
+use action::Dialect;
 use cause::Cause;
 pub(crate) use place::Look;
 use rule::Rule;
@@ -63,6 +66,8 @@ pub(crate) struct Finished<'a> {
     /// Packets that found no route out of the command's own network; none where they were not
     /// counted.
     pub(crate) refused_routes: Option<u32>,
+    /// The language of its rules.
+    pub(crate) dialect: Dialect,
     /// Set if root started the run: outside the sandbox it has all capabilities.
     pub(crate) root: bool,
     /// Values that must not be shown.
@@ -99,9 +104,12 @@ pub(crate) fn explain(run: &Finished<'_>, look: Look<'_>) -> Option<Blocked> {
         ));
     }
     run.exit_code?;
-    let Cause { denial, also } = Scene::new(run, look).cause()?;
+    let scene = Scene::new(run, look);
+    let Cause { denial, also } = scene.cause()?;
     let also = also.iter().map(|denial| beside(denial, run.secrets)).collect();
-    Some(Blocked { also, ..told(&denial, run.secrets) })
+    let action = hidden(run.dialect.action(&scene.remedy(&denial)), run.secrets);
+    let suggested_action = Some(action);
+    Some(Blocked { also, suggested_action, ..told(&denial, run.secrets) })
 }
 
 /// Returns the number of packets that found no way out, by the kernel's counters: `routes` for
@@ -133,6 +141,8 @@ pub(crate) const HOST: Look<'static> = Look {
         path.metadata()
             .is_ok_and(|found| !found.is_file() || found.permissions().mode() & 0o111 != 0)
     },
+    may_write: &|path| access(path, AccessFlags::W_OK).is_ok(),
+    listens: &network::listens,
     device: &|path| {
         let near = path.ancestors().find_map(|near| near.metadata().ok());
         near.map(|found| found.dev())
@@ -156,13 +166,27 @@ fn ends(bytes: &[u8]) -> String {
     format!("{}\n{}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail))
 }
 
-/// Explains a failure to reach the host `whom`, with `why` as the reason.
-pub(crate) fn unreached(whom: &str, why: &str, secrets: &[String]) -> Blocked {
-    let whom = hidden(whom.to_owned(), secrets);
-    let reason = short(format!("{whom} cannot be reached: {}.", hidden(why.to_owned(), secrets)));
-    let action = "Add the host to policy.network.domains.allow if this command should reach it.";
+/// Explains a failure to reach the host that was `denied`.
+pub(crate) fn unreached(denied: &Denied, secrets: &[String]) -> Blocked {
+    let Denied { whom, why, remedy } = denied;
+    let own = network::is_loopback(whom);
+    let whom = hidden(whom.clone(), secrets);
+    let reason = short(format!("{whom} cannot be reached: {}.", hidden(why.clone(), secrets)));
+    let action = match remedy {
+        egress::HostRemedy::WithoutDeny(rule) => format!(
+            "Take {rule} out of policy.network.domains.deny if this command should reach it."
+        ),
+        // A rule for it would open a service of the host's.
+        egress::HostRemedy::Allow(rule) if own => format!(
+            "Ask no proxy for a server that the command started itself: leave {} in no_proxy. Only for a service of the host, add {rule} to policy.network.domains.allow.",
+            whom.rsplit_once(':').map_or(whom.as_str(), |(host, _)| host)
+        ),
+        egress::HostRemedy::Allow(rule) => {
+            format!("Add {rule} to policy.network.domains.allow if this command should reach it.")
+        }
+    };
     Blocked {
-        suggested_action: Some(action.to_owned()),
+        suggested_action: Some(hidden(action, secrets)),
         ..blocked(Stage::Runtime, Rule::NetworkRestricted, reason, Some("connect"), Some(whom))
     }
 }

@@ -141,6 +141,67 @@ pub(super) fn is_to_itself(step: &Step) -> bool {
     step.words.iter().any(|word| is_loopback(word))
 }
 
+/// Hosts that `step` names in URLs of the web, where it is a program that goes by a proxy to these.
+pub(super) fn hosts_by_proxy(step: &Step) -> Vec<String> {
+    if !matches!(step.program(), "curl" | "wget" | "git") {
+        return Vec::new();
+    }
+    let Some(url) = WEB.as_ref() else { return Vec::new() };
+    let named = step.words.iter().filter_map(|word| url.captures(word));
+    let hosts = named.filter_map(|found| found.get(1)).map(|host| host.as_str().to_owned());
+    hosts.collect()
+}
+
+/// Host and port of a service of the loopback that `text` names.
+pub(super) fn own_service(text: &str) -> Option<(String, u16)> {
+    let found = OWN_SERVICE.as_ref()?.captures(text)?;
+    let port = found.get(2).or_else(|| found.get(3))?;
+    Some((found.get(1)?.as_str().to_owned(), port.as_str().parse().ok()?))
+}
+
+/// Returns whether `text` says that nothing waits where a connection was to go.
+pub(super) fn is_refusal(text: &str) -> bool {
+    matches(&REFUSED, text)
+}
+
+/// Returns whether a server of this host waits for connections at `port` of its loopback.
+pub(super) fn listens(port: u16) -> bool {
+    let waits = |file: &str, own: &[&str]| {
+        let table = std::fs::read_to_string(file).unwrap_or_default();
+        table.lines().skip(1).any(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let [_, local, _, state, ..] = fields[..] else { return false };
+            let Some((address, number)) = local.split_once(':') else { return false };
+            let same = u16::from_str_radix(number, 16) == Ok(port);
+            state == LISTENS && same && own.contains(&address)
+        })
+    };
+    waits("/proc/net/tcp", &OWN_FOUR) || waits("/proc/net/tcp6", &OWN_SIX)
+}
+
+/// The state of a socket that waits for connections.
+const LISTENS: &str = "0A";
+/// The unspecified address and the loopback, as the kernel shows them.
+const OWN_FOUR: [&str; 2] = ["00000000", "0100007F"];
+const OWN_SIX: [&str; 3] = [
+    "00000000000000000000000000000000",
+    "00000000000000000000000001000000",
+    "0000000000000000FFFF00000100007F",
+];
+
+static WEB: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^https?://([A-Za-z0-9.-]+(?::\d+)?)(?:[/?#]|$)").ok());
+static OWN_SERVICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(localhost|127\.0\.0\.1)(?:['\x22]?, ?(\d{1,5})\b|(?::| port |/| )(\d{1,5})\b)")
+        .ok()
+});
+static REFUSED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)connection refused|ECONNREFUSED|couldn't connect|failed to connect|connect failed",
+    )
+    .ok()
+});
+
 /// Returns whether a thrown error is about an unreachable host.
 pub(super) fn is_of_network(line: &str) -> bool {
     matches(&REACHED, line)

@@ -55,6 +55,7 @@ const PLAIN: &[(Class, &[&str])] = &[
             "not a directory",
             "can't cd to",
             ": not found",
+            "(37) couldn't open file",
         ],
     ),
     (Class::CrossDevice, &["invalid cross-device link", "cross-device link"]),

@@ -19,6 +19,10 @@ pub(crate) struct Look<'a> {
     pub(crate) there: &'a dyn Fn(&Path) -> bool,
     /// Returns whether a path can be executed or entered by some user.
     pub(crate) runs: &'a dyn Fn(&Path) -> bool,
+    /// Tells whether this user may write in a directory.
+    pub(crate) may_write: &'a dyn Fn(&Path) -> bool,
+    /// Tells whether a server of the host waits for connections at a port.
+    pub(crate) listens: &'a dyn Fn(u16) -> bool,
     /// The file system that a path is on, or would be.
     pub(crate) device: &'a dyn Fn(&Path) -> Option<u64>,
 }

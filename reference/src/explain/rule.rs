@@ -74,9 +74,7 @@ impl Rule {
     /// Returns the suggested action, a sentence for people.
     pub(super) fn action(self) -> &'static str {
         match self {
-            Self::OutsideWrite => {
-                "Write inside the workspace or a temporary folder, or add the folder to policy.writable in mode workspace_write."
-            }
+            Self::OutsideWrite => "Write inside the workspace or a temporary directory.",
             Self::Metadata => {
                 "Leave protected names as they are, or run the change outside the sandbox."
             }

@@ -1,6 +1,7 @@
 //! One finished run before its policy: the streams are read line by line, and a refusal without a
 //! message is inferred from the commands ([`Scene`]).
 
+mod advice;
 mod indirect;
 
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ impl<'a> Scene<'a> {
         let found =
             found.or_else(|| self.index(&stderr).or_else(|| self.database(&stderr)).map(alone));
         let quiet = || self.quiet(self.run.stderr.is_some().then_some(&stderr)).map(alone);
-        found.or_else(quiet)
+        found.or_else(quiet).or_else(|| self.found_no_service(&stderr).map(alone))
     }
 
     /// Returns the last refusal that the mechanism itself recorded and that can be the cause.
@@ -325,11 +326,18 @@ impl<'a> Scene<'a> {
     fn quiet(&self, stderr: Option<&str>) -> Option<Denial> {
         /// The exit code of curl for a file that it could not write.
         const UNWRITTEN: i32 = 23;
+        /// The code of curl for a file that it could not read.
+        const UNREAD: i32 = 37;
         let code = self.run.exit_code?;
         let silent = stderr.is_some_and(|stderr| stderr.trim().is_empty());
         if silent && code == UNWRITTEN && self.runs(&["curl"]) {
             let mut named = self.roles.written().iter();
             return named.find_map(|path| self.at(path, Op::Write, Class::Access));
+        }
+        if silent && code == UNREAD && self.runs(&["curl"]) {
+            let words = self.commands().flat_map(|one| &one.words);
+            let mut named = words.filter_map(|word| word.strip_prefix("file://"));
+            return named.find_map(|path| self.at(path, Op::Read, Class::Access));
         }
         if let Some(routes) = self.run.refused_routes {
             let met = routes > 0 && self.met_no_route(stderr.unwrap_or_default());

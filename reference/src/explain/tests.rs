@@ -60,6 +60,7 @@ fn rule_of(run: &Recorded) -> String {
         stderr: Some(run.stderr.as_bytes()),
         refused: &[],
         refused_routes: run.refused_routes,
+        dialect: Dialect::Neutral,
         root: run.root,
         held,
         secrets: &[],
@@ -68,6 +69,8 @@ fn rule_of(run: &Recorded) -> String {
         link: &|path| (path == Path::new("/w/link")).then(|| "/o".into()),
         there: &|path| HOST_HAS.iter().any(|there| path == Path::new(there)),
         runs: &|path| path != Path::new("/w/a"),
+        may_write: &|_| true,
+        listens: &|_| false,
         device: &|_| Some(1),
     };
     explain(&finished, look).map_or("none".to_owned(), |blocked| blocked.rule)
@@ -115,11 +118,19 @@ fn said(command: &[&str], stderr: &[u8], refused: &[PathBuf], secrets: &[&str]) 
         stderr: Some(stderr),
         refused,
         refused_routes: None,
+        dialect: Dialect::Neutral,
         root: false,
         held: &[],
         secrets: &secrets,
     };
-    let look = Look { link: &|_| None, there: &|_| false, runs: &|_| true, device: &|_| None };
+    let look = Look {
+        link: &|_| None,
+        there: &|_| false,
+        runs: &|_| true,
+        may_write: &|_| true,
+        listens: &|_| false,
+        device: &|_| None,
+    };
     explain(&finished, look)
 }
 

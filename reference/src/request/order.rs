@@ -43,7 +43,6 @@ pub(crate) struct Order {
     /// The grants that the command's line infers; the policy has them already.
     pub(crate) inferred: Option<InferredGrants>,
     /// The reason why its line infers no grant, where it might.
-    pub(crate) ungranted: Option<String>,
     /// The language that its rules are in.
     pub(crate) dialect: Words,
     /// Further notes for the user: written to stderr, and into the result.
@@ -61,15 +60,13 @@ pub(crate) struct Order {
 impl Order {
     /// `blocked` with an action in the words of this order's document.
     pub(crate) fn in_its_words(&self, blocked: Blocked) -> Blocked {
-        action::in_words(blocked, self.dialect, self.ungranted.as_deref())
+        action::in_words(blocked, self.dialect)
     }
 
     /// Adds the grants that its command's line infers.
     pub(crate) fn with_inferred(mut self) -> Self {
         let inferred = grant::for_run(&self.policy, &self.run);
         let nothing = |inferred: &InferredGrants| inferred.granted.is_empty();
-        self.ungranted =
-            inferred.as_ref().filter(|one| nothing(one)).map(|one| one.because.clone());
         self.inferred = inferred.filter(|one| !nothing(one));
         let granted = self.inferred.iter().flat_map(|inferred| inferred.granted.iter().cloned());
         self.policy.grants.extend(granted);
@@ -91,7 +88,6 @@ impl From<RunRequest> for Order {
             lenient: false,
             profile_file: None,
             inferred: None,
-            ungranted: None,
             dialect: Words::Neutral,
             on_failure: None,
         }
@@ -127,7 +123,6 @@ impl TryFrom<ProfileRequest> for Order {
             lenient: false,
             profile_file: None,
             inferred: None,
-            ungranted: None,
             dialect: Words::Orbit,
             on_failure: None,
         })

@@ -28,7 +28,7 @@ pub(super) fn told(unreached: &[Denied], order: &Order) -> Vec<String> {
         return Vec::new();
     }
     let secrets = secrets(order);
-    let line = |Denied { whom, why }: &Denied| format!("network_restricted: {whom}: {why}");
+    let line = |Denied { whom, why, .. }: &Denied| format!("network_restricted: {whom}: {why}");
     unreached.iter().map(|one| explain::hidden(line(one), &secrets)).collect()
 }
 
@@ -57,10 +57,8 @@ pub(super) fn blocked(
     }
     let secrets = secrets(order);
     // A refusal of the proxy is known, not guessed; a run that succeeded found another way.
-    if let Some(Denied { whom, why }) =
-        known.unreached.first().filter(|_| ending.exit_code != Some(0))
-    {
-        return Some(explain::unreached(whom, why, &secrets));
+    if let Some(denied) = known.unreached.first().filter(|_| ending.exit_code != Some(0)) {
+        return Some(explain::unreached(denied, &secrets));
     }
     let captured = outcome.captured.as_ref();
     let finished = Finished {
@@ -76,6 +74,7 @@ pub(super) fn blocked(
         refused: &known.places,
         refused_routes: known.refused_routes,
         held: &known.held,
+        dialect: order.dialect,
         root: nix::unistd::geteuid().is_root(),
         secrets: &secrets,
     };

@@ -8,6 +8,7 @@
 )]
 
 mod absent;
+mod advice;
 mod bed;
 mod covered;
 mod egress;

@@ -150,10 +150,10 @@ fn writing_what_cannot_be_read_is_warned_of() {
 }
 
 #[rstest]
-#[case::by_workspace("src/generated/b.rs", "to allow it: narrow the deny at own.yaml:5")]
-#[case::by_host("src/x.env", "an exception behind host.yaml:6, such as `!src/x.env`")]
-#[case::by_profile("docs/drafts/x", "put a `modify` rule for it behind host.yaml:10")]
-#[case::by_nothing("README.md", "add a `modify` rule for it to the profile")]
+#[case::by_workspace("src/generated/b.rs", "narrow or remove `")]
+#[case::by_host("src/x.env", "put the exception `!src/x.env` behind")]
+#[case::by_profile("docs/drafts/x", "put `docs/drafts/x` behind `!docs/drafts/**` at host.yaml:10")]
+#[case::by_nothing("README.md", "add `README.md` to `modify` of the profile dev")]
 #[case::outside("src/out", "a profile grants nothing outside the workspace")]
 fn an_explanation_says_what_to_change(#[case] path: &str, #[case] says: &str) {
     let bed = Bed::new();

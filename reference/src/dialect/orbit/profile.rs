@@ -84,6 +84,31 @@ impl Profile {
         self.list(op).decide(names, Letters::Count)
     }
 
+    /// Says which change would allow `op` at the path with these names, which is called `path`.
+    pub fn remedy<N: AsRef<[u8]>>(&self, op: Op, names: &[N], path: &str) -> String {
+        let word = op.word();
+        let granted = format!("add `{path}` to `{word}` of the profile {}", self.name);
+        let Winner::Rule(winner) = self.decide(op, names).winner else { return granted };
+        let rule = &winner.rule;
+        let place = match &rule.place {
+            Some(place) => format!("`{}` at {}:{}", rule.written, place.file, place.line),
+            None => format!("`{}`, which is built in", rule.written),
+        };
+        if !winner.is_deny() {
+            return format!("put `{path}` behind {place} in `{word}` of the profile {}", self.name);
+        }
+        let lifted = match (winner.origin, op) {
+            (Origin::GlobalDeny, Op::Modify) => format!(
+                "put the exception `!{path}` behind {place} in the host's document, or narrow that rule"
+            ),
+            _ => format!("narrow or remove {place}"),
+        };
+        let own = self.matching(op, names).into_iter().rfind(|rule| !rule.is_deny());
+        let grants = own.is_some_and(|rule| rule.effect == Effect::Grant);
+        let besides = if grants { String::new() } else { format!(", and {granted}") };
+        format!("no profile can lift a deny; {lifted}{besides}")
+    }
+
     /// Every rule that matches, in order.
     pub fn matching<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Vec<&ProfileRule> {
         let list = self.list(op);

@@ -20,6 +20,9 @@ const UNEXPLAINED: [(&str, &str); 8] = [
     ("unable to create directory for .git/logs", ".git/logs"),
 ];
 
+/// Beginnings of messages that are the same for every reason why a file was not opened.
+const UNSAID: [&str; 3] = ["can't cd to", "couldn't open file", "node:"];
+
 /// Words in messages about operations that require a capability and name no path.
 const PRIVILEGED: [&str; 6] = ["niceness", "priority", "mount:", "setuid", "setgid", "set groups"];
 
@@ -39,8 +42,8 @@ impl Scene<'_> {
         });
         paths.into_iter().find_map(|(written, path)| {
             if there(&path) {
-                let entered = says("can't cd to")
-                    .then(|| self.ground.refuses(&path, Op::Read, Class::Access));
+                let unsaid = UNSAID.iter().any(|words| says(words));
+                let entered = unsaid.then(|| self.ground.refuses(&path, Op::Read, Class::Access));
                 let entered = entered.flatten().map(|(rule, _)| rule);
                 let rule = self.ground.lacks(&path).or(entered);
                 if rule.is_some() && self.roles.of(&path, written) == Op::Write {
@@ -120,6 +123,15 @@ impl Scene<'_> {
 
     /// Git says of some of its files that they were not written, and not why.
     pub(super) fn index(&self, text: &str) -> Option<Denial> {
+        // Of another repository it was to send something to.
+        let pushed = text.contains("unpack failed: ").then(|| text.lines());
+        let to = pushed.and_then(|mut lines| lines.find_map(|line| line.strip_prefix("To ")));
+        if let Some(to) = to {
+            let to = Path::new(to.strip_prefix("file://").unwrap_or(to));
+            let objects = ["objects", ".git/objects"].map(|objects| to.join(objects));
+            let mut found = objects.iter();
+            return found.find_map(|at| self.at(&at.to_string_lossy(), Op::Write, Class::Access));
+        }
         let said = UNEXPLAINED.iter().filter(|(said, _)| text.contains(said));
         said.into_iter().find_map(|(_, path)| self.at(path, Op::Write, Class::Access))
     }
