@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use boxproof_reports::excerpt;
@@ -122,7 +122,7 @@ pub(crate) fn ask_at_home_of_its_own(
     user: Option<&AskedAs>,
     patience: Duration,
 ) -> io::Result<Answer> {
-    let home = tempfile::tempdir()?;
+    let home = tempfile::tempdir().map_err(|error| about_temporary(&error))?;
     if let Some(user) = user {
         std::os::unix::fs::chown(home.path(), Some(user.uid), Some(user.gid))?;
     }
@@ -156,12 +156,29 @@ fn command(argv: &[OsString], user: Option<&AskedAs>) -> io::Result<Command> {
     Ok(command)
 }
 
+/// The file that is every program's standard input.
+const NOTHING: &str = "/dev/null";
+
+/// Returns `error` with the place that it is about: it is not the program that is missing.
+fn about(error: &io::Error, place: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{place}: {error}"))
+}
+
+/// Returns `error` with the directory of temporary files, and the remedy.
+fn about_temporary(error: &io::Error) -> io::Error {
+    let place = std::env::temp_dir();
+    let error = io::Error::new(error.kind(), format!("{error}; TMPDIR names another directory"));
+    about(&error, &place.display().to_string())
+}
+
 fn run(mut command: Command) -> io::Result<Asked> {
-    let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    let temporary = || tempfile::tempfile().map_err(|error| about_temporary(&error));
+    let (stdout, stderr) = (temporary()?, temporary()?);
+    let nothing = File::open(NOTHING).map_err(|error| about(&error, NOTHING))?;
     sys::end_with_parent(&mut command, Signal::SIGKILL);
     let child = command
         .current_dir("/")
-        .stdin(Stdio::null())
+        .stdin(nothing)
         .stdout(stdout.try_clone()?)
         .stderr(stderr.try_clone()?)
         .process_group(0)

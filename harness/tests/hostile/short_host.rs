@@ -37,7 +37,7 @@ const ROWS: &[Row] = &[
     ("host-unmapped-user", &[User::Ordinary], false, unmapped_user),
     ("host-scratch-almost-full", &[User::Ordinary], false, almost_full),
     ("host-liar-about-space", BOTH, false, liar),
-    ("host-processes-170-to-230", &[User::Ordinary], true, many_processes),
+    ("host-processes-20-to-230", &[User::Ordinary], true, many_processes),
     ("host-memory", BOTH, false, |context| limited(context, "ulimit -v 300000", true)),
     ("host-pids-cgroup", &[User::Root], false, pids_cgroup),
     ("host-without-capabilities", &[User::Root], false, |context| without(context, "-all")),
@@ -51,6 +51,8 @@ const ROWS: &[Row] = &[
     ("host-without-proc", BOTH, false, |context| {
         in_mounts(context, "mount -t tmpfs none /proc", true);
     }),
+    ("host-without-temporary-files", BOTH, false, without_temporary),
+    ("host-without-devices", BOTH, false, without_devices),
     ("host-filled-by-a-backend", &[User::Ordinary], true, fills_disk),
     ("host-frozen", &[User::Ordinary], true, frozen),
 ];
@@ -105,9 +107,9 @@ fn processes(context: &RowContext, count: u32) {
 
 /// As many processes as some of the workers need and not all of them: more cases, more at once.
 fn many_processes(context: &RowContext) {
-    for count in [170, 185, 200, 230] {
+    for count in [20, 35, 50, 100, 170, 230] {
         let limit = format!("prlimit --pid $$ --nproc={count}:{count}");
-        let mut args = context.arguments(&["reference"], &["exec/**", "fs/**", "protect/**"]);
+        let mut args = context.arguments(&["reference"], &["fs/deny-*/*", "fs/create-outside/*"]);
         let jobs = args.iter().position(|arg| arg == "--jobs").unwrap();
         args[jobs + 1] = "32".to_owned();
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -153,6 +155,30 @@ fn in_mounts(context: &RowContext, line: &str, short: bool) {
     accuses_no_one(&ran);
     let due: &[i32] = if short { &[0, 3, 4] } else { &[0] };
     assert!(due.contains(&ran.code), "{}: {}", ran.code, ran.stderr);
+}
+
+/// Checks that the error names the missing directory, and not the program.
+fn without_temporary(context: &RowContext) {
+    let args = context.arguments(&["reference"], CASES);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let absent = context.place.arg("absent");
+    let mut command = context.command(&args);
+    command.env("TMPDIR", &absent);
+    let ran = context.finish(command);
+    ran.is_bounded();
+    assert_eq!(ran.code, 2, "{ran:#?}");
+    let told = ran.stderr.contains(&absent) && ran.stderr.contains("TMPDIR names another");
+    assert!(told, "{ran:#?}");
+}
+
+/// Checks that the error names the missing device.
+fn without_devices(context: &RowContext) {
+    let args = context.arguments(&["reference"], CASES);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = context.finish(context.in_own_mounts("mount -t tmpfs none /dev", &args));
+    ran.is_bounded();
+    assert!([2, 3].contains(&ran.code), "{ran:#?}");
+    assert!(ran.stderr.contains("/dev/"), "{ran:#?}");
 }
 
 /// A user whose uid is not mapped may make no user namespace.
