@@ -159,6 +159,15 @@ pub(super) fn own_service(text: &str) -> Option<(String, u16)> {
     Some((found.get(1)?.as_str().to_owned(), port.as_str().parse().ok()?))
 }
 
+/// Returns whether `code` is one by which npm says that a host was not reached.
+pub(super) fn is_code(code: &str) -> bool {
+    let known = ["ENOTFOUND", "EAI_AGAIN", "FETCH_ERROR", "ERR_SOCKET_TIMEOUT"];
+    known.contains(&code.trim())
+        || code.starts_with("ECONN")
+        || code.contains("UNREACH")
+        || code.trim() == "ETIMEDOUT"
+}
+
 /// Returns whether `text` says that nothing waits where a connection was to go.
 pub(super) fn is_refusal(text: &str) -> bool {
     matches(&REFUSED, text)

@@ -307,9 +307,31 @@ impl<'a> Scene<'a> {
             true => ends(self.run.stdout),
             false => stderr.to_owned(),
         };
+        if !self.is_of_package_manager(stderr) {
+            return false;
+        }
         let lines = lines(&text);
         let thrown = cause::ordinary(&lines).map(|at| lines[at]);
         !self.reaching().is_empty() && thrown.is_none_or(network::is_of_network)
+    }
+
+    /// Returns whether a refused route can be what a package manager failed of, where one was run:
+    /// it asks for its own updates whatever it is told to do.
+    fn is_of_package_manager(&self, stderr: &str) -> bool {
+        let reaching = self.reaching();
+        if !reaching.iter().all(|step| step.program() == "npm") {
+            return true;
+        }
+        let code = self.run.exit_code.unwrap_or_default();
+        let shown = ends(self.run.stdout);
+        if shown.lines().any(|line| line.starts_with("> ")) {
+            return self.recipe_is_offline(code, stderr);
+        }
+        if let Some(code) = stderr.lines().find_map(|line| strip(line).strip_prefix("code ")) {
+            return network::is_code(code);
+        }
+        let mut own = stderr.lines().filter(|line| strip(line) != *line).peekable();
+        own.peek().is_none() || own.any(network::is_of_network)
     }
 
     fn network(&self) -> Option<Denial> {
