@@ -9,6 +9,7 @@ use crate::matrix::{Column, Matrix};
 use crate::profile::{self, Conformance, ProfileStanding};
 use crate::record::{CaseRow, Level};
 use crate::text::{clean, shorten};
+use crate::verdict::Outcome;
 
 /// The most characters of the message.
 const LIMIT: usize = 120;
@@ -18,13 +19,17 @@ const LIMIT: usize = 120;
 pub fn render(matrix: &Matrix<'_>) -> String {
     let columns = matrix.columns.iter().enumerate();
     let part = |(index, column): (usize, &Column<'_>)| {
-        let must = matrix.rows_of(index).filter(|row| row.level == Level::Must);
-        let share: Share = must.collect();
+        let must = || matrix.rows_of(index).filter(|row| row.level == Level::Must);
+        let share: Share = must().collect();
+        let flaky = match must().filter(|row| row.outcome == Outcome::Flaky).count() {
+            0 => String::new(),
+            count => format!(" ({count} flaky)"),
+        };
         let name = match matrix.columns.len() {
             1 => String::new(),
             _ => format!("{} ", clean(&column.label)),
         };
-        format!("{name}{}/{} must", share.passed, share.judged)
+        format!("{name}{}/{} must{flaky}", share.passed, share.judged)
     };
     let parts: Vec<String> = columns.map(part).collect();
     let message = match parts.join(", ") {
@@ -43,7 +48,7 @@ pub fn of_profiles(matrix: &Matrix<'_>) -> Vec<(String, String)> {
         let name: String = format!("{label}-{}", standing.profile).chars().map(word).collect();
         let color = match standing.standing {
             Conformance::Conformant => GREEN,
-            Conformance::WithExceptions => "yellow",
+            Conformance::WithExceptions => YELLOW,
             Conformance::Unmeasured => ORANGE,
             Conformance::Not => RED,
         };
@@ -66,6 +71,8 @@ pub(crate) fn json(label: &str, message: &str, color: &str) -> String {
 pub(crate) const RED: &str = "red";
 /// All is as it should be.
 pub(crate) const GREEN: &str = "brightgreen";
+/// All passes, with exceptions or on another try alone.
+pub(crate) const YELLOW: &str = "yellow";
 /// Not everything is known.
 pub(crate) const ORANGE: &str = "orange";
 
@@ -93,6 +100,7 @@ fn color(matrix: &Matrix<'_>) -> &'static str {
         {
             ORANGE
         }
+        false if matrix.rows().any(|row| row.outcome == Outcome::Flaky) => YELLOW,
         false => GREEN,
     }
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::matrix::Matrix;
 use crate::record::{CaseRow, TwinState};
-use crate::verdict::Verdict;
+use crate::verdict::{Outcome, Verdict};
 
 pub use render::{markdown, terminal};
 
@@ -26,12 +26,16 @@ pub enum Kind {
     NewlyOverBlocked,
     /// The decision is right, and a promise about it is not kept any more.
     NewlyBroken,
+    /// A case that passed at once, or was not judged, passes on another try alone.
+    NewlyFlaky,
     /// A judged case is not judged any more, or a pass has lost its twin.
     CoverageLost,
     /// A case that was there is not asked any more.
     Removed,
-    /// A failed case passes.
+    /// A failed case passes, or one that passed on another try passes at once.
     Fixed,
+    /// A failed case passes on another try alone.
+    PartlyFixed,
     /// A case that was not judged is judged, and passes; or a pass has gained a twin.
     CoverageGained,
     /// An unchanged verdict for another reason; or unjudged for another.
@@ -42,14 +46,16 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::NewlyOpen,
         Self::NewlyLeaking,
         Self::NewlyOverBlocked,
         Self::NewlyBroken,
+        Self::NewlyFlaky,
         Self::CoverageLost,
         Self::Removed,
         Self::Fixed,
+        Self::PartlyFixed,
         Self::CoverageGained,
         Self::OtherReason,
         Self::Added,
@@ -63,9 +69,11 @@ impl Kind {
             Self::NewlyLeaking => "newly leaking",
             Self::NewlyOverBlocked => "newly over-blocked",
             Self::NewlyBroken => "promise newly broken",
+            Self::NewlyFlaky => "newly flaky",
             Self::CoverageLost => "coverage lost",
             Self::Removed => "removed",
             Self::Fixed => "fixed",
+            Self::PartlyFixed => "fixed in part",
             Self::CoverageGained => "coverage gained",
             Self::OtherReason => "same verdict, other reason",
             Self::Added => "added",
@@ -81,6 +89,13 @@ impl Kind {
     /// Returns the change from `before` to `after`, if there is one.
     #[must_use]
     pub fn of(before: &CaseRow, after: &CaseRow) -> Option<Self> {
+        let flaky = |row: &CaseRow| row.outcome == Outcome::Flaky;
+        match (flaky(before), flaky(after)) {
+            (true, false) if after.verdict == Verdict::Pass => return Some(Self::Fixed),
+            (false, true) if before.verdict.is_failure() => return Some(Self::PartlyFixed),
+            (false, true) => return Some(Self::NewlyFlaky),
+            _ => {}
+        }
         if before.verdict == after.verdict {
             return Self::within_verdict(before, after);
         }

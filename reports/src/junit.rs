@@ -8,7 +8,7 @@ use std::fmt::Write;
 use crate::findings::{Finding, Kind};
 use crate::matrix::{Column, Matrix};
 use crate::reading::{Reading, headline};
-use crate::record::CaseRow;
+use crate::record::{CaseRow, EarlierTry};
 use crate::terminal::finding_text;
 use crate::text::{earlier_words, excerpt, shorten};
 
@@ -138,11 +138,20 @@ fn test_case(matrix: &Matrix<'_>, finding: Finding<'_>, reading: &Reading) -> St
     format!("{head}>\n{body}    </testcase>\n")
 }
 
-/// Renders the tries before a pass.
+/// Renders the tries before a pass, in the elements that quick-junit and Surefire have for them.
 fn earlier(row: &CaseRow) -> String {
-    let tries = row.earlier.iter().map(|t| format!("flaky; earlier try: {}", earlier_words(t)));
-    let text = tries.collect::<Vec<_>>().join("\n");
-    format!("      <system-out>{}</system-out>\n", content(&shorten(&text, TEXT_LIMIT)))
+    row.earlier.iter().filter(|earlier| earlier.verdict != row.verdict).map(rerun).collect()
+}
+
+fn rerun(earlier: &EarlierTry) -> String {
+    let name = if earlier.verdict.is_failure() { "flakyFailure" } else { "flakyError" };
+    let kind = format!("{} {}", earlier.verdict, earlier.reason);
+    format!(
+        "      <{name} type=\"{}\" message=\"{}\">{}</{name}>\n",
+        attribute(kind.trim()),
+        attribute(&earlier.message),
+        content(&shorten(&earlier_words(earlier), TEXT_LIMIT))
+    )
 }
 
 fn element(name: &str, row: &CaseRow, text: &str) -> String {

@@ -11,7 +11,8 @@ use crate::findings::Kind;
 use crate::matrix::{Column, Matrix};
 use crate::reading::{Reading, case_link, case_path, headline, uri};
 use crate::record::{CaseRow, Header, Level};
-use crate::text::{clean, excerpt};
+use crate::text::{clean, earlier_tries, excerpt};
+use crate::verdict::Outcome;
 
 /// The most runs of a file.
 const RUNS: usize = 20;
@@ -165,7 +166,9 @@ fn result(row: &CaseRow, column: &Column<'_>, reading: &Reading, rule: &str) -> 
         _ => "note",
     };
     let again = row.reproduce.as_ref().map(|line| format!(" Again: {line}")).unwrap_or_default();
-    let message = format!("{}: {}: {}. {}{again}", row.id, headline(row), row.message, row.purpose);
+    let flaky = row.outcome == Outcome::Flaky;
+    let seen = if flaky { earlier_tries(row) } else { row.message.clone() };
+    let message = format!("{}: {}: {seen}. {}{again}", row.id, headline(row), row.purpose);
     let fingerprint =
         Sha256::digest(format!("{}\n{}\n{}", column.backend.name, row.id, row.verdict));
     let mut result = json!({
@@ -179,6 +182,9 @@ fn result(row: &CaseRow, column: &Column<'_>, reading: &Reading, rule: &str) -> 
         "partialFingerprints": { "boxproofCase/v1": format!("{fingerprint:x}") },
         "properties": { "case": clean(&row.id), "verdict": row.verdict.word() },
     });
+    if flaky {
+        result["properties"]["tags"] = json!(["flaky"]);
+    }
     if let Some(link) = case_link(header, row) {
         result["hostedViewerUri"] = json!(link);
     }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::record::{ArmRow, EarlierTry, ExitRow};
+use crate::record::{ArmRow, CaseRow, EarlierTry, ExitRow};
 
 /// `text` on one line, control and direction-changing characters made visible.
 pub(crate) fn clean(text: &str) -> String {
@@ -24,6 +24,12 @@ pub(crate) fn earlier_words(earlier: &EarlierTry) -> String {
     let EarlierTry { verdict, reason, message, .. } = earlier;
     let parts = [format!("{verdict} {reason}").trim().to_owned(), clean(message)];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+}
+
+/// What all earlier tries of `row` came to, in one sentence.
+pub(crate) fn earlier_tries(row: &CaseRow) -> String {
+    let tries = row.earlier.iter().map(|t| format!("earlier try: {}", earlier_words(t)));
+    tries.collect::<Vec<_>>().join("; ")
 }
 
 /// `text` with its lines: nothing in it is a command to a terminal or to a CI runner.

@@ -3,7 +3,8 @@
 use super::{Diff, Kind, Transition};
 use crate::markdown::escape::{code, text};
 use crate::record::CaseRow;
-use crate::text::{clean, inert, wrap};
+use crate::text::{clean, earlier_tries, inert, wrap};
+use crate::verdict::Outcome;
 
 /// The comparison as plain text; ends with its summary line and a newline.
 #[must_use]
@@ -84,6 +85,7 @@ fn step(transition: &Transition<'_>) -> String {
 
 fn words(row: &CaseRow) -> String {
     match row.reason.as_str() {
+        _ if row.outcome == Outcome::Flaky => format!("{} (flaky)", row.verdict),
         "" => row.verdict.to_string(),
         reason => format!("{} ({reason})", row.verdict),
     }
@@ -91,12 +93,17 @@ fn words(row: &CaseRow) -> String {
 
 /// The newer message, and whether the case asks the same as before.
 fn why(transition: &Transition<'_>) -> String {
-    let message = transition.after.map(|row| row.message.clone()).unwrap_or_default();
+    let message = transition.after.map(told).unwrap_or_default();
     match (transition.asks_otherwise(), message.as_str()) {
         (false, _) => message,
         (true, "") => "the case itself asks something else now".to_owned(),
         (true, message) => format!("{message}; the case itself asks something else now"),
     }
+}
+
+/// The message of `row`, which for a flaky one is that of the tries before it passed.
+fn told(row: &CaseRow) -> String {
+    if row.outcome == Outcome::Flaky { earlier_tries(row) } else { row.message.clone() }
 }
 
 fn capitalized(heading: &str) -> String {

@@ -12,12 +12,12 @@ use crate::matrix::{Column, Matrix};
 use crate::profile;
 use crate::reading::headline;
 use crate::record::CaseRow;
-use crate::text::printable;
+use crate::text::{earlier_tries, printable};
 use crate::verdict::Outcome;
 
 pub use policy::{
-    AcceptedChange, BaselinePolicy, ConformancePolicy, EvidencePolicy, GatePolicy, KnownPolicy,
-    ProfileDemand, RedScope,
+    AcceptedChange, BaselinePolicy, ConformancePolicy, EvidencePolicy, FlakyPolicy, GatePolicy,
+    KnownPolicy, ProfileDemand, RedScope,
 };
 
 /// The inputs of a gate besides records and policy.
@@ -82,6 +82,7 @@ pub fn decide(
         decision.red.push("no case is in both runs: nothing was compared".to_owned());
     }
     changes(policy, &found, &circumstances.today, &mut decision);
+    flaky(policy, &found, after, &mut decision);
     decision.red.extend(standing(policy, after));
     decision.red.extend(profiles(policy, after));
     let environment = environment(&found, (before, after));
@@ -116,6 +117,8 @@ fn changes(policy: &GatePolicy, found: &Diff<'_>, today: &str, decision: &mut De
                         .push(format!("accepted until {expires}: {line}; {reason} ({link})")),
                 }
             }
+            // Counted below, with those that were flaky before.
+            None if transition.kind == Kind::NewlyFlaky => {}
             None if counts(policy, transition) => decision.red.push(line),
             None => decision.told.push(format!("not counted: {line}")),
         }
@@ -124,6 +127,35 @@ fn changes(policy: &GatePolicy, found: &Diff<'_>, today: &str, decision: &mut De
     decision.told.extend(idle.map(|(index, AcceptedChange { case, change, .. })| {
         format!("accept number {} ({case}, {change}) matches no change: remove it", index + 1)
     }));
+}
+
+/// Rows that passed on another try alone, those apart that are accepted: red where they are more
+/// than the policy allows.
+fn flaky(policy: &GatePolicy, found: &Diff<'_>, after: &Matrix<'_>, decision: &mut Decision) {
+    let is_accepted = |row: &CaseRow| {
+        let same = |transition: &&Transition<'_>| transition.after == Some(row);
+        let newly = found.transitions.iter().filter(|t| t.kind == Kind::NewlyFlaky).find(same);
+        newly.is_some_and(|transition| accepted(policy, transition).is_some())
+    };
+    let flaky = |row: &&CaseRow| row.outcome == Outcome::Flaky && !is_accepted(row);
+    let (mut counted, mut uncounted) = (Vec::new(), Vec::new());
+    for (index, column) in after.columns.iter().enumerate() {
+        for row in after.rows_of(index).filter(flaky) {
+            let (label, id, level) = (&column.label, &row.id, row.level.word());
+            let line = format!("flaky: {label}: {id} ({level}): {}", earlier_tries(row));
+            let counts = policy.flaky.levels.contains(&row.level);
+            if counts { counted.push(line) } else { uncounted.push(format!("not counted: {line}")) }
+        }
+    }
+    decision.told.extend(uncounted);
+    let allowed = policy.flaky.allowed;
+    if counted.len() as u64 > allowed {
+        let count = counted.len();
+        let more = |line: String| format!("{line} ({count} are flaky, {allowed} may be)");
+        decision.red.extend(counted.into_iter().map(more));
+    } else {
+        decision.told.extend(counted);
+    }
 }
 
 fn counts(policy: &GatePolicy, transition: &Transition<'_>) -> bool {

@@ -28,6 +28,9 @@ pub struct GatePolicy {
     /// The rules for known failures.
     #[serde(default)]
     pub known_failures: KnownPolicy,
+    /// How many rows may pass on another try alone.
+    #[serde(default)]
+    pub flaky: FlakyPolicy,
     /// Changes that are accepted, one by one.
     #[serde(default)]
     pub accept: Vec<AcceptedChange>,
@@ -103,7 +106,13 @@ impl ConformancePolicy {
             Kind::NewlyBroken => Some(&self.promise_newly_broken),
             Kind::CoverageLost => Some(&self.coverage_lost),
             Kind::Removed => Some(&self.removed),
-            Kind::Fixed | Kind::CoverageGained | Kind::OtherReason | Kind::Added => None,
+            // Counted by `FlakyPolicy`, with those that were flaky before.
+            Kind::NewlyFlaky => None,
+            Kind::Fixed
+            | Kind::PartlyFixed
+            | Kind::CoverageGained
+            | Kind::OtherReason
+            | Kind::Added => None,
         }
     }
 
@@ -183,6 +192,24 @@ fn yes() -> bool {
 impl Default for KnownPolicy {
     fn default() -> Self {
         Self { passing_is_red: true, unlisted_is_red: false }
+    }
+}
+
+/// How many rows may pass on another try alone, and which of them count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FlakyPolicy {
+    /// How many may be flaky, of all columns together; more are red.
+    #[serde(default)]
+    pub allowed: u64,
+    /// The levels at which they count; none is never.
+    #[serde(default = "every_level")]
+    pub levels: Vec<Level>,
+}
+
+impl Default for FlakyPolicy {
+    fn default() -> Self {
+        Self { allowed: 0, levels: every_level() }
     }
 }
 

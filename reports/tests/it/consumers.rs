@@ -43,7 +43,7 @@ fn parsed(runs: &[Run]) -> (String, Value) {
 }
 
 /// The attributes and elements that the common schema of JUnit allows, by element.
-const ALLOWED: [(&str, &[&str], &[&str]); 8] = [
+const ALLOWED: [(&str, &[&str], &[&str]); 10] = [
     ("testsuites", &["name", "time", "tests", "failures", "errors"], &["testsuite"]),
     (
         "testsuite",
@@ -52,7 +52,13 @@ const ALLOWED: [(&str, &[&str], &[&str]); 8] = [
     ),
     ("properties", &[], &["property"]),
     ("property", &["name", "value"], &[]),
-    ("testcase", &["name", "time", "classname"], &["skipped", "error", "failure"]),
+    (
+        "testcase",
+        &["name", "time", "classname"],
+        &["skipped", "error", "failure", "flakyFailure", "flakyError"],
+    ),
+    ("flakyFailure", &["type", "message"], &[]),
+    ("flakyError", &["type", "message"], &[]),
     ("failure", &["type", "message"], &[]),
     ("error", &["type", "message"], &[]),
     ("skipped", &["message"], &[]),

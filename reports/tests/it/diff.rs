@@ -88,6 +88,7 @@ fn worse_is_what_a_gate_must_see() {
         "newly leaking",
         "newly over-blocked",
         "promise newly broken",
+        "newly flaky",
         "coverage lost",
         "removed",
     ];
