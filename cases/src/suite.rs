@@ -1,6 +1,6 @@
 //! The suite: every case of a corpus, loaded whole or not at all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -222,6 +222,7 @@ fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, Fault
         host: file.host.iter().map(|need| need.fact).collect(),
         least_versions: file.host.into_iter().filter_map(|n| Some((n.fact, n.least?))).collect(),
         needs: file.needs,
+        about: file.about,
         exclusive: file.exclusive,
         slow: file.slow,
         timeout_ms: file.timeout_ms,
@@ -274,6 +275,7 @@ fn steps_of(file: &CaseFile) -> Result<Vec<Step>, Fault> {
 
 fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
     requirement::check(&case, registry)?;
+    check_subjects(&case)?;
     check_variables(&case)?;
     check_oracles(&case)?;
     fixture::check(&case)?;
@@ -308,6 +310,20 @@ fn check_counts(case: &Case) -> Result<(), Fault> {
     }
     if case.waits_ms.is_some_and(|waits| waits > TIMEOUT_LIMIT_MS) {
         return Err(("waits_ms", "more than an hour".to_owned()));
+    }
+    Ok(())
+}
+
+/// A failure speaks only against claims without which the case is not asked.
+fn check_subjects(case: &Case) -> Result<(), Fault> {
+    let mut seen = BTreeSet::new();
+    for subject in case.about.iter().flatten() {
+        if !case.needs.contains(subject) {
+            return Err(("about", format!("{subject} is not in `needs`: name it there, too")));
+        }
+        if !seen.insert(subject) {
+            return Err(("about", format!("{subject} is named twice")));
+        }
     }
     Ok(())
 }
@@ -414,6 +430,19 @@ twin: {mode: workspace_write}
         );
     }
 
+    #[rstest]
+    #[case("", &[])]
+    #[case("needs: [fs.write, net.none]\n", &["net.none"])]
+    #[case("needs: [fs.write, net.none]\nabout: [fs.write]\n", &["fs.write"])]
+    #[case("needs: [fs.write, net.none]\nabout: [fs.write, net.none]\n", &["fs.write", "net.none"])]
+    #[case("needs: [fs.write, net.none]\nabout: []\n", &[])]
+    fn a_case_knows_what_it_is_about(#[case] keys: &str, #[case] subjects: &[&str]) {
+        let suite = load(&CASE.replace("fixture:", &format!("{keys}fixture:"))).unwrap();
+        let found: Vec<&str> =
+            suite.cases[0].subjects().iter().map(crate::Capability::name).collect();
+        assert_eq!(found, subjects);
+    }
+
     #[test]
     fn a_case_knows_its_id_and_area() {
         let suite = load(CASE).unwrap();
@@ -422,6 +451,25 @@ twin: {mode: workspace_write}
     }
 
     #[rstest]
+    #[case(
+        "fixture: {f: x}",
+        "about: [fs.write]\nfixture: {f: x}",
+        3,
+        "fs.write is not in `needs`"
+    )]
+    #[case(
+        "fixture: {f: x}",
+        "about: [fs.wrote]\nfixture: {f: x}",
+        3,
+        "unknown capability `fs.wrote`"
+    )]
+    #[case("fixture: {f: x}", "about: fs.write\nfixture: {f: x}", 3, "about")]
+    #[case(
+        "fixture: {f: x}",
+        "needs: [fs.write]\nabout: [fs.write, fs.write]\nfixture: {f: x}",
+        4,
+        "fs.write is named twice"
+    )]
     #[case("R-x", "R-y", 2, "unknown requirement R-y")]
     #[case("text: y", "text: $NOPE", 4, "unknown variable $NOPE")]
     #[case("twin: {mode: workspace_write}", "", 5, "has no twin")]

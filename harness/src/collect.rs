@@ -215,6 +215,7 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         profiles: Vec::new(),
         host: case.host.iter().map(|fact| fact.word().to_owned()).collect(),
         needs: case.needs.iter().map(ToString::to_string).collect(),
+        about: case.about.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
         twin: TwinState::NotNeeded,
         duration_ms: 0.0,
         purpose: case.purpose.clone(),

@@ -49,12 +49,15 @@ fn head(case: &Case, suite: &Suite) -> String {
         let text = suite.requirements.get(id).map(|r| format!("{id}: {} ({})", r.text, r.source));
         lines.push(format!("  {}", entry("requirement", &text.unwrap_or_else(|| id.to_string()))));
     }
-    if let Some((about, rest)) = case.needs.split_last() {
+    let subjects = case.subjects();
+    for about in subjects {
         lines.push(format!("  {}", entry("about", &format!("{about}: {}", about.meaning()))));
-        let rest: Vec<&str> = rest.iter().map(Capability::name).collect();
-        if !rest.is_empty() {
-            lines.push(format!("  {}", entry("needs, too", &rest.join(", "))));
-        }
+    }
+    let rest = case.needs.iter().filter(|needed| !subjects.contains(needed));
+    let rest: Vec<&str> = rest.map(Capability::name).collect();
+    if !rest.is_empty() {
+        let word = if subjects.is_empty() { "needs" } else { "needs, too" };
+        lines.push(format!("  {}", entry(word, &rest.join(", "))));
     }
     let facts: Vec<&str> = case.host.iter().map(|fact| fact.word()).collect();
     if !facts.is_empty() {

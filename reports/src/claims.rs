@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::conformance::Share;
 use crate::matrix::Matrix;
 use crate::record::CaseRow;
-use crate::verdict::Verdict;
+use crate::verdict::{Outcome, Verdict};
 
 /// One capability of one backend, as claimed and as seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Claim<'a> {
     pub share: Share,
     /// The cases about it that failed, in the order of the rows.
     pub failed: Vec<&'a str>,
+    /// How many of them failed as known.
+    pub known: usize,
 }
 
 /// The standing of a claim against the results. The order is the order of reports.
@@ -31,7 +33,7 @@ pub enum Standing {
     Works,
     /// Claimed, and no case about it was judged.
     Unmeasured,
-    /// Claimed, and every judged case about it passed.
+    /// Claimed, and every judged case about it passed, or failed as known where a part is claimed.
     Confirmed,
     /// Not claimed, and the cases about it do not show it.
     Absent,
@@ -63,7 +65,9 @@ impl Standing {
             Self::Under => "claimed in part, and every case about it passed",
             Self::Works => "not claimed, and every judged case about it passed",
             Self::Unmeasured => "claimed, and no case about it was judged",
-            Self::Confirmed => "claimed, and every judged case about it passed",
+            Self::Confirmed => {
+                "claimed, and every judged case passed, known limits of a part apart"
+            }
             Self::Absent => "not claimed, and not shown",
         }
     }
@@ -91,6 +95,10 @@ impl Claim<'_> {
         match self.level {
             NOT_CLAIMED if all_passed => Standing::Works,
             NOT_CLAIMED => Standing::Absent,
+            // What it lacks is what it does not claim.
+            IN_PART if judged > 0 && self.failed.len() == self.known && !all_passed => {
+                Standing::Confirmed
+            }
             _ if passed < judged => Standing::Over,
             _ if judged == 0 => Standing::Unmeasured,
             IN_PART if unjudged == 0 => Standing::Under,
@@ -99,8 +107,8 @@ impl Claim<'_> {
     }
 }
 
-/// Every capability that is claimed or is what a case is about, by name. A case speaks for the last
-/// capability it needs, the one it is about; the others only make it possible to ask.
+/// Every capability that is claimed or is what a case is about, by name. What a case needs besides
+/// only makes it possible to ask.
 #[must_use]
 pub fn all<'a>(
     claims: &'a BTreeMap<String, String>,
@@ -111,15 +119,16 @@ pub fn all<'a>(
         needing.entry(name).or_default();
     }
     for row in rows.filter(|row| !is_about_twin(row)) {
-        if let Some(subject) = row.needs.last() {
+        for subject in row.subjects() {
             needing.entry(subject).or_default().push(row);
         }
     }
     let claim = |(capability, rows): (&'a str, Vec<&'a CaseRow>)| {
         let level = claims.get(capability).map_or(NOT_CLAIMED, String::as_str);
-        let failed = rows.iter().filter(|row| row.verdict.is_failure());
-        let failed = failed.map(|row| row.id.as_str()).collect();
-        Claim { capability, level, share: rows.into_iter().collect(), failed }
+        let failing: Vec<_> = rows.iter().filter(|row| row.verdict.is_failure()).collect();
+        let known = failing.iter().filter(|row| row.outcome == Outcome::Xfail).count();
+        let failed = failing.iter().map(|row| row.id.as_str()).collect();
+        Claim { capability, level, share: rows.into_iter().collect(), failed, known }
     };
     needing.into_iter().map(claim).collect()
 }

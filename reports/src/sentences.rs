@@ -24,7 +24,7 @@ pub(crate) fn over_claim_lines(matrix: &Matrix<'_>, table: &[ClaimRow<'_>]) -> V
 }
 
 fn over_claim(label: &str, claim: &Claim<'_>) -> String {
-    let Claim { capability, level, share, failed } = claim;
+    let Claim { capability, level, share, failed, .. } = claim;
     let more = match failed.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),

@@ -40,10 +40,15 @@ pub struct CaseFile {
     /// applicable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host: Vec<HostNeed>,
-    /// Capabilities the backend must claim; without one the case is unsupported. The last one is
-    /// what the case is about; the others only make it possible to ask.
+    /// Capabilities the backend must claim; without one the case is unsupported. Unless `about`
+    /// says otherwise the last one is what the case is about, and the others only make it possible
+    /// to ask.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Capability>,
+    /// The claims that a failure speaks against, each of them in `needs`; none where no claim
+    /// promises what the case asks. By default the last one of `needs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Vec<Capability>>,
     /// Host state it shares; never two cases of one word at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclusive: Vec<Exclusive>,

@@ -104,6 +104,8 @@ pub struct Case {
     pub least_versions: BTreeMap<HostFact, ToolVersion>,
     /// Capabilities the backend must claim.
     pub needs: Vec<Capability>,
+    /// The claims that a failure speaks against, where it is not the last capability it needs.
+    pub about: Option<Vec<Capability>>,
     /// Host state it shares with others of the same word.
     pub exclusive: Vec<Exclusive>,
     /// True if the case takes more than 2 s of CPU, and so is not in the default run.
@@ -158,6 +160,12 @@ impl Case {
     /// The policy of the step that is judged.
     pub fn policy(&self) -> &PolicySpec {
         &self.steps[self.steps.len() - 1].policy
+    }
+
+    /// Returns the claims that a failure speaks against: those named, else the last capability needed.
+    pub fn subjects(&self) -> &[Capability] {
+        let last = self.needs.len().saturating_sub(1);
+        self.about.as_deref().unwrap_or(&self.needs[last..])
     }
 
     /// Returns the first component of the id.

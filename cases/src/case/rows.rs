@@ -39,6 +39,9 @@ pub struct Row {
     /// Replaces the needed capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Vec<Capability>>,
+    /// Replaces the claims that a failure speaks against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Vec<Capability>>,
     /// Added to the fixture, path by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fixture: BTreeMap<String, Entry>,

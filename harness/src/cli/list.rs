@@ -47,6 +47,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
                         "id": case.id, "level": case.level, "area": case.area(),
                         "expect": case.expect.decision.word(), "purpose": case.purpose,
                         "requirements": case.requirements, "needs": case.needs,
+                        "about": case.subjects(),
                         "slow": case.slow,
                     })
                 })

@@ -47,6 +47,7 @@ fn case_row(line: &str) -> CaseRow {
         host: Vec::new(),
         requirements: Vec::new(),
         needs: Vec::new(),
+        about: None,
         twin: TwinState::None,
         duration_ms: 1.0,
         purpose: String::new(),

@@ -46,6 +46,9 @@ pub struct CaseRow {
     pub host: Vec<String>,
     /// The capabilities it needs.
     pub needs: Vec<String>,
+    /// The claims that a failure speaks against; absent where it is the last of `needs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Vec<String>>,
     /// The result of the twin.
     pub twin: TwinState,
     /// Wall time of all arms together, milliseconds.
@@ -69,6 +72,13 @@ pub struct CaseRow {
 }
 
 impl CaseRow {
+    /// Returns the claims that a failure speaks against: those named, else the last capability needed.
+    #[must_use]
+    pub fn subjects(&self) -> &[String] {
+        let last = self.needs.len().saturating_sub(1);
+        self.about.as_deref().unwrap_or(&self.needs[last..])
+    }
+
     /// Returns whether an earlier try came to another verdict.
     #[must_use]
     pub fn is_flaky(&self) -> bool {

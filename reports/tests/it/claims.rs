@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use boxproof_reports::claims::{Claim, Standing, all, table};
 use boxproof_reports::terminal::{self, TerminalOptions};
-use boxproof_reports::{CaseRow, Matrix, Run, Verdict, html, markdown, merge};
+use boxproof_reports::{CaseRow, Matrix, Outcome, Run, Verdict, html, markdown, merge};
 use rstest::rstest;
 
 use crate::sample::{backend, bad, header, run};
@@ -71,6 +71,41 @@ fn a_case_speaks_for_the_last_capability_it_needs() {
     let found: Vec<_> =
         all(&claims, [&row].into_iter()).iter().map(|c| (c.capability, c.standing())).collect();
     assert_eq!(found, [("cap", Standing::Works), ("pre", Standing::Unmeasured)]);
+}
+
+#[rstest]
+#[case::named(Some(&["pre"][..]), &[("cap", Standing::Unmeasured), ("pre", Standing::Over)])]
+#[case::both(Some(&["pre", "cap"][..]), &[("cap", Standing::Over), ("pre", Standing::Over)])]
+#[case::none(Some(&[][..]), &[("cap", Standing::Unmeasured), ("pre", Standing::Unmeasured)])]
+#[case::not_said(None, &[("cap", Standing::Over), ("pre", Standing::Unmeasured)])]
+fn a_case_speaks_for_what_it_says_it_is_about(
+    #[case] about: Option<&[&str]>,
+    #[case] standings: &[(&str, Standing)],
+) {
+    let owned = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect();
+    let claims = claims(&[("pre", "enforced"), ("cap", "enforced")]);
+    let row = CaseRow {
+        needs: owned(&["pre", "cap"]),
+        about: about.map(owned),
+        ..bad("exec/a", "box", Verdict::Contract, "timing")
+    };
+    let found = all(&claims, [&row].into_iter());
+    let found: Vec<_> = found.iter().map(|claim| (claim.capability, claim.standing())).collect();
+    assert_eq!(found, standings);
+}
+
+#[rstest]
+#[case::in_part("partial", Outcome::Xfail, Standing::Confirmed)]
+#[case::in_part_and_unknown("partial", Outcome::Unexpected, Standing::Over)]
+#[case::whole("enforced", Outcome::Xfail, Standing::Over)]
+fn a_known_limit_is_no_part_of_what_is_claimed_in_part(
+    #[case] level: &str,
+    #[case] outcome: Outcome,
+    #[case] standing: Standing,
+) {
+    let failed = CaseRow { outcome, ..needing(Verdict::UnderBlock) };
+    let rows = [failed, needing(Verdict::Pass)];
+    assert_eq!(all(&claims(&[("cap", level)]), rows.iter())[0].standing(), standing);
 }
 
 /// Makes two backends: one keeps the claims that the other makes in vain.

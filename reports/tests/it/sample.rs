@@ -50,6 +50,7 @@ pub(crate) fn row(id: &str, backend: &str) -> CaseRow {
         profiles: Vec::new(),
         host: Vec::new(),
         needs: vec![needs.to_owned()],
+        about: None,
         twin: TwinState::Shown,
         duration_ms: 12.5,
         purpose: format!("The act of {id} is refused and leaves no trace."),

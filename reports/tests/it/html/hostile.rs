@@ -72,6 +72,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
         host: vec![text.to_owned()],
         requirements: vec![text.to_owned()],
         needs: vec![text.to_owned()],
+        about: Some(vec![text.to_owned()]),
         twin: TwinState::Shown,
         duration_ms: 1.0,
         purpose: text.to_owned(),
