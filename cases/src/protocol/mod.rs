@@ -8,6 +8,8 @@ mod compile;
 mod executor;
 mod explained;
 mod grants;
+mod json;
+mod objects;
 mod path;
 mod policy;
 mod profile;
@@ -28,6 +30,8 @@ pub use compile::{
 pub use executor::{ExecutorRequest, ExecutorStart};
 pub use explained::{ExplainRequest, Explanation, FinishedRun};
 pub use grants::{GrantsRequest, InferredGrants};
+pub use json::{JsonError, from_json};
+pub use objects::ObjectsOnly;
 pub use path::WirePath;
 pub use policy::{
     EnvBase, EnvPolicy, Mode, Network, OnUnavailable, Policy, Protect, Readable, TmpPolicy,

@@ -1,5 +1,6 @@
 //! A path on the wire: a string, or base64 when it is not UTF-8.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ impl AsRef<Path> for WirePath {
 }
 
 /// The two spellings, as JSON sees them.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Spelling {
     /// An ordinary UTF-8 path.
@@ -45,25 +46,35 @@ enum Spelling {
     },
 }
 
+/// The two spellings, as they are read: no list stands for the object.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenPath {
+    Text(String),
+    Bytes(BTreeMap<String, String>),
+}
+
 impl Serialize for WirePath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.to_str() {
-            Some(text) => text.serialize(serializer),
-            None => Spelling::Bytes { b64: STANDARD.encode(self.0.as_os_str().as_bytes()) }
-                .serialize(serializer),
-        }
+        let spelling = match self.0.to_str() {
+            Some(text) => Spelling::Text(text.to_owned()),
+            None => Spelling::Bytes { b64: STANDARD.encode(self.0.as_os_str().as_bytes()) },
+        };
+        spelling.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for WirePath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let spelling = Spelling::deserialize(deserializer)
-            .map_err(|_| de::Error::custom("a path is a string or {\"b64\": \"…\"}"))?;
-        let bytes = match spelling {
-            Spelling::Text(text) => text.into_bytes(),
-            Spelling::Bytes { b64 } => STANDARD
-                .decode(b64)
-                .map_err(|error| de::Error::custom(format!("path is not base64: {error}")))?,
+        let neither = || de::Error::custom("a path is a string or {\"b64\": \"…\"}");
+        let bytes = match WrittenPath::deserialize(deserializer).map_err(|_| neither())? {
+            WrittenPath::Text(text) => text.into_bytes(),
+            WrittenPath::Bytes(members) => match members.iter().next() {
+                Some((name, b64)) if name == "b64" && members.len() == 1 => STANDARD
+                    .decode(b64)
+                    .map_err(|error| de::Error::custom(format!("path is not base64: {error}")))?,
+                _ => return Err(neither()),
+            },
         };
         if bytes.contains(&0) {
             return Err(de::Error::custom("a path cannot contain a NUL byte"));

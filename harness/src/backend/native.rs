@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use boxproof_cases::Capability;
-use boxproof_cases::protocol::{Capabilities, ClaimLevel, PROTOCOL};
+use boxproof_cases::protocol::{Capabilities, ClaimLevel, PROTOCOL, from_json};
 use boxproof_reports::excerpt;
 
 use crate::host::ask::{self, Asked, AskedAs};
@@ -72,8 +72,8 @@ impl Question {
 }
 
 fn read(stdout: &[u8], mechanism: &str) -> Result<Answer, String> {
-    let said: Capabilities = serde_json::from_slice(stdout)
-        .map_err(|error| format!("its answer is no claim: {error}"))?;
+    let said: Capabilities =
+        from_json(stdout).map_err(|error| format!("its answer is no claim: {error}"))?;
     if said.protocol != PROTOCOL {
         return Err(format!("it speaks protocol {}, not {PROTOCOL}", said.protocol));
     }

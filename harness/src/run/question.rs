@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use boxproof_cases::Case;
 use boxproof_cases::protocol::{
-    Explanation, PROTOCOL, PathAnswer, PolicyAnswer, Runs, Status, Told, WirePath,
+    Explanation, PROTOCOL, PathAnswer, PolicyAnswer, Runs, Status, Told, WirePath, from_json,
 };
 
 use crate::backend::{Backend, Kind};
@@ -180,8 +180,8 @@ fn read(result: &Path, ended: &Answer) -> Result<Told, String> {
         let exit = ended.code.map_or("a signal".to_owned(), |code| format!("exit {code}"));
         format!("it ended with {exit} and wrote no answer ({error}): {}", ended.first_line())
     })?;
-    let answer: PolicyAnswer = serde_json::from_slice(&text)
-        .map_err(|error| format!("the answer is not of the protocol: {error}"))?;
+    let answer: PolicyAnswer =
+        from_json(&text).map_err(|error| format!("the answer is not of the protocol: {error}"))?;
     match answer.protocol {
         PROTOCOL => Ok(answer.answer),
         other => Err(format!("the answer speaks protocol {other}")),

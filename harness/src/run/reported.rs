@@ -1,6 +1,6 @@
 //! Reports of a finished run: the probe's record and the native result.
 
-use boxproof_cases::protocol::{self, RunResult};
+use boxproof_cases::protocol::{self, RunResult, from_json};
 
 use super::held_file::HeldFile;
 use crate::execution::{Exit, Observation, RunReport};
@@ -18,7 +18,7 @@ pub(super) fn take_result(place: Option<&HeldFile>) -> Result<Option<RunResult>,
         std::io::ErrorKind::NotFound => format!("no result was written: {error}"),
         _ => format!("the result is not read: {error}"),
     })?;
-    let result = serde_json::from_slice::<RunResult>(&text)
+    let result = from_json::<RunResult>(&text)
         .map_err(|error| format!("the result is not of the protocol: {error}"))?;
     match result.protocol {
         protocol::PROTOCOL => Ok(Some(result)),
@@ -70,6 +70,7 @@ impl RunReport {
             shown: None,
             moments: Vec::new(),
             watched_ms: 0.0,
+            stopped: false,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{
     Blocked, Command, ExplainRequest, Explanation, FinishedRun, Mode, Network, PROTOCOL, Policy,
-    PolicyAnswer, Protect, Told, WirePath,
+    PolicyAnswer, Protect, Told, WirePath, from_json,
 };
 use clap::{Args, ValueEnum};
 
@@ -101,8 +101,7 @@ fn in_files(request: &Path, result: &Path) -> Result<i32, String> {
     let place = Destination::open(result).map_err(unwritable)?;
     let shown = request.display();
     let text = std::fs::read(request).map_err(|error| format!("{shown}: {error}"))?;
-    let request: ExplainRequest =
-        serde_json::from_slice(&text).map_err(|error| format!("{shown}: {error}"))?;
+    let request: ExplainRequest = from_json(&text).map_err(|error| format!("{shown}: {error}"))?;
     check(&request).map_err(|why| format!("{shown}: {why}"))?;
     let blocked = conclude(&request);
     let code = code(blocked.as_ref());

@@ -8,7 +8,7 @@ use boxproof_cases::protocol::{
     AskDecision, CheckRequest, Dialect, Document as Sent, EffectiveProfile, EffectiveRequest,
     Operation, PROTOCOL, PathAnswer, PathDecision, PathQuestion, Permission, PolicyAnswer,
     PolicyFault, RuleEffect, RuleInForce, RuleOrigin, StatusRequest, Told, ValidateRequest,
-    WirePath,
+    WirePath, from_json,
 };
 use serde::de::DeserializeOwned;
 
@@ -93,7 +93,7 @@ pub(super) fn read<T: DeserializeOwned>(batch: &Batch) -> Result<T, String> {
         .map_err(|error| format!("cannot write to {}: {error}", batch.result.display()))?;
     let shown = batch.request.display();
     let text = std::fs::read(&batch.request).map_err(|error| format!("{shown}: {error}"))?;
-    serde_json::from_slice(&text).map_err(|error| format!("{shown}: {error}"))
+    from_json(&text).map_err(|error| format!("{shown}: {error}"))
 }
 
 pub(super) fn speaks(protocol: u32) -> Result<(), String> {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{
     CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText, Dialect,
-    PROTOCOL, Policy, PolicyAnswer, PolicyFault, Told, UNRESTRICTED_PROFILE,
+    PROTOCOL, Policy, PolicyAnswer, PolicyFault, Told, UNRESTRICTED_PROFILE, from_json,
 };
 
 use asked::Asked;
@@ -52,8 +52,7 @@ fn answered(target: CompileTarget, file: &Path, result: Option<&Path>) -> Result
             .map_err(|error| format!("cannot write to {}: {error}", result.display()))?;
     }
     let text = std::fs::read(file).map_err(|error| format!("{shown}: {error}"))?;
-    let request: CompileRequest =
-        serde_json::from_slice(&text).map_err(|error| format!("{shown}: {error}"))?;
+    let request: CompileRequest = from_json(&text).map_err(|error| format!("{shown}: {error}"))?;
     if request.protocol != PROTOCOL {
         let other = request.protocol;
         return Err(format!("protocol: {other} is not spoken here; ask with {PROTOCOL}"));

@@ -1,5 +1,7 @@
 //! The check of a frame's bytes, which become an event to sign, or the reason for none.
 
+use boxproof_cases::protocol::ObjectsOnly;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::canonical;
@@ -34,7 +36,7 @@ pub(crate) enum Place {
 pub(crate) fn accept(body: &[u8]) -> Result<Event, String> {
     let value = canonical::parse(body)?;
     ijson::check(body)?;
-    let frame = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    let frame = Frame::deserialize(ObjectsOnly(value)).map_err(|error| error.to_string())?;
     let mut frame = without_empty(frame);
     check_lengths(&mut frame)?;
     check(&frame)?;

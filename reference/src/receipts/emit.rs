@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use boxproof_cases::protocol::{JsonError, from_json};
 use serde_json::Value;
 
 use super::accept;
@@ -56,7 +57,7 @@ impl Emitter {
 
     /// Sends an event as JSON text.
     pub fn emit_text(&mut self, text: &str) -> Result<(), EmitError> {
-        let frame: Result<Frame, _> = serde_json::from_str(text);
+        let frame: Result<Frame, JsonError> = from_json(text.as_bytes());
         self.emit(frame.map_err(|error| EmitError::Caller(error.to_string()))?)
     }
 

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use boxproof_cases::protocol::from_json;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -107,7 +108,7 @@ fn log(line: &str) {
 }
 
 fn frame(line: &str, args: &ObserverArgs) -> Result<Frame, String> {
-    let seen: Connection = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let seen: Connection = from_json(line.as_bytes()).map_err(|error| error.to_string())?;
     let Connection { dst_addr, dst_port, protocol, bytes_out, verdict } = seen;
     let input = json!({"dst_addr": dst_addr, "dst_port": dst_port, "protocol": protocol});
     let output = json!({"bytes_out": bytes_out, "verdict": verdict});

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use boxproof_cases::protocol::{
     Command, EnvPolicy, PROTOCOL, Policy, ProfileRequest, Readable, RunRequest, SettingsRunRequest,
-    Stdin, WirePath,
+    Stdin, WirePath, from_json,
 };
 
 use serde::Deserialize;
@@ -56,8 +56,8 @@ fn parse(text: &str) -> Result<Order, Refusal> {
 }
 
 fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
-    serde_json::from_str(text).map_err(|error| {
-        let line = Some(error.line() as u64).filter(|line| *line > 0);
+    from_json(text.as_bytes()).map_err(|error| {
+        let line = Some(error.line as u64).filter(|line| *line > 0);
         Refusal { line, ..Refusal::invalid(format!("the request is not valid: {error}")) }
     })
 }

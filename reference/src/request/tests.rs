@@ -35,6 +35,15 @@ fn good_requests_pass(#[case] policy: &str, #[case] run: &str) {
 #[case::relative_root(r#","writable":["x"]"#, "", "policy.writable: \"x\" is not an absolute path")]
 #[case::relative_deny(r#","deny_read":["x"]"#, "", "policy.deny_read: \"x\"")]
 #[case::relative_socket(r#","unix_sockets":["x"]"#, "", "policy.unix_sockets: \"x\"")]
+#[case::list_for_env(r#","env":[]"#, "", "policy.env: this is a list, and has to be an object")]
+#[case::list_for_network(
+    r#","network":{"proxy":[3128]}"#,
+    "",
+    "policy.network.proxy: this is a list"
+)]
+#[case::word_for_network(r#","network":"none""#, "", "policy.network.none: invalid type: a word")]
+#[case::truth_for_protect(r#","protect":true"#, "", "policy.protect: expected one of the known")]
+#[case::list_for_path(r#","writable":[["L3c="]]"#, "", "policy.writable[0]: a path is a string")]
 #[case::env_name(r#","env":{"set":{"A=B":"1"}}"#, "", "policy.env: \"A=B\" is no variable name")]
 #[case::env_empty(r#","env":{"pass":[""]}"#, "", "policy.env: \"\" is no variable name")]
 #[case::mechanism(
@@ -77,4 +86,15 @@ fn required_members_are_checked(#[case] from: &str, #[case] to: &str, #[case] me
 fn a_syntax_error_has_its_line() {
     let refusal = parse("{\"protocol\": 1,\n \"policy\": ?}").unwrap_err();
     assert_eq!(refusal.line, Some(2));
+}
+
+#[rstest]
+#[case::neutral("[1,{\"workspace\":\"/w\"},{\"command\":{\"argv\":[\"true\"]},\"cwd\":\"/w\"}]")]
+#[case::orbit(r#"{"protocol":1,"dialect":"orbit","documents":[[]],"workspace":"/w","run":[]}"#)]
+#[case::caliban(r#"{"protocol":1,"dialect":"caliban","documents":[[]],"workspace":"/w","run":[]}"#)]
+#[case::inferoa(r#"{"protocol":1,"dialect":"inferoa","documents":[[]],"workspace":"/w","run":[]}"#)]
+fn no_list_stands_for_an_object_in_any_dialect(#[case] text: &str) {
+    let refusal = parse(text).unwrap_err();
+    assert!(refusal.message.contains("this is a list, and has to be an object"), "{refusal}");
+    assert_eq!((refusal.kind, refusal.line), (ErrorKind::InvalidRequest, Some(1)));
 }

@@ -6,6 +6,7 @@
 use std::fmt::{self, Write};
 use std::marker::PhantomData;
 
+use boxproof_cases::protocol::ObjectsOnly;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess};
@@ -76,14 +77,14 @@ pub(super) fn format_of(line: &[u8]) -> Result<u32, LineError> {
 
 fn lenient<T: DeserializeOwned>(line: &[u8]) -> Result<T, LineError> {
     located(&mut serde_json::Deserializer::from_slice(line), |de| {
-        serde_path_to_error::deserialize(de)
+        serde_path_to_error::deserialize(ObjectsOnly(de))
     })
 }
 
 /// The line as a `T`, every member accounted for.
 pub(super) fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, LineError> {
     located(&mut serde_json::Deserializer::from_slice(line), |de| {
-        serde_path_to_error::deserialize::<_, Untagged<T>>(de).map(|body| body.0)
+        serde_path_to_error::deserialize::<_, Untagged<T>>(ObjectsOnly(de)).map(|body| body.0)
     })
 }
 

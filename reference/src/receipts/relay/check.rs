@@ -1,5 +1,8 @@
 //! The check of a proxy's post, which becomes a frame that names the certificate's sandbox; pure.
 
+use boxproof_cases::protocol::ObjectsOnly;
+use serde::Deserialize as _;
+
 use crate::receipts::frame::Frame;
 use crate::receipts::ijson;
 use crate::receipts::strict::{self, Json};
@@ -18,7 +21,7 @@ pub(super) fn frame(body: &[u8], sandbox: &str) -> Result<Vec<u8>, Wrong> {
     let json = strict::read(body).map_err(Wrong::Bad)?;
     ijson::check(body).map_err(Wrong::Bad)?;
     let bad = |error: serde_json::Error| Wrong::Bad(format!("no frame: {error}"));
-    serde_json::from_value::<Frame>(json.value()).map_err(bad)?;
+    Frame::deserialize(ObjectsOnly(json.value())).map_err(bad)?;
     let Json::Members(members) = json else {
         return Err(Wrong::Bad("no frame: not an object".to_owned()));
     };
