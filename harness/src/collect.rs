@@ -375,6 +375,7 @@ mod tests {
             shown: None,
             moments: Vec::new(),
             watched_ms: 1.0,
+            stopped: false,
         }
     }
 

@@ -168,6 +168,9 @@ pub struct RunReport {
     pub moments: Vec<Stamp>,
     /// The milliseconds from the start to the end of the watch.
     pub watched_ms: f64,
+    /// True if a process of it stood still when its time was up.
+    #[serde(default)]
+    pub stopped: bool,
 }
 
 /// The output of a capturing backend to its own streams.

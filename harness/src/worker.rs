@@ -227,6 +227,7 @@ mod tests {
             shown: Some(Shown { stdout: Stream::default(), stderr: Stream::default() }),
             moments: vec![Stamp { moment: Moment::Mark("term".to_owned()), at_ms: 0.5 }],
             watched_ms: 7.25,
+            stopped: false,
         };
         Arm::Done(Box::new(Report {
             nonce: "n".to_owned(),

@@ -120,6 +120,7 @@ fn one_run(
 ) -> Result<(), Finding> {
     timing::overdue(case, run)?;
     timing::lived_on(case, control, run)?;
+    timing::stood_still(case, control, run)?;
     started(run, &case.expect.decision)?;
     match &case.expect.decision {
         Decision::AllowedOrRefused(_) if ending::declined(run).is_some() => {

@@ -60,6 +60,8 @@ reasons! {
     CutShort = "cut-short",
     /// The run lived through the event that ends it without a sandbox.
     LivedOn = "lived-on",
+    /// The terminal stopped the command, which never went on.
+    Stopped = "stopped",
     /// The record or answer is not trusted.
     UntrustedRecord = "untrusted-record",
     /// The shell's codes for a program that was never executed.

@@ -1,7 +1,7 @@
 //! Times: order and distance of the moments of a run. Never early; late only beyond a tolerance.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Bound, Moment};
+use boxproof_cases::case::{Bound, During, Moment, Stimulus};
 
 use super::reason::{Finding, Reason};
 use crate::execution::{Exit, RunReport};
@@ -55,6 +55,34 @@ pub(super) fn lived_on(
     let message = "the run lived on for more than 10 s after what ended the act without a sandbox";
     Err(Finding::contract(Reason::LivedOn, message))
 }
+
+/// A run that the harness gave up while a signal of the terminal stopped what it ran, where the
+/// case itself stops nothing.
+pub(super) fn stood_still(
+    case: &Case,
+    control: Option<&RunReport>,
+    run: &RunReport,
+) -> Result<(), Finding> {
+    let stops = |event: &During| match &event.what {
+        Stimulus::Signal(name, _) => STOPPING.contains(&name.as_str()),
+        Stimulus::Type(text) => text.contains(SUSPEND),
+        _ => false,
+    };
+    let ends = control.is_some_and(|control| control.exit != Exit::TimedOut);
+    let bears = case.launcher.tty.is_some() && !case.during.iter().any(stops);
+    match run.exit == Exit::TimedOut && run.stopped && ends && bears {
+        true => Err(Finding::contract(Reason::Stopped, STOPPED)),
+        false => Ok(()),
+    }
+}
+
+/// The signals that stop a process.
+const STOPPING: [&str; 4] = ["STOP", "TSTP", "TTIN", "TTOU"];
+/// The character by which a terminal stops its foreground.
+const SUSPEND: char = '\u{1a}';
+/// What the terminal does to who is not in its foreground.
+const STOPPED: &str = "the terminal stopped the command, and nothing ever went on: it is not in the \
+                       foreground of the launcher's terminal";
 
 fn finding(message: String) -> Result<(), Finding> {
     Err(Finding::contract(Reason::Timing, message))

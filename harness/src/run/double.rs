@@ -21,6 +21,7 @@ pub(super) fn play(
         exit: Exit::Code(answer.code),
         moments: Vec::new(),
         watched_ms: 0.0,
+        stopped: false,
         out: answer.out,
         err: answer.err,
     };

@@ -30,6 +30,7 @@ pub(super) struct Ended {
     pub(super) exit: Exit,
     pub(super) moments: Vec<Stamp>,
     pub(super) watched_ms: f64,
+    pub(super) stopped: bool,
     pub(super) out: Vec<u8>,
     pub(super) err: Vec<u8>,
 }
@@ -40,6 +41,7 @@ impl From<Watched> for Ended {
             exit: child.exit.clone().unwrap_or(Exit::TimedOut),
             moments: child.stamps(),
             watched_ms: child.watched_ms(),
+            stopped: child.stopped,
             out: child.out,
             err: child.err,
         }
@@ -71,7 +73,7 @@ pub(super) fn read_streams(
     records: bool,
     (case, workspace): (&Case, &Workspace),
 ) -> Streams {
-    let Ended { exit, moments, watched_ms, out: own_out, err: own_err } = ended;
+    let Ended { exit, moments, watched_ms, stopped, out: own_out, err: own_err } = ended;
     let (mut result, mut result_fault) = match take_result(place) {
         Ok(result) => (result, None),
         Err(fault) => (None, Some(fault)),
@@ -121,6 +123,7 @@ pub(super) fn read_streams(
         shown,
         moments,
         watched_ms,
+        stopped,
     };
     Streams { report, out, err }
 }

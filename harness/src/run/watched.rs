@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use super::moments::{Ear, Files, Log, Script};
 use crate::backend::Stop;
 use crate::execution::{Exit, Stamp};
-use crate::sys;
+use crate::sys::{self, table};
 use crate::workspace::Terminal;
 
 /// The most bytes of a stream that are kept; the rest is read and dropped, so that no writer
@@ -29,6 +29,9 @@ const READS: usize = 16;
 /// The time for which a backend may outlive the launcher that was killed before it counts as left
 /// behind: the grace of 5 s, and a bit.
 pub(super) const ALONE: Duration = Duration::from_millis(6_500);
+
+/// The number of generations of processes that are followed.
+const GENERATIONS: usize = 64;
 
 /// The terms on which a child is watched.
 #[derive(Debug)]
@@ -72,6 +75,8 @@ pub(super) struct Watched {
     stop: Option<(Signal, StopTarget, Duration)>,
     /// True once its time is up.
     overdue: bool,
+    /// True if a process of it stood still when its time was up.
+    pub(super) stopped: bool,
     started: Instant,
     nonce: String,
     log: Log,
@@ -130,6 +135,7 @@ impl Watched {
             deadline: started + terms.timeout,
             stop: None,
             overdue: false,
+            stopped: false,
             started,
             nonce: terms.nonce.to_owned(),
             log: Log::new(started),
@@ -322,6 +328,7 @@ impl Watched {
 
     /// Its time is up: first as the backend wants to be ended, then by force.
     fn run_out(&mut self) {
+        self.stopped |= is_stopped_below(self.pid());
         let Some((signal, to, grace)) = self.stop.take() else { return self.give_up() };
         self.overdue = true;
         self.ended = Some(Instant::now());
@@ -342,6 +349,16 @@ impl Watched {
         self.ended.get_or_insert_with(Instant::now);
         self.exit = Some(Exit::TimedOut);
     }
+}
+
+/// Returns whether a signal has stopped `root`, or a process that it or one of its children started.
+fn is_stopped_below(root: Pid) -> bool {
+    let stopped = table::processes().into_iter().filter(|pid| table::is_stopped(*pid));
+    let is_below = |pid: Pid| {
+        let parent = |pid: &Pid| table::origin(*pid).map(|origin| origin.parent);
+        std::iter::successors(Some(pid), parent).take(GENERATIONS).any(|pid| pid == root)
+    };
+    stopped.into_iter().any(is_below)
 }
 
 fn signal_named(name: &str) -> io::Result<Signal> {

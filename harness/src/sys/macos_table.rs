@@ -89,6 +89,11 @@ pub(crate) fn origin(pid: Pid) -> Option<Origin> {
     Some(Origin { parent, uid: info.pbi_ruid, started })
 }
 
+/// Returns whether a signal has stopped `pid`.
+pub(crate) fn is_stopped(pid: Pid) -> bool {
+    info(pid).is_some_and(|info| info.pbi_status == libc::SSTOP)
+}
+
 /// Returns whether `pid` can do nothing any more: it is gone, or a zombie.
 pub(crate) fn is_doomed(pid: Pid) -> bool {
     info(pid).is_none_or(|info| info.pbi_status == libc::SZOMB)

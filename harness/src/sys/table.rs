@@ -78,6 +78,12 @@ pub(crate) fn origin(pid: Pid) -> Option<Origin> {
     Some(Origin { parent, uid, started })
 }
 
+/// Returns whether a signal has stopped `pid`.
+pub(crate) fn is_stopped(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
 /// Returns whether `pid` can do nothing any more, or ends by itself: the init of a namespace that
 /// it is in is dying, which takes all the others along.
 pub(crate) fn is_doomed(pid: Pid) -> bool {

@@ -31,6 +31,15 @@ const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/supervise
 #[case::on_both_ways("talks-while-capturing", "exec/captured", "contract stream")]
 #[case::in_other_words("garbles-capture", "exec/captured", "contract result")]
 #[case::in_the_background("backgrounds", "exec/terminal-read", "over-block exit")]
+#[case::stopped_by_what_it_reads("waits-for-the-stopped", "exec/terminal-read", "contract stopped")]
+#[case::stopped_by_what_it_sets("waits-for-the-stopped", "exec/terminal-set", "contract stopped")]
+#[case::stopped_by_its_case(
+    "waits-for-the-stopped",
+    "exec/terminal-stop",
+    "inconclusive control-failed"
+)]
+#[case::waiting_without_a_terminal("waits-for-the-stopped", "exec/quick", "pass")]
+#[case::in_the_foreground("passes-term", "exec/terminal-set", "pass")]
 #[case::without_an_echo("unsettles-terminal", "exec/terminal", "contract oracle")]
 #[case::as_it_was("passes-term", "exec/terminal", "pass")]
 #[case::not_asked_to_capture("passes-term", "exec/captured", "unsupported inexpressible")]

@@ -155,6 +155,7 @@ fn succeeded(case: &Case) -> RunReport {
         shown: None,
         moments: Vec::new(),
         watched_ms: 1.0,
+        stopped: false,
     }
 }
 

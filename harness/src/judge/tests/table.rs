@@ -292,10 +292,19 @@ fn ended_by_a_signal() -> Vec<Row> {
         row("a signal after which all is called well", ENDED, |e| { arm(&mut e.control).runs[0].exit = Exit::Signal(15); ended(first(e), 0) }, Contract, Reason::Exit),
         row("a signal came too late to tell", ENDED, |e| lived(first(e), 10_100.0), Inconclusive, Reason::TimedOut),
         row("a signal never came", ENDED, |e| { lived(first(e), 20_000.0); first(e).moments.clear() }, Inconclusive, Reason::TimedOut),
+        row("what the terminal stopped never went on", &with(TOOL, "launcher: {tty: true}"), |e| stood(first(e)), Contract, Reason::Stopped),
+        row("a run without a terminal stood still", TOOL, |e| stood(first(e)), Inconclusive, Reason::TimedOut),
+        row("what stood still did so without a sandbox, too", &with(TOOL, "launcher: {tty: true}"), |e| { stood(first(e)); arm(&mut e.control).runs[0].exit = Exit::TimedOut }, Inconclusive, Reason::ControlFailed),
+        row("a case that stops its command by a key", &with(TOOL, "launcher: {tty: {cooked: true}}\nduring: [{when: start, type: \"\\x1a\"}]"), |e| stood(first(e)), Inconclusive, Reason::TimedOut),
         row("a signal ended neither", ENDED, |e| { lived(first(e), 20_000.0); arm(&mut e.control).runs[0].exit = Exit::TimedOut }, Inconclusive, Reason::ControlFailed),
         row("a tool that is ended before it was under way", ENDED, |e| { ended(first(e), 1); first(e).ready = false }, Inconclusive, Reason::NoReason),
         row("a tool that ends before anything is done to it", ENDED, |e| { ended(first(e), 1); first(e).moments.clear() }, Inconclusive, Reason::NoReason),
     ]
+}
+
+/// `run` was given up, and a process of it stood still.
+fn stood(run: &mut RunReport) {
+    (run.exit, run.stopped) = (Exit::TimedOut, true);
 }
 
 /// The signal went out, and `run` was given up `watched_ms` after its start.
