@@ -58,6 +58,8 @@ pub(super) enum Filter {
     Not(Box<Filter>),
     /// Objects that no deed here touches: another process, a kernel setting, a device class.
     Elsewhere,
+    /// Connections by their own end, which the name of the other one does not tell.
+    OwnEnd,
     /// Objects of every kind, by a property that their names do not tell: the type of a file,
     /// an entitlement of the process.
     Unnamed,
@@ -94,6 +96,10 @@ impl Filter {
                 Match::No => Match::Yes,
             },
             Self::Elsewhere => Match::No,
+            Self::OwnEnd => match object {
+                Object::Remote(..) | Object::Socket(_) => Match::Maybe,
+                _ => Match::No,
+            },
             Self::Unnamed => Match::Maybe,
             Self::Unclear(parent) => match object.path() {
                 Some(path) if is_below(path, parent) => Match::Maybe,

@@ -93,8 +93,10 @@ impl Profile {
         line: usize,
         params: &Params,
     ) -> Result<(), Flaw> {
-        // `(with …)` says how a decision is reported, in any position.
-        let forms: Vec<&Form> = forms.iter().filter(|form| !is_modifier(form)).collect();
+        // `(with …)` may stand anywhere.
+        let (modifiers, forms): (Vec<&Form>, Vec<&Form>) =
+            forms.iter().partition(|form| is_modifier(form));
+        let decides_nothing = modifiers.into_iter().all(only_reports);
         let operations: Vec<String> =
             forms.iter().map_while(|form| form.word()).map(str::to_owned).collect();
         let filters = &forms[operations.len()..];
@@ -104,6 +106,9 @@ impl Profile {
         if let Some(unknown) = operations.iter().find(|name| !operations::exists(name)) {
             return Err(Flaw::Unknown(format!("line {line}: the operation {unknown}")));
         }
+        if operations == ["default"] && filters.is_empty() && !decides_nothing {
+            return Err(Flaw::Unknown(format!("line {line}: a modifier of the default")));
+        }
         if operations == ["default"] && filters.is_empty() {
             self.allows_by_default = allows;
             return Ok(());
@@ -111,6 +116,10 @@ impl Profile {
         let filters: Vec<Filter> =
             filters.iter().map(|form| filter(form, params)).collect::<Result<_, _>>()?;
         let filter = (!filters.is_empty()).then_some(Filter::Any(filters));
+        let filter = match decides_nothing {
+            true => filter,
+            false => Some(Filter::All(filter.into_iter().chain([Filter::Unnamed]).collect())),
+        };
         self.rules.push(Rule { allows, operations, filter });
         Ok(())
     }
@@ -184,6 +193,29 @@ impl Profile {
             ),
         }))
     }
+}
+
+/// The modifiers that say how a decision is reported, or what happens besides, and decide nothing.
+const REPORTING: [&str; 9] = [
+    "message",
+    "no-callout",
+    "no-log",
+    "no-report",
+    "no-sandbox",
+    "report",
+    "send-signal",
+    "telemetry",
+    "telemetry-backtrace",
+];
+
+/// Returns whether a modifier is known to decide nothing.
+fn only_reports(modifier: &Form) -> bool {
+    let Form::List(words, _) = modifier else { return false };
+    let named = words.get(1).and_then(|form| match form {
+        Form::List(inner, _) => inner.first().and_then(Form::word),
+        form => form.word(),
+    });
+    named.is_some_and(|word| REPORTING.contains(&word))
 }
 
 /// Returns whether `form` is `(with …)`.

@@ -148,6 +148,24 @@ fn permits(rules: &str, deed: Deed, object: &str) -> Result<bool, Flaw> {
 #[case::unclear_elsewhere("(allow file-read* (subpath \"/b/\"))", Deed::Read, "/a", false)]
 #[case::system_profile("(import \"system.sb\")", Deed::Write, "/Users/a/f", false)]
 #[case::reported("(debug deny) (allow file-read*)", Deed::Read, "/a", true)]
+#[case::killed(
+    "(allow file*) (deny file-write* (with send-signal SIGKILL) (literal \"/a\"))",
+    Deed::Write,
+    "/a",
+    false
+)]
+#[case::started_outside(
+    "(allow file-read*) (allow process-exec (literal \"/bin/ps\") (with no-sandbox))",
+    Deed::Run,
+    "/bin/ps",
+    true
+)]
+#[case::own_end_of_what_is_accepted(
+    "(allow network-inbound (local ip \"localhost:9229\"))",
+    Deed::Connect,
+    "1.2.3.4:80",
+    false
+)]
 #[case::modifier_first("(allow (with report) file-read*)", Deed::Read, "/a", true)]
 #[case::defined(
     "(define ROOT \"/a\") (define (below path) (subpath (string-append ROOT path)))
@@ -257,6 +275,8 @@ fn what_the_system_refuses_is_void(#[case] rules: &str, #[case] why: &str) {
     "(allow file-read* (require-all (subpath \"/\") (vnode-type REGULAR-FILE)))",
     "more than the name tells"
 )]
+#[case::modifier("(allow (with user-approval) file-read*)", "more than the name tells")]
+#[case::modifier_of_the_default("(deny default (with user-approval))", "a modifier of the default")]
 #[case::endless("(define (f x) (f x)) (f \"a\")", "calls itself")]
 #[case::condition("(if (file-exists \"/a\") (allow file-read*))", "this condition")]
 // The readings disagree: the operation's own name against its family's.
@@ -283,6 +303,48 @@ fn what_the_model_does_not_know_is_no_decision(#[case] rules: &str, #[case] what
         Err(Flaw::Unknown(message)) => assert!(message.contains(what), "{message}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// A connection is from a local address, whatever it is to.
+#[rstest]
+#[case::any("(allow network* (local ip))")]
+#[case::named("(allow network-outbound (local tcp \"localhost:*\"))")]
+fn an_own_end_does_not_tell_the_other(#[case] rules: &str) {
+    assert!(matches!(permits(rules, Deed::Connect, "1.2.3.4:80"), Err(Flaw::Unknown(_))));
+    assert!(matches!(permits(rules, Deed::Connect, "/s"), Err(Flaw::Unknown(_))));
+    assert_eq!(permits(rules, Deed::Read, "/a"), Ok(false));
+}
+
+/// Forms of a profile that is put together from modules and read with parameters.
+const MODULES: &str = r##"
+(define TMPDIR (param "TMP")) (define HOME_DIR "/Users/a")
+(define DATA_HOME_DIR (string-append "/System/Volumes/Data" HOME_DIR))
+(define (home-subpath rel) (subpath (string-append HOME_DIR rel)))
+(define (home-prefix rel) (prefix (string-append HOME_DIR rel)))
+(define (data-home-literal rel) (literal (string-append DATA_HOME_DIR rel)))
+(deny file-write-setugid)
+(allow file* process-exec network-outbound network-inbound (literal "/private/tmp") (subpath TMPDIR))
+(if (param "LOCAL") (begin (allow network* (local ip) (local tcp) (local udp))))
+(allow file-read* (home-subpath "/.config") (home-prefix "/.zcompdump") (data-home-literal "/.z"))
+(deny process-exec (literal "/usr/bin/docker") (subpath "/Applications/D.app/Contents/MacOS/"))
+(deny mach-lookup (xpc-service-name-prefix "com.d.") (global-name-prefix "com.d."))
+(allow process-info* (target same-sandbox)) (allow mach-priv-task-port (target same-sandbox))
+(allow network-inbound (local ip "*:*")) (allow network-bind (local ip "*:*"))
+(allow network* (remote unix))
+"##;
+
+#[rstest]
+#[case::own_temp(Deed::Create, "/t/x", true)]
+#[case::ordinary(Deed::Read, "/Users/a/f", false)]
+#[case::settings(Deed::Read, "/Users/a/.config/x", true)]
+#[case::versions(Deed::Read, "/Users/a/.zcompdump-5.9", true)]
+#[case::data(Deed::Read, "/System/Volumes/Data/Users/a/.z", true)]
+#[case::program(Deed::Run, "/usr/bin/docker", false)]
+#[case::other_host(Deed::Connect, "1.2.3.4:80", false)]
+#[case::socket(Deed::Connect, "/any", true)]
+#[case::service(Deed::Lookup, "com.d.x", false)]
+fn modules_are_judged(#[case] deed: Deed, #[case] object: &str, #[case] wanted: bool) {
+    assert_eq!(permits(MODULES, deed, object), Ok(wanted));
 }
 
 #[test]
