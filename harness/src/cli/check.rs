@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn every_capability_that_is_the_subject_of_a_case_has_a_plain_one() {
         let (suite, plain) = (Suite::embedded().unwrap(), plain_cases().unwrap());
-        let subjects = suite.cases.iter().flat_map(|case| case.subjects());
+        let subjects = suite.cases.iter().flat_map(boxproof_cases::Case::subjects);
         for subject in subjects.filter(|subject| !subject.name().starts_with("supervise.")) {
             assert!(plain.contains_key(subject), "{subject}");
         }
