@@ -87,12 +87,12 @@ impl Workspace {
         let canary = format!("{}{}", if names.ordinary { "" } else { "CANARY" }, random::<12>()?);
         let mut vars = Vars::default();
         let (root, directory) = own_root(root, &nonce)?;
-        for (folder, name) in names.folders() {
-            vars.set(name, root.join(folder).to_string_lossy());
+        for (part, name) in names.folders() {
+            vars.set(name, root.join(part).to_string_lossy());
         }
-        for folder in names.folders().map(|(folder, _)| folder).into_iter().chain([names.state]) {
-            lay::directory(directory.inode(), folder.as_ref())
-                .map_err(|e| format!("{}: {e}", root.join(folder).display()))?;
+        for part in names.folders().map(|(part, _)| part).into_iter().chain([names.state]) {
+            lay::directory(directory.inode(), part.as_ref())
+                .map_err(|e| format!("{}: {e}", root.join(part).display()))?;
         }
         vars.set("PROBE", probe.to_string_lossy());
         vars.set("NONCE", &nonce);
